@@ -1,0 +1,1 @@
+"""What kind of system it is: ranks, integrability, structure."""

@@ -1,0 +1,107 @@
+"""Generic ranks of matrices of expressions, taken at random points of a constraint manifold.
+
+A rank off the manifold is the wrong rank: two rows may be independent everywhere except exactly where the motion lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Expr, Symbol
+
+from chetaev.symbols import Jet
+from chetaev.values import Tape, Undefined
+from chetaev.zero import random_point
+
+Point = Mapping[Symbol, float]
+Matrix = NDArray[np.float64]
+
+_CUT = 1e-8
+_NOISE = 1e-11
+_STEPS = 60
+
+
+def rank(matrix: Matrix) -> int:
+    """The numerical rank: noise cleared, rows and columns equilibrated, singular values cut at 1e-8 of the largest."""
+    return int(np.sum(_singular_values(matrix) > _CUT))
+
+
+def equilibrated(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`."""
+    a = np.array(matrix, dtype=float)
+    a[np.abs(a) < _NOISE * np.abs(a).max(initial=0.0)] = 0.0
+    rows, columns = np.ones(a.shape[0]), np.ones(a.shape[1])
+    for _ in range(3):
+        r = np.sqrt(np.abs(a).max(axis=1, initial=0.0))
+        r[r == 0] = 1.0
+        a, rows = a / r[:, None], rows * r
+        c = np.sqrt(np.abs(a).max(axis=0, initial=0.0))
+        c[c == 0] = 1.0
+        a, columns = a / c, columns * c
+    return rows, a, columns
+
+
+def _singular_values(matrix: Matrix) -> Matrix:
+    if 0 in matrix.shape:
+        return np.zeros(0)
+    values: Matrix = np.linalg.svd(equilibrated(matrix)[1], compute_uv=False)
+    return values / values[0] if values[0] > 0 else np.zeros_like(values)
+
+
+def points_on(rows: Sequence[Expr], symbols: Sequence[Symbol], count: int = 3) -> list[Point]:
+    """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty."""
+    symbols = sorted(set(symbols).union(*[r.free_symbols for r in rows]), key=lambda z: z.name)
+    if not rows:
+        return [random_point(symbols, seed) for seed in range(count)]
+    movable = [z for z in symbols if isinstance(z, Jet) and any(r.has(z) for r in rows)]
+    tape = Tape([*rows, *[r.diff(z) for r in rows for z in movable]])
+    found = []
+    for seed in range(8 * count):
+        point = _newton(tape, len(rows), movable, random_point(symbols, seed))
+        if point is not None:
+            found.append(point)
+        if len(found) == count:
+            break
+    return found
+
+
+def _newton(tape: Tape, m: int, movable: Sequence[Symbol], point: dict[Symbol, float]) -> Point | None:
+    """Damped Gauss-Newton of least norm from a random point; None without convergence in the step."""
+    for _ in range(_STEPS):
+        try:
+            numbers = np.array(tape(point))
+        except Undefined:
+            return None
+        residual, jacobian = numbers[:m], numbers[m:].reshape(m, len(movable))
+        step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
+        length = float(np.linalg.norm(step))
+        if not np.isfinite(length):
+            return None
+        damping = min(1.0, 1.0 / length) if length > 0 else 1.0
+        point = {**point, **{z: float(point[z] + damping * s) for z, s in zip(movable, step, strict=True)}}
+        if length < 1e-11 and float(np.abs(residual).max()) < 1e-9:
+            return point
+    return None
+
+
+def matrices_at(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> list[Matrix]:
+    """A matrix of expressions at several points; points where it is undefined are left out."""
+    flat = [e for row in entries for e in row]
+    tape = Tape(flat)
+    shape = (len(entries), len(entries[0]) if entries else 0)
+    found = []
+    for point in points:
+        values: dict[Any, float] = {**random_point(tape.symbols, 0), **point}
+        try:
+            found.append(np.array(tape(values)).reshape(shape))
+        except Undefined:
+            continue
+    return found
+
+
+def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:
+    """The largest rank met at the points."""
+    return max((rank(a) for a in matrices_at(entries, points)), default=0)

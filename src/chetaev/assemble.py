@@ -1,0 +1,116 @@
+r"""The one assembler: from a system in normal form to its rows, over any algebra and in any frame.
+
+In a frame with velocities $\xi^a$, fields $X_a$ and structure functions $C^c_{ab}$ the Euler-Lagrange expression of a Lagrangian of any
+order is
+
+$$ E_a = (D - L_s)\, p_a - X_a L + C^c_{ab}\, \xi^b p_c, \qquad p_a = \sum_k \bigl(-(D - L_s)\bigr)^k \frac{\partial L}{\partial \xi_a^{(k)}}, $$
+
+because a variation $\delta q = \eta^a X_a$ gives $\delta\xi^c = D\eta^c + C^c_{ab}\,\xi^a\eta^b$. In coordinates $C = 0$ and it reads
+$\sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_a^{(k)}$; without an action variable $L_s = 0$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sympy import Expr, S
+
+from chetaev.calculus import Algebra, Calculus
+from chetaev.principles.base import Lowered
+from chetaev.symbols import Coordinate, Jet
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True)
+class Row(Generic[E]):
+    """One equation `lhs = rhs` with a label and the place it comes from."""
+
+    label: str
+    lhs: E
+    rhs: E
+    origin: str
+
+    @property
+    def residual(self) -> E:
+        """`lhs - rhs`."""
+        difference: Any = self.lhs - self.rhs  # type: ignore[operator]
+        return difference
+
+
+def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
+    """All rows: one per coordinate, `E_i = u_i + lambda_a R_V[a, i]`, then the kinematic rows, then `s' = L`."""
+    system = lowered.system
+    calculus = calculus_of(lowered, algebra)
+    expressions = euler_lagrange(calculus, algebra.of(lowered.lagrangian))
+    rows = [
+        Row(f"E_{q.base}", e, algebra.of(right_hand_side(lowered, q)), f"variation of {q.base}")
+        for q, e in zip(system.coordinates, expressions, strict=True)
+    ]
+    for k, constraint in enumerate(system.kinematic):
+        origin = f"variation of {lowered.multipliers[k].base}" if lowered.vakonomic else "stated by the user"
+        rows.append(Row(f"kinematic[{k}]", algebra.of(constraint.lhs), algebra.of(constraint.rhs), origin))
+    if lowered.action is not None:
+        rows.append(Row("action", algebra.of(lowered.action.d()), algebra.of(system.lagrangian), "Herglotz' principle"))
+    return tuple(rows)
+
+
+def calculus_of(lowered: Lowered, algebra: Algebra[E]) -> Calculus[E]:
+    """Differentiation along the motion: on the constraint manifold the action variable has the rate L."""
+    rate = algebra.of(lowered.system.lagrangian) if lowered.action is not None else None
+    return Calculus(algebra, lowered.system.frame, lowered.action, rate)
+
+
+def euler_lagrange(calculus: Calculus[Any], lagrangian: Any) -> list[Any]:
+    """The expressions $E_a$, one per velocity of the frame."""
+    frame, algebra = calculus.frame, calculus.algebra
+    adjoint = _Adjoint(calculus, lagrangian)
+    momenta = [_momentum(adjoint, lagrangian, velocity) for velocity in frame.velocities]
+    expressions = []
+    for a, momentum in enumerate(momenta):
+        e = adjoint(momentum) - calculus.field(a, lagrangian)
+        for b, velocity in enumerate(frame.velocities):
+            for c, component in frame.bracket(a, b).items():
+                e = e + algebra.of(component * velocity) * momenta[c]
+        expressions.append(e)
+    return expressions
+
+
+def right_hand_side(lowered: Lowered, q: Coordinate) -> Expr:
+    r"""$u_i - \partial F/\partial q'^i + \lambda_a R_V^a{}_i$."""
+    system = lowered.system
+    velocity = system.frame.velocities[system.coordinates.index(q)]
+    return system.forces.get(q, S.Zero) - system.dissipation.diff(velocity) + reaction(lowered, q)
+
+
+def reaction(lowered: Lowered, q: Coordinate) -> Expr:
+    r"""$\lambda_a R_V^a{}_i$."""
+    pairs = zip(lowered.multipliers, lowered.reactions, strict=False)
+    terms: Sequence[Expr] = [multiplier * row.get(q, S.Zero) for multiplier, row in pairs]
+    return sum(terms, S.Zero)
+
+
+class _Adjoint:
+    """$D - L_s$, the operator that integration by parts turns $D$ into under Herglotz' principle."""
+
+    def __init__(self, calculus: Calculus[Any], lagrangian: Any) -> None:
+        self.calculus = calculus
+        self.damping = None if calculus.action is None else calculus.algebra.gradient(lagrangian, [calculus.action])[0]
+
+    def __call__(self, e: Any) -> Any:
+        derivative = self.calculus.total(e)
+        return derivative if self.damping is None else derivative - self.damping * e
+
+
+def _momentum(adjoint: _Adjoint, lagrangian: Any, velocity: Jet) -> Any:
+    """$p_a$, by Horner's rule from the highest derivative down."""
+    algebra = adjoint.calculus.algebra
+    orders = [z.order for z in algebra.symbols(lagrangian) if isinstance(z, Jet) and z.base == velocity.base]
+    highest = max(orders, default=0) - velocity.order
+    jets = [velocity.d(k) for k in range(max(highest, 0) + 1)]
+    *lower, momentum = algebra.gradient(lagrangian, jets)
+    for partial in reversed(lower):
+        momentum = partial - adjoint(momentum)
+    return momentum

@@ -1,0 +1,161 @@
+"""Reading the declarations of a system: names, their roles, and the named expressions among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.errors import ModelError, did_you_mean
+from chetaev.functions import FUNCTIONS
+from chetaev.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.notation.lexer import Kind, spell, tokens
+from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
+from chetaev.zero import seems_zero
+
+COORDINATE_KINDS = ("line", "angle")
+PARAMETER_KINDS = ("real", "positive")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
+
+
+class Names:
+    """The names of one system while it is being read: each declared once, none reserved."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._roles: dict[str, str] = {}
+
+    def declare(self, name: str, role: str) -> str:
+        """The ASCII spelling of a new name."""
+        ascii_name = spell(name)
+        if not _NAME.fullmatch(ascii_name):
+            raise self.error(f"{name!r} is not a name.", "names are letters, digits and _, beginning with a letter")
+        if ascii_name in ("t", "pi"):
+            meaning = "time" if ascii_name == "t" else "the number"
+            raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: it is {meaning}.", f"another name, such as {ascii_name}1")
+        if ascii_name in FUNCTIONS:
+            raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: it is a function.", f"another name, such as {ascii_name}1")
+        if _MULTIPLIER.fullmatch(ascii_name):
+            raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: multipliers are called so.", "another name, such as mu1")
+        if ascii_name in self._roles:
+            raise self.error(f"{ascii_name} is declared twice: as {_a(self._roles[ascii_name])} and as {_a(role)}.", "rename one of the two")
+        self._roles[ascii_name] = role
+        return ascii_name
+
+    def error(self, what: str, hint: str) -> ModelError:
+        return ModelError(what, where=self.where, hint=hint)
+
+
+def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> dict[str, str]:
+    """Names with their kinds, from a string, a list of names or symbols, or a mapping to kinds."""
+    if isinstance(given, str):
+        given = given.replace(",", " ").split()
+    if isinstance(given, sympy.Symbol):
+        given = [given]
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        pairs = [(item, _own_kind(item, kinds)) for item in _items(given, role, names)]
+    read = {}
+    for item, kind in pairs:
+        name = names.declare(_text(item, role, names), role)
+        kind = kinds[0] if kind is None else kind
+        if kind not in kinds:
+            hint = f"one of {', '.join(repr(k) for k in kinds)}.  {did_you_mean(str(kind), kinds)}".rstrip()
+            raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint)
+        read[name] = kind
+    return read
+
+
+def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
+    """An expression given as text, number or SymPy expression."""
+    if isinstance(given, str):
+        return parse_expression(given, vocabulary, where)
+    return from_sympy(given, vocabulary, where)
+
+
+def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], base: Vocabulary, names: Names) -> Vocabulary:
+    """The vocabulary enlarged by named expressions and quasi-velocities, which may use each other in any order."""
+    texts = {names.declare(name, "named expression"): value for name, value in where_given.items()}
+    quasi_texts = {names.declare(name, "quasi-velocity"): value for name, value in quasi_given.items()}
+    both = texts | quasi_texts
+    uses = {name: _names_in(value, names.where) & both.keys() for name, value in both.items()}
+    try:
+        order = list(TopologicalSorter(uses).static_order())
+    except CycleError as cycle:
+        loop = " -> ".join(reversed(cycle.args[1]))
+        raise names.error(f"named expressions are defined by each other: {loop}.", "write one of them out") from None
+    expressions: dict[str, Expr] = {}
+    quasi: dict[str, Expr] = {}
+    for name in order:
+        known = Vocabulary(base.jets, base.parameters, expressions, quasi, None, base.forbidden)
+        if name in texts:
+            expressions[name] = read_value(texts[name], known, f"{names.where}, where.{name}")
+        else:
+            quasi[name] = _velocity(read_value(quasi_texts[name], known, f"{names.where}, quasi.{name}"), name, names)
+    in_given_order = {name: expressions[name] for name in texts}
+    return Vocabulary(base.jets, base.parameters, in_given_order, {name: quasi[name] for name in quasi_texts}, None, base.forbidden)
+
+
+def with_variations(vocabulary: Vocabulary, action: Action | None) -> Vocabulary:
+    """The vocabulary of variational rows: `δ` of coordinates, of named expressions of order 0 and of quasi-velocities."""
+    coordinates = [z for z in vocabulary.jets.values() if isinstance(z, Coordinate)]
+    variations: dict[str, Expr] = {q.base: Variation(q.base) for q in coordinates}
+    forbidden = dict(vocabulary.forbidden)
+    for name, expression in vocabulary.expressions.items():
+        if any(z.order or isinstance(z, Action) for z in jets_in(expression) if not isinstance(z, Input)):
+            forbidden[f"δ{name}"] = f"δ{name} has no meaning: {name} is not a function of the coordinates alone."
+        variations[name] = sympy.Add(*[expression.diff(q) * Variation(q.base) for q in coordinates])
+    for name, expression in vocabulary.quasi.items():
+        variations[name] = sympy.Add(*[expression.diff(q.d()) * Variation(q.base) for q in coordinates])
+    if action is not None:
+        variations[action.base] = sympy.S.Zero
+        forbidden[f"δ{action.base}"] = f"δ{action.base} follows from the principle: Herglotz sets δ{action.base} = p_i δq_i."
+    return Vocabulary(vocabulary.jets, vocabulary.parameters, vocabulary.expressions, vocabulary.quasi, variations, forbidden)
+
+
+def _velocity(expression: Expr, name: str, names: Names) -> Expr:
+    """A quasi-velocity must be affine in the velocities and contain no higher derivative."""
+    jets = [z for z in jets_in(expression) if not isinstance(z, Input)]
+    velocities = [z for z in jets if z.order == 1]
+    curved = any(not seems_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities)
+    if not velocities or curved or any(z.order > 1 for z in jets):
+        raise names.error(f"quasi.{name} is not affine in the velocities.", f"write {name}' as a sum of coefficient times velocity")
+    return expression
+
+
+def _names_in(given: Any, where: str) -> set[str]:
+    if not isinstance(given, str):
+        return set()
+    return {token.text for token in tokens(given, where) if token.kind is Kind.NAME}
+
+
+def _items(given: Any, role: str, names: Names) -> list[Any]:
+    if not isinstance(given, Iterable):
+        raise names.error(f"{role}s are given as {type(given).__name__}.", f'a string of names such as "x y", or a list of {role}s')
+    return list(given)
+
+
+def _text(item: Any, role: str, names: Names) -> str:
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Jet) and item.order == 0:
+        return item.base
+    if isinstance(item, sympy.Symbol) and not isinstance(item, Jet):
+        return str(item.name)
+    if isinstance(item, sympy.Function) and len(item.args) == 1:
+        return str(item.func.__name__)
+    raise names.error(f"{item!r} is not the name of a {role}.", f"a name, or a {role.capitalize()}")
+
+
+def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
+    return "positive" if "positive" in kinds and isinstance(item, Parameter) and item.is_positive else kinds[0]
+
+
+def _a(role: str) -> str:
+    return ("an " if role[0] in "aeiou" else "a ") + role

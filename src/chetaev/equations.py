@@ -1,0 +1,177 @@
+"""Equations of motion: labelled rows that know where they come from, and how they are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.assemble import Row, assemble, calculus_of, euler_lagrange, reaction
+from chetaev.budget import OutOfTime, deadline
+from chetaev.calculus import SYMBOLIC, Algebra
+from chetaev.errors import ModelError, PrincipleError
+from chetaev.notation import Vocabulary, show
+from chetaev.principles.base import Lowered, Principle
+from chetaev.recursion import deep
+from chetaev.symbols import Coordinate, Jet, Multiplier, jets_in
+from chetaev.system import System
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The rows `E_i = u_i + lambda_a R_V[a, i]`, the kinematic rows, and `s' = L` under Herglotz' principle.
+
+    Symbolic rows are formed when somebody reads them; numerics forms the same rows on its own graph by `assembled`.
+    """
+
+    lowered: Lowered
+    principle: Principle
+    rewritten: tuple[Row[Expr], ...] | None = None
+    """Rows that replace the assembled ones, after `eliminate` or `simplify`."""
+    assumptions: tuple[Expr, ...] = ()
+    """Expressions that must not vanish for the rows to hold."""
+
+    @property
+    def system(self) -> System:
+        """The system the equations belong to."""
+        return self.lowered.system
+
+    @cached_property
+    def rows(self) -> tuple[Row[Expr], ...]:
+        """The rows as SymPy expressions."""
+        return self.assembled(SYMBOLIC)
+
+    def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
+        """The rows in any algebra."""
+        with deep():
+            if self.rewritten is None:
+                return assemble(self.lowered, algebra)
+            return tuple(replace(row, lhs=algebra.of(row.lhs), rhs=algebra.of(row.rhs)) for row in self.rewritten)
+
+    @property
+    def multipliers(self) -> tuple[Multiplier, ...]:
+        """The multipliers that occur, in the order of their rows."""
+        if self.rewritten is None:
+            return self.lowered.multipliers
+        present = {z.base for row in self.rewritten for z in jets_in(row.residual, Multiplier)}
+        return tuple(m for m in self.lowered.multipliers if m.base in present)
+
+    @property
+    def unknowns(self) -> tuple[Jet, ...]:
+        """Coordinates, multipliers, and the action variable."""
+        action = (self.lowered.action,) if self.lowered.action is not None else ()
+        return (*self.system.coordinates, *self.multipliers, *action)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of rows and number of unknowns."""
+        coordinates, kinematic = len(self.system.coordinates), len(self.system.kinematic)
+        action = self.lowered.action is not None
+        rows = coordinates + kinematic + action if self.rewritten is None else len(self.rewritten)
+        return rows, len(self.unknowns)
+
+    @property
+    def lagrangian(self) -> Expr:
+        """The lowered Lagrangian: under vakonomic principles it contains the multipliers."""
+        return self.lowered.lagrangian
+
+    @property
+    def variational(self) -> tuple[Any, ...]:
+        """The rows of R_V, by coordinate; one per multiplier."""
+        return self.lowered.reactions
+
+    def total(self, expression: Expr, times: int = 1) -> Expr:
+        """The total derivative along the motion, with `s' = L` where there is an action variable."""
+        return calculus_of(self.lowered, SYMBOLIC).total(expression, times)
+
+    def reaction(self, coordinate: Coordinate | str) -> Expr:
+        r"""The generalised reaction $\lambda_a R_V^a{}_i$ on a coordinate.
+
+        Vakonomic motion has no $R_V$; there it is $E_i[L] - E_i[L + \lambda R_K]$, what the multipliers add to the free equation.
+        """
+        q = Coordinate(coordinate) if isinstance(coordinate, str) else coordinate
+        if q not in self.system.coordinates:
+            known = " ".join(z.base for z in self.system.coordinates)
+            raise ModelError(f"{q} is not a coordinate.", where=f"reaction on {self.system.label}", hint=f"one of {known}")
+        if not self.lowered.vakonomic:
+            return reaction(self.lowered, q)
+        calculus = calculus_of(self.lowered, SYMBOLIC)
+        i = self.system.coordinates.index(q)
+        free, whole = (euler_lagrange(calculus, e)[i] for e in (self.system.lagrangian, self.lagrangian))
+        return free - whole
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names an expression about the motion may use: those of the system, multipliers and `s'`."""
+        names = self.system.vocabulary
+        jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
+        return Vocabulary(jets, names.parameters, names.expressions, names.quasi)
+
+    def eliminate(self) -> Equations:
+        """The equations without multipliers: virtual work against a basis of C_V. `assumptions` says where that is valid."""
+        from chetaev.analysis.elimination import without_multipliers
+
+        if not self.multipliers:
+            return self
+        moving = [z for row in self.rows for z in jets_in(row.residual, Multiplier) if z.order]
+        if moving:
+            raise PrincipleError(
+                f"{moving[0].base} cannot be eliminated.",
+                where=f"eliminate {self.system.label}",
+                why="Its derivative occurs: the multipliers of vakonomic motion are part of the state.",
+                hint="transform to momenta, or keep the multipliers",
+            )
+        with deep():
+            rows, assumptions = without_multipliers(self)
+        return replace(self, rewritten=rows, assumptions=(*self.assumptions, *assumptions))
+
+    def simplify(self, seconds: float = 10.0) -> Equations:
+        """The same rows simplified by SymPy, as far as the time allows; rows not reached stay as they are."""
+        rows = list(self.rows)
+        try:
+            with deadline(seconds), deep():
+                for k, row in enumerate(rows):
+                    rows[k] = replace(row, lhs=sympy.simplify(row.lhs), rhs=sympy.simplify(row.rhs))
+        except OutOfTime:
+            pass  # what is finished is kept, the rest is right but long
+        return replace(self, rewritten=tuple(rows))
+
+    def __str__(self) -> str:
+        width = max(len(row.label) for row in self.rows)
+        lines = [f"{self.system.name or 'system'} · {self.principle}"]
+        lines += [f"  {row.label:<{width}}  {self._row_text(row)}" for row in self.rows]
+        lines.append(f"  {self._count()}")
+        if self.assumptions:
+            lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Equations of {self.system.label} under {self.principle}: {self._count()}>"
+
+    def latex(self) -> str:
+        """All rows as a LaTeX `aligned` block."""
+        rows = [rf"{show(row.lhs, 'latex')} &= {show(row.rhs, 'latex')}" for row in self.rows]
+        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _row_text(self, row: Row[Expr]) -> str:
+        """A row as text; kinematic rows as the user wrote them."""
+        for k, constraint in enumerate(self.system.kinematic):
+            if row.label == f"kinematic[{k}]" and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
+                return str(constraint)
+        return f"{show(row.lhs)} = {show(row.rhs)}"
+
+    def _count(self) -> str:
+        rows, unknowns = self.counts
+        names = " ".join(z.base for z in self.unknowns)
+        text = f"{rows} equation{'s' * (rows != 1)} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
+        if rows > unknowns:
+            text += f"  ({rows - unknowns} more equations than unknowns: overdetermined)"
+        if rows < unknowns:
+            text += f"  ({unknowns - rows} more unknowns than equations: underdetermined)"
+        return text

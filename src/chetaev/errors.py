@@ -1,0 +1,103 @@
+"""Errors that speak the user's notation: where, what, why, and what to do next.
+
+Every error of the library is a `ChetaevError`. Its text has up to four parts::
+
+    PrincipleError · derive 'sleigh'
+      One nonholonomic constraint and no principle named.  d'Alembert and vakonomic motions differ here.
+      -> derive(sleigh, DAlembert())  or  derive(sleigh, Vakonomic())
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_WINDOW = 100
+"""Widest excerpt of the user's text shown above a caret."""
+
+
+class ChetaevError(Exception):
+    """Something the user can mend.
+
+    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do.
+    """
+
+    def __init__(self, what: str, *, where: str, why: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.where, self.what, self.why, self.hint = where, what, why, hint
+
+    def __str__(self) -> str:
+        lines = [f"{type(self).__name__} · {self.where}"]
+        lines += self._body()
+        if self.hint:
+            lines.append(f"  -> {self.hint}")
+        return "\n".join(lines)
+
+    def _body(self) -> list[str]:
+        return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.__dict__)
+
+
+class NotationError(ChetaevError):
+    """A text that is not in the notation; shows the text with a caret under the fault."""
+
+    def __init__(self, what: str, *, where: str, text: str = "", span: tuple[int, int] = (0, 0), why: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, why=why, hint=hint)
+        self.text, self.span = text, span
+
+    def _body(self) -> list[str]:
+        if not self.text:
+            return super()._body()
+        line, start, stop = _excerpt(self.text, *self.span)
+        message = "  ".join(part for part in (self.what, self.why) if part)
+        return [f"  {line}", f"  {' ' * start}{'^' * max(1, stop - start)} {message}"]
+
+
+class ModelError(ChetaevError):
+    """The parts of a system do not fit together."""
+
+
+class PrincipleError(ChetaevError):
+    """The principle is missing, or does not apply to this system."""
+
+
+class ParameterError(ChetaevError):
+    """A parameter or an input has no value, or an impossible one."""
+
+
+class InitialError(ChetaevError):
+    """The initial data are too few, too many or contradictory."""
+
+
+class StateError(ChetaevError):
+    """The equations do not determine the motion at this state."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`"Did you mean theta?"`, or an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {close[0]}?" if close else ""
+
+
+def _excerpt(text: str, start: int, stop: int) -> tuple[str, int, int]:
+    """The line of the fault, cut to a window around it, and where the fault lies in it."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    line = text[first : len(text) if last < 0 else last]
+    start, stop = start - first, min(stop - first, len(line))
+    if len(line) > _WINDOW:
+        left = max(0, min(start - _WINDOW // 2, len(line) - _WINDOW))
+        head, tail = ("… " if left else ""), (" …" if left + _WINDOW < len(line) else "")
+        line = head + line[left : left + _WINDOW] + tail
+        start, stop = start - left + len(head), min(stop - left, _WINDOW) + len(head)
+    printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    return printable, start, stop
+
+
+def _rebuild(kind: type[ChetaevError], state: dict[str, object]) -> ChetaevError:
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    error.args = (state["what"],)
+    return error

@@ -1,0 +1,119 @@
+"""The functions of the notation, and the four with a corner: abs, sign, min and max.
+
+SymPy differentiates `sign` to a Dirac delta and `Max` to a Heaviside step. Mechanics on a switching surface is an event,
+not a distribution, so the corner functions here have the classical one-sided derivatives: $D\\,\\mathrm{sign} = 0$,
+$D|u| = \\mathrm{sign}(u)\\,Du$, $D\\max(a, b) = \\tfrac12(1 + \\mathrm{sign}(a-b))\\,Da + \\tfrac12(1 - \\mathrm{sign}(a-b))\\,Db$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import sympy
+from sympy import Expr
+from sympy.printing.latex import LatexPrinter
+
+
+class _Corner(sympy.Function):
+    """Abstract: a real function that is smooth except on a switching surface."""
+
+    def _eval_is_real(self) -> bool | None:
+        return True if all(a.is_real for a in self.args) else None
+
+    def _eval_is_finite(self) -> bool | None:
+        return True if all(a.is_finite for a in self.args) else None
+
+
+class Sign(_Corner):
+    """`sign(u)`: -1, 0 or 1; its derivative is zero off the surface u = 0."""
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, u: Expr) -> Expr | None:
+        if u.is_zero:
+            return sympy.S.Zero
+        if u.is_positive:
+            return sympy.S.One
+        return sympy.S.NegativeOne if u.is_negative else None
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.S.Zero
+
+    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
+        return _raised(rf"\operatorname{{sign}}\left({printer._print(self.args[0])}\right)", exp)
+
+
+class Magnitude(_Corner):
+    """`abs(u)`; its derivative is `sign(u)`."""
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, u: Expr) -> Expr | None:
+        if u.is_nonnegative:
+            return u
+        return -u if u.is_nonpositive else None
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return Sign(self.args[0])
+
+    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
+        return _raised(rf"\left|{printer._print(self.args[0])}\right|", exp)
+
+
+class _Choice(_Corner):
+    """Abstract: the smaller or the larger of two values; `_side` is -1 for min and +1 for max."""
+
+    nargs = 2
+    _side = 0
+
+    @classmethod
+    def eval(cls, a: Expr, b: Expr) -> Expr | None:
+        difference = a - b
+        if difference.is_nonnegative:
+            return a if cls._side > 0 else b
+        if difference.is_nonpositive:
+            return b if cls._side > 0 else a
+        return None
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        a, b = self.args
+        toward = self._side if argindex == 1 else -self._side
+        return (1 + toward * Sign(a - b)) / 2
+
+    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
+        a, b = (printer._print(u) for u in self.args)
+        name = r"\max" if self._side > 0 else r"\min"
+        return _raised(rf"{name}\left({a}, {b}\right)", exp)
+
+
+class Minimum(_Choice):
+    """`min(a, b)`."""
+
+    _side = -1
+
+
+class Maximum(_Choice):
+    """`max(a, b)`."""
+
+    _side = 1
+
+
+def _raised(text: str, exponent: str | None) -> str:
+    return text if exponent is None else f"{{{text}}}^{{{exponent}}}"
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
+    **{name: (getattr(sympy, name), 1) for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt".split()},
+    "atan2": (sympy.atan2, 2),
+    "abs": (Magnitude, 1),
+    "sign": (Sign, 1),
+    "min": (Minimum, 2),
+    "max": (Maximum, 2),
+}
+"""Every function of the notation with its number of arguments; nothing else can be called."""
+
+SPELLING: dict[type, str] = {make: name for name, (make, _) in FUNCTIONS.items() if isinstance(make, type)}
+"""How a function class is written."""

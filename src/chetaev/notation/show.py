@@ -1,0 +1,112 @@
+"""From expressions back to the notation and to LaTeX. `parse(show(e)) == e`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import sympy
+from sympy import Expr, Rational
+from sympy.printing.latex import LatexPrinter
+
+from chetaev.functions import SPELLING
+from chetaev.recursion import deep
+
+_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+
+
+def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
+    """An expression, or anything that holds one, as text of the notation or as LaTeX.
+
+        >>> from chetaev.symbols import Coordinate, Parameter
+        >>> x, m = Coordinate("x"), Parameter("m")
+        >>> show(m * x.d(1) ** 2 / 2)
+        "m*x'^2/2"
+        >>> show(m * x.d(2), "latex")
+        'm \\\\ddot{x}'
+    """
+    with deep():
+        if form == "latex":
+            return LatexPrinter().doprint(expression)
+        return _show(sympy.S(expression) if isinstance(expression, int | float) else expression, _SUM)
+
+
+def _show(e: Expr, room: int) -> str:
+    """Text of an expression, in brackets when it binds weaker than its surroundings."""
+    text, strength = _render(e)
+    return text if strength >= room else f"({text})"
+
+
+def _render(e: Expr) -> tuple[str, int]:
+    if e.is_Symbol:
+        return e.name, _ATOM
+    if e.is_Rational:
+        return _rational(e)
+    if e is sympy.pi:
+        return "pi", _ATOM
+    if e is sympy.E:
+        return "exp(1)", _ATOM
+    if e.is_Add:
+        return _sum(e), _SUM
+    if e.is_Mul:
+        return _product(e)
+    if e.is_Pow or isinstance(e, sympy.exp):
+        return _power(e)
+    name = SPELLING.get(type(e))
+    if name is None:
+        raise ValueError(f"{type(e).__name__} is not in the notation")
+    return f"{name}({', '.join(_show(a, _SUM) for a in e.args)})", _ATOM
+
+
+def _rational(e: Rational) -> tuple[str, int]:
+    text = str(e.p) if e.q == 1 else f"{e.p}/{e.q}"
+    return text, _SUM if e.p < 0 else (_ATOM if e.q == 1 else _PRODUCT)
+
+
+def _sum(e: Expr) -> str:
+    pieces: list[str] = []
+    texts = [_show(term, _SUM) for term in e.as_ordered_terms()]
+    texts.sort(key=lambda text: text.startswith("-"))  # stable: a sum begins with a positive term if it has one
+    for text in texts:
+        if not pieces:
+            pieces.append(text)
+        elif text.startswith("-"):
+            pieces.append(f" - {text[1:]}")
+        else:
+            pieces.append(f" + {text}")
+    return "".join(pieces)
+
+
+def _product(e: Expr) -> tuple[str, int]:
+    coefficient, rest = e.as_coeff_Mul()
+    above: list[str] = []
+    below: list[str] = []
+    if coefficient.is_Rational:
+        numerator, denominator = abs(coefficient.p), coefficient.q
+    else:
+        numerator, denominator, rest = 1, 1, e
+    if numerator != 1:
+        above.append(str(numerator))
+    for factor in rest.as_ordered_factors():
+        base, exponent = factor.args if factor.is_Pow else (factor, sympy.S.One)
+        if exponent.is_Rational and exponent.is_negative:
+            below.append(_show(sympy.Pow(base, -exponent), _POWER))
+        else:
+            above.append(_show(factor, _POWER))
+    if denominator != 1:
+        below.append(str(denominator))
+    text = "*".join(above) or "1"
+    for divisor in below:
+        text += f"/{divisor}"
+    negative = coefficient.is_Rational and coefficient.is_negative
+    return (f"-{text}", _SUM) if negative else (text, _PRODUCT)
+
+
+def _power(e: Expr) -> tuple[str, int]:
+    if isinstance(e, sympy.exp):
+        return f"exp({_show(e.args[0], _SUM)})", _ATOM
+    base, exponent = e.args
+    if exponent.is_Rational and exponent.is_negative:
+        return f"1/{_show(sympy.Pow(base, -exponent), _POWER)}", _PRODUCT
+    if exponent == Rational(1, 2):
+        return f"sqrt({_show(base, _SUM)})", _ATOM
+    return f"{_show(base, _ATOM)}^{_show(exponent, _ATOM)}", _POWER

@@ -1,0 +1,47 @@
+"""Which names a text may use, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sympy
+
+from chetaev.errors import did_you_mean
+from chetaev.symbols import Coordinate, Jet, Parameter
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names known at one place of a system.
+
+    `jets` are the bases of everything that can carry primes; `expressions` are named sub-expressions, `quasi` the quasi-velocities
+    (`w'` is the expression), `variations` what `δname` stands for; where variations make no sense it is None.
+    `forbidden` maps a name (primes included) to the reason why it cannot stand here.
+    """
+
+    jets: Mapping[str, Jet] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    expressions: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    quasi: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    variations: Mapping[str, sympy.Expr] | None = None
+    forbidden: Mapping[str, str] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Every name that may be written."""
+        return [*self.jets, *self.parameters, *self.expressions, *self.quasi]
+
+    def unknown(self, name: str) -> str:
+        """What to say of an unknown name: what there is, and what may have been meant."""
+        listed = {
+            "Coordinates": [n for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
+            "Inputs": [n for n, jet in self.jets.items() if type(jet).__name__ == "Input"],
+            "Parameters": list(self.parameters),
+            "Named": [*self.expressions, *self.quasi],
+        }
+        parts = [f"{kind}: {_few(names)}." for kind, names in listed.items() if names]
+        return "  ".join(filter(None, ["unknown name.", *parts, did_you_mean(name, self.names())]))
+
+
+def _few(names: list[str], most: int = 12) -> str:
+    return " ".join(names[:most]) + (f" … ({len(names)} in all)" if len(names) > most else "")

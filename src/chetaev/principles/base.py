@@ -1,0 +1,145 @@
+"""What a principle is: a rule that rewrites a system into normal form.
+
+Normal form: rows $E_i = u_i + \\lambda_a R_V^a{}_i$ together with $R_K = 0$, where $E_i$ is the Euler-Lagrange expression of the lowered
+Lagrangian. The assembler knows no principle, and a principle knows no assembler.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from sympy import Expr, S
+
+from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
+from chetaev.calculus import SYMBOLIC, Calculus
+from chetaev.constraints import Constraint
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.symbols import Action, Coordinate, Multiplier, order_in
+from chetaev.system import System
+
+RowV = Frozen[Coordinate, Expr]
+"""One row of R_V: the coefficients of the variations."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A system in normal form.
+
+    `lagrangian` is the one whose Euler-Lagrange expressions are formed; `reactions[a]` is the row of R_V that `multipliers[a]` multiplies.
+    Under vakonomic principles the multipliers stand in the Lagrangian and there are no reactions. With an `action` the
+    expressions are those of Herglotz.
+    """
+
+    system: System
+    lagrangian: Expr
+    multipliers: tuple[Multiplier, ...] = ()
+    reactions: tuple[RowV, ...] = ()
+    action: Action | None = None
+
+    @property
+    def vakonomic(self) -> bool:
+        """Whether the multipliers are coordinates of an extended Lagrangian."""
+        return bool(self.multipliers) and not self.reactions
+
+
+class Principle(ABC):
+    """A rule that decides the motion. Principles are values: two of the same kind are equal."""
+
+    word: ClassVar[str]
+    """Its name in model files and on the command line."""
+    takes_action: ClassVar[bool] = False
+    """Whether it gives a meaning to the action variable."""
+
+    @final
+    def lower(self, system: System) -> Lowered:
+        """The system in normal form, or a PrincipleError."""
+        if system.action is not None and not self.takes_action:
+            s = system.action.base
+            raise self.refusal(
+                system,
+                f"The system has an action variable {s}, to which {self} gives no meaning.",
+                why=f"Only Herglotz' principle sets {s}' = L.",
+                hint=f"Herglotz({self})" if str(self) != "Hamilton()" else "Herglotz()",
+            )
+        return self.rewrite(system)
+
+    @abstractmethod
+    def rewrite(self, system: System) -> Lowered:
+        """The rule itself."""
+
+    @final
+    def refusal(self, system: System, what: str, *, why: str = "", hint: str = "") -> PrincipleError:
+        """The error that says why this principle does not apply."""
+        return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def multipliers(count: int) -> tuple[Multiplier, ...]:
+    """`lambda1`, `lambda2`, ..."""
+    return tuple(Multiplier(f"lambda{k + 1}") for k in range(count))
+
+
+def chetaev_row(system: System, row: Constraint) -> RowV:
+    r"""$R_V^i = \partial R_K / \partial q_i^{(k)}$ at the row's own order $k$ and at fixed time.
+
+    A holonomic row with the action variable, $\varphi(q, s, t) = 0$, stands for its derivative with $s' = L$:
+    $R_V^i = \varphi_{q^i} + \varphi_s\, \partial L / \partial q'^i$.
+    """
+    residual, order = row.residual, row.order
+    if row.has_action and order == 0:
+        order = max(1, order_in(system.lagrangian, Coordinate) or 0)
+        residual = contact_calculus(system).total(residual)
+    gradient = SYMBOLIC.gradient(residual, [q.d(order) for q in system.coordinates])
+    return Frozen({q: c for q, c in zip(system.coordinates, gradient, strict=True) if c != 0})
+
+
+def contact_calculus(system: System) -> Calculus[Expr]:
+    """Differentiation on the system's jets, with `s' = L` if there is an action variable."""
+    return Calculus(SYMBOLIC, system.frame, system.action, system.lagrangian if system.action else None)
+
+
+def points_of(system: System, rows: Sequence[Constraint]) -> list[Point]:
+    """Random points of the constraint manifold, every row prolonged to the highest order among them."""
+    calculus = contact_calculus(system)
+    top = max((r.order for r in rows), default=0)
+    prolonged = []
+    for row in rows:
+        e = row.residual
+        prolonged.append(e)
+        for _ in range(top - row.order):
+            e = calculus.total(e)
+            prolonged.append(e)
+    return points_on(prolonged, []) or points_on([], [z for e in prolonged for z in e.free_symbols])
+
+
+def matrix(rows: Sequence[RowV], coordinates: Sequence[Coordinate]) -> list[list[Expr]]:
+    """R_V as a matrix of expressions."""
+    return [[row.get(q, S.Zero) for q in coordinates] for row in rows]
+
+
+def same_span(first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]) -> bool:
+    """Whether two sets of rows span the same covectors at all points."""
+    return inclusion(first, second, coordinates, points) == (True, True)
+
+
+def inclusion(first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]) -> tuple[bool, bool]:
+    """Whether the span of the first rows contains that of the second, and the other way round, at all points."""
+    both = matrices_at(matrix([*first, *second], coordinates), points)
+    n = len(first)
+    ranks = [(rank(a), rank(a[:n]), rank(a[n:])) for a in both]
+    return all(r == r1 for r, r1, _ in ranks), all(r == r2 for r, _, r2 in ranks)

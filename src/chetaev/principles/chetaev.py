@@ -1,0 +1,52 @@
+"""Chetaev's principle and its generalisation to constraints of higher order."""
+
+from __future__ import annotations
+
+from typing import final
+
+import sympy
+from sympy import Expr
+
+from chetaev.analysis.ranks import generic_rank
+from chetaev.notation import show
+from chetaev.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
+from chetaev.principles.computed import lowered_with
+from chetaev.system import System
+
+
+@final
+class Chetaev(Principle):
+    r"""$R_V^a{}_i = \partial R_K^a / \partial q_i^{(k_a)}$, where $k_a$ is the row's own order (001, section 4 and Remark 4.1).
+
+    Rows may be nonlinear and of any order. They must be independent in their highest derivatives on the constraint manifold; where they
+    are not, a combination of them is a constraint of lower order that has to be stated itself.
+    """
+
+    word = "chetaev"
+
+    def rewrite(self, system: System) -> Lowered:
+        rows = [chetaev_row(system, row) for row in system.kinematic]
+        points = points_of(system, system.kinematic)
+        found = generic_rank(matrix(rows, system.coordinates), points)
+        if found < len(rows):
+            raise self.refusal(
+                system,
+                f"The {len(rows)} kinematic rows have only {found} independent highest derivatives.",
+                why=_consequence(system, rows),
+                hint="state the lower-order row instead of one of them, or use VirtualWork() with rows of your own",
+            )
+        return lowered_with(self, system)
+
+
+def _consequence(system: System, rows: list[RowV]) -> str:
+    """The lower-order equation that follows from dependent rows, in words."""
+    calculus = contact_calculus(system)
+    top = max(row.order for row in system.kinematic)
+    raised = [calculus.total(row.residual, top - row.order) for row in system.kinematic]
+    null = sympy.Matrix(matrix(rows, system.coordinates)).T.nullspace()
+    if not null:
+        return "On the constraint manifold a combination of them contains lower derivatives only."
+    combination: Expr = sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], raised, strict=True)]))
+    if combination == 0:
+        return "One of them repeats the others: a combination of them is 0 = 0."
+    return f"A combination of them is of lower order: {show(combination)} = 0."

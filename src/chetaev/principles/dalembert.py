@@ -1,0 +1,31 @@
+"""d'Alembert's principle: reactions do no work in displacements the constraints allow."""
+
+from __future__ import annotations
+
+from typing import final
+
+from chetaev.principles.base import Lowered, Principle
+from chetaev.principles.computed import lowered_with
+from chetaev.system import System
+
+
+@final
+class DAlembert(Principle):
+    r"""$R_V = \partial R_K/\partial q'$ for rows affine in the velocities, $\partial R_K/\partial q$ for holonomic rows, at fixed time.
+
+    Agrees with `Chetaev` on these rows and with `Vakonomic` on holonomic ones. Other rows are refused: a quotient may be multiplied out,
+    a truly nonlinear row needs `Chetaev`.
+    """
+
+    word = "dalembert"
+
+    def rewrite(self, system: System) -> Lowered:
+        for k, row in enumerate(system.kinematic):
+            if row.kind not in ("holonomic", "linear", "affine"):
+                raise self.refusal(
+                    system,
+                    f"kinematic[{k}] is {row.kind if row.order < 2 else f'of {row.kind}'}: {row}.",
+                    why="d'Alembert's principle is for rows that are holonomic or affine in the velocities as written.",
+                    hint="multiply out, or Chetaev()",
+                )
+        return lowered_with(self, system)

@@ -1,0 +1,41 @@
+"""Herglotz' principle: contact dynamics, where the Lagrangian depends on the action."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+from chetaev.principles.base import Lowered, Principle
+from chetaev.principles.hamilton import Hamilton
+from chetaev.system import System
+
+
+@final
+class Herglotz(Principle):
+    r"""The action variable obeys $s' = L$ and is stationary at the end of the motion (002, (13)):
+    $E_i = \sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_i^{(k)}$ with the Lagrangian `inner` has lowered.
+
+    `Herglotz()` is `Herglotz(Hamilton())`; `Herglotz(DAlembert())` is the nonholonomic contact equation (27) of 002,
+    `Herglotz(Vakonomic())` the reduced vakonomic equation of its section 5.4.
+    """
+
+    word = "herglotz"
+    takes_action = True
+
+    def __init__(self, inner: Principle | None = None) -> None:
+        self.inner = Hamilton() if inner is None else inner
+        if not isinstance(self.inner, Principle) or isinstance(self.inner, Herglotz):
+            raise TypeError(f"Herglotz takes one of the other principles, such as Herglotz(DAlembert()), not {self.inner!r}")
+
+    def rewrite(self, system: System) -> Lowered:
+        if system.action is None:
+            raise self.refusal(
+                system,
+                "No action variable is declared.",
+                why="Herglotz' principle needs a name for the action, with s' = L.",
+                hint='System(..., action="s")',
+            )
+        return replace(self.inner.rewrite(system), action=system.action)
+
+    def __str__(self) -> str:
+        return f"Herglotz({self.inner})" if self.inner != Hamilton() else "Herglotz()"

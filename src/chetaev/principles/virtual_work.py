@@ -1,0 +1,29 @@
+"""The principle of virtual work with variational constraints of their own."""
+
+from __future__ import annotations
+
+from typing import final
+
+from chetaev.principles.base import Lowered, Principle, multipliers
+from chetaev.system import System
+
+
+@final
+class VirtualWork(Principle):
+    r"""$E_i = u_i + \lambda_a R_V^a{}_i$ with the rows $R_V$ the system states, independent of $R_K$ (001, section 4; 000, Theorem 17).
+
+    Tyres, servo-constraints and friction as a constraint. Any orders, any numbers: n + #C_V unknowns, n + #C_K equations.
+    """
+
+    word = "virtual-work"
+
+    def rewrite(self, system: System) -> Lowered:
+        if system.variational is None:
+            raise self.refusal(
+                system,
+                "No variational rows are stated.",
+                why="Under virtual work the directions of virtual displacements are data, not a consequence of the kinematic rows.",
+                hint='variational=["δx - cos(theta)*δpsi = 0", ...], or variational=[] if there are no reactions',
+            )
+        rows = tuple(row.coefficients for row in system.variational)
+        return Lowered(system, system.lagrangian, multipliers(len(rows)), rows)

@@ -1,0 +1,171 @@
+r"""Symbols: coordinates, parameters, inputs, and the jets of whatever moves.
+
+A derivative is a symbol of its own. `x`, `x'`, `x''` are three independent variables, the *jets* of `x`; what
+ties them together is the total derivative $D$ of `chetaev.calculus`, never a function of a global time.
+
+    >>> x = Coordinate("x")
+    >>> x.d(2)
+    x''
+    >>> x.d(1).base, x.d(1).order
+    ('x', 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self, overload
+
+import sympy
+from sympy.printing.latex import LatexPrinter
+
+TIME = sympy.Symbol("t", real=True)
+"""Time, the one independent variable."""
+
+MOST_PRIMES = 3
+"""Derivatives up to this order are written with primes, higher ones as `D(x, 4)`."""
+
+
+class Jet(sympy.Symbol):
+    """Abstract: a quantity that moves, or one of its time derivatives. `base` names the quantity, `order` counts the dots."""
+
+    __slots__ = ("base", "order")
+    base: str
+    order: int
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "b"  # SymPy's order of factors: parameters first, as on paper
+
+    def __new__(cls, base: str, order: int = 0) -> Self:
+        if order < 0:
+            raise ValueError(f"a jet has an order of at least 0, not {order}")
+        self = sympy.Symbol.__xnew__(cls, jet_name(base, order), real=True)
+        self.base, self.order = base, order
+        return self
+
+    def d(self, times: int = 1) -> Self:
+        """The jet `times` derivatives further up."""
+        return type(self)(self.base, self.order + times)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, int], dict[str, Any]]:
+        return (self.base, self.order), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        base: str = printer._print_Symbol(sympy.Symbol(self.base))
+        if self.order == 0:
+            return base
+        if self.order > MOST_PRIMES:
+            return f"{base}^{{({self.order})}}"
+        letter, underscore, index = base.partition("_")
+        return f"\\{'d' * self.order}ot{{{letter}}}{underscore}{index}"
+
+
+class Coordinate(Jet):
+    """A coordinate of the configuration space, or one of its derivatives: `Coordinate("x").d(1)` is the velocity."""
+
+    __slots__ = ()
+
+
+class Input(Jet):
+    """A function of time that is given, not sought, or one of its derivatives."""
+
+    __slots__ = ()
+
+
+class Multiplier(Jet):
+    """A Lagrange multiplier `lambda1`, `lambda2`, ..., or one of its derivatives (vakonomic motion)."""
+
+    __slots__ = ()
+
+
+class Action(Jet):
+    """The action variable of Herglotz' principle, with `s' = L`."""
+
+    __slots__ = ()
+
+
+class Parameter(sympy.Symbol):
+    """A constant whose value comes late. `positive=True` helps zero tests and simplification."""
+
+    __slots__ = ()
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "a"
+
+    def __new__(cls, name: str, positive: bool = False) -> Self:
+        self: Self = sympy.Symbol.__xnew__(cls, name, **({"positive": True} if positive else {"real": True}))
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, bool], dict[str, Any]]:
+        return (self.name, bool(self.is_positive)), {}
+
+
+class Variation(sympy.Symbol):
+    """The component `δx` of a virtual displacement."""
+
+    __slots__ = ("base",)
+    base: str
+
+    def __new__(cls, base: str) -> Self:
+        self = sympy.Symbol.__xnew__(cls, f"δ{base}", real=True)
+        self.base = base
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.base,), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        return rf"\delta {printer._print_Symbol(sympy.Symbol(self.base))}"
+
+
+def jet_name(base: str, order: int) -> str:
+    """`x`, `x'`, `x''`, `x'''`, then `D(x, 4)`: the spelling the notation reads back."""
+    return base + "'" * order if order <= MOST_PRIMES else f"D({base}, {order})"
+
+
+def delta(coordinate: Coordinate) -> Variation:
+    """The variation `δx` of a coordinate `x`."""
+    if not isinstance(coordinate, Coordinate) or coordinate.order:
+        raise TypeError(f"delta takes a coordinate, not {coordinate}")
+    return Variation(coordinate.base)
+
+
+def coordinates(names: str) -> Any:
+    """Coordinates from a string of names: `x, y = coordinates("x y")`; a single name gives a single symbol."""
+    return _symbols(Coordinate, names)
+
+
+def parameters(names: str) -> Any:
+    """Parameters from a string of names: `m, g = parameters("m g")`; a single name gives a single symbol."""
+    return _symbols(Parameter, names)
+
+
+def inputs(names: str) -> Any:
+    """Inputs from a string of names: `u, v = inputs("u v")`; a single name gives a single symbol."""
+    return _symbols(Input, names)
+
+
+def _symbols(kind: type[sympy.Symbol], names: str) -> Any:
+    made = tuple(kind(name) for name in names.replace(",", " ").split())
+    return made[0] if len(made) == 1 else made
+
+
+@overload
+def order_in(expression: sympy.Expr, kind: type[Jet]) -> int | None: ...
+@overload
+def order_in(expression: sympy.Expr, kind: Jet) -> int | None: ...
+def order_in(expression: sympy.Expr, kind: type[Jet] | Jet) -> int | None:
+    """The highest order at which jets of a kind, or of one base, occur in an expression; None if none does."""
+    orders = [z.order for z in jets_in(expression) if (isinstance(z, kind) if isinstance(kind, type) else z.base == kind.base)]
+    return max(orders, default=None)
+
+
+def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
+    """All jets of a kind in an expression."""
+    return {z for z in expression.free_symbols if isinstance(z, kind)}
+
+
+def by_name(symbols: Iterable[sympy.Symbol]) -> dict[str, sympy.Symbol]:
+    """Symbols under their names."""
+    return {symbol.name: symbol for symbol in symbols}

@@ -1,0 +1,277 @@
+"""A mechanical system is data: Lagrangian, constraints on the motion, constraints on the variations, forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.calculus import Frame
+from chetaev.constraints import Constraint, VariationalConstraint
+from chetaev.declarations import (
+    COORDINATE_KINDS,
+    PARAMETER_KINDS,
+    Names,
+    read_named,
+    read_names,
+    read_value,
+    with_variations,
+)
+from chetaev.errors import ModelError, NotationError, did_you_mean
+from chetaev.frozen import Frozen
+from chetaev.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.symbols import Action, Coordinate, Input, Parameter, Variation, delta, jets_in
+from chetaev.zero import seems_zero
+
+
+@dataclass(frozen=True, init=False)
+class System:
+    """What moves and what restricts it; no equations yet.
+
+    Texts, SymPy expressions in jets and SymPy functions of time are interchangeable everywhere.
+
+    >>> sleigh = System("x y theta", parameters="m J", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2",
+    ...                 kinematic=["y'*cos(theta) - x'*sin(theta) = 0"], name="sleigh")
+    >>> sleigh.kinematic[0].kind
+    'linear'
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    kinds: Frozen[str, str]
+    parameters: tuple[Parameter, ...]
+    lagrangian: Expr
+    kinematic: tuple[Constraint, ...]
+    variational: tuple[VariationalConstraint, ...] | None
+    forces: Frozen[Coordinate, Expr]
+    dissipation: Expr
+    action: Action | None
+    inputs: Frozen[Input, Expr | None]
+    where: Frozen[str, Expr]
+    quasi: Frozen[str, Expr]
+    name: str
+    lagrangian_text: str = field(compare=False)
+
+    def __init__(
+        self,
+        coordinates: Any,
+        parameters: Any = "",
+        *,
+        lagrangian: Any,
+        kinematic: Sequence[Any] = (),
+        variational: Sequence[Any] | None = None,
+        forces: Mapping[Any, Any] | None = None,
+        dissipation: Any = None,
+        action: Any = None,
+        inputs: Mapping[Any, Any] | None = None,
+        where: Mapping[str, Any] | None = None,
+        quasi: Mapping[str, Any] | None = None,
+        name: str = "",
+    ) -> None:
+        """Read and check all parts.
+
+        `coordinates`   names ("x y"), symbols, or {"psi": "angle", "x": "line"}.
+        `parameters`    names, symbols, or {"M": "positive"}; they are constants without values.
+        `lagrangian`    of any order, with or without time.
+        `kinematic`     rows `lhs = rhs` on jets of any order; no `=` means `= 0`.
+        `variational`   rows linear in the variations δx; None means that the principle finds them, [] that there are none.
+        `forces`        external forces u_i by coordinate, on the right-hand side of the equations.
+        `dissipation`   Rayleigh's function F; adds the forces -dF/dq'.
+        `action`        the name of the action variable s, for Herglotz' principle.
+        `inputs`        given functions of time; None leaves one open until it is evaluated.
+        `where`         named sub-expressions in any order; primes on them mean the total derivative.
+        `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
+        """
+        place = f"system {name!r}" if name else "system"
+        names = Names(place)
+        kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names)
+        if not kinds:
+            raise ModelError("no coordinate is declared.", where=place, hint='coordinates="x y"')
+        parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
+        given_inputs = {Input(names.declare(str(k), "input")): v for k, v in (inputs or {}).items()}
+        action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
+        base = _base_vocabulary(kinds, parameter_kinds, given_inputs, action_symbol)
+        vocabulary = read_named(where or {}, quasi or {}, base, names)
+
+        def read(value: Any, part: str) -> Expr:
+            return read_value(value, vocabulary, f"{place}, {part}")
+
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "coordinates", tuple(Coordinate(n) for n in kinds))
+        put(self, "kinds", Frozen(kinds))
+        put(self, "parameters", tuple(base.parameters.values()))
+        put(self, "action", action_symbol)
+        put(self, "inputs", Frozen({z: _read_input(v, base, f"{place}, inputs.{z.base}") for z, v in given_inputs.items()}))
+        put(self, "where", Frozen(vocabulary.expressions))
+        put(self, "quasi", Frozen(vocabulary.quasi))
+        put(self, "lagrangian", read(lagrangian, "lagrangian"))
+        put(self, "lagrangian_text", _as_written(lagrangian))
+        put(self, "dissipation", sympy.S.Zero if dissipation is None else read(dissipation, "dissipation"))
+        put(self, "forces", Frozen(_read_forces(forces or {}, kinds, read, place)))
+        rows = _rows(kinematic, "kinematic", place)
+        put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, kinematic[{k}]") for k, r in enumerate(rows)))
+        if variational is not None:
+            with_deltas = with_variations(vocabulary, action_symbol)
+            stated = _rows(variational, "variational", place)
+            variational = [_read_variational(r, with_deltas, f"{place}, variational[{k}]") for k, r in enumerate(stated)]
+        put(self, "variational", None if variational is None else tuple(variational))
+
+    @cached_property
+    def frame(self) -> Frame:
+        """How the configuration moves."""
+        return Frame.of_coordinates(self.coordinates)
+
+    @property
+    def velocities(self) -> tuple[Coordinate, ...]:
+        """`q'` for every coordinate `q`."""
+        return tuple(q.d() for q in self.coordinates)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names an expression about this system may use."""
+        kinds = {n: k for n, k in self.kinds.items()}
+        parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
+        base = _base_vocabulary(kinds, parameters, self.inputs, self.action)
+        return Vocabulary(base.jets, base.parameters, self.where, self.quasi, None, base.forbidden)
+
+    @property
+    def label(self) -> str:
+        """How messages call the system."""
+        return f"'{self.name}'" if self.name else "system"
+
+    def replace(self, **changes: Any) -> System:
+        """The same system with some parts changed, in the words of the constructor."""
+        parts: dict[str, Any] = {
+            "coordinates": dict(self.kinds),
+            "parameters": list(self.parameters),
+            "lagrangian": self.lagrangian,
+            "kinematic": self.kinematic,
+            "variational": self.variational,
+            "forces": self.forces,
+            "dissipation": self.dissipation,
+            "action": self.action.base if self.action else None,
+            "inputs": {z.base: value for z, value in self.inputs.items()},
+            "where": self.where,
+            "quasi": self.quasi,
+            "name": self.name,
+        }
+        unknown = changes.keys() - parts.keys()
+        if unknown:
+            raise TypeError(f"System has no part {unknown.pop()!r}")
+        return System(**(parts | changes))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
+
+    def _repr_latex_(self) -> str:
+        rows = [rf"\text{{{title}}} & {text}" for title, text in self._lines("latex") if title != self.name]
+        return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
+
+    def _lines(self, form: Any) -> list[tuple[str, str]]:
+        def row(r: Constraint | VariationalConstraint) -> str:
+            return str(r) if form == "text" else r.latex()
+
+        def listed(symbols: Sequence[sympy.Symbol]) -> str:
+            return (" " if form == "text" else r"\ ").join(show(z, form) for z in symbols)
+
+        lines = [(self.name or "system", ""), ("coordinates", listed(self.coordinates))]
+        if self.parameters:
+            lines.append(("parameters", listed(self.parameters)))
+        written = self.lagrangian_text if form == "text" else ""
+        lines.append(("lagrangian", written or show(self.lagrangian, form)))
+        lines += [(f"kinematic[{k}]", row(r)) for k, r in enumerate(self.kinematic)]
+        lines += [(f"variational[{k}]", row(r)) for k, r in enumerate(self.variational or ())]
+        lines += [(f"force {q.base}", show(u, form)) for q, u in self.forces.items()]
+        if self.dissipation != 0:
+            lines.append(("dissipation", show(self.dissipation, form)))
+        if self.action:
+            lines.append(("action", show(self.action, form)))
+        lines += [(f"input {z.base}", "open" if u is None else show(u, form)) for z, u in self.inputs.items()]
+        return lines
+
+
+def _base_vocabulary(kinds: Mapping[str, str], parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None) -> Vocabulary:
+    jets: dict[str, Any] = {n: Coordinate(n) for n in kinds} | {z.base: z for z in inputs}
+    forbidden = {}
+    if action is not None:
+        jets[action.base] = action
+        forbidden[f"{action.base}'"] = f"{action.base}' cannot be written: it is the Lagrangian.  Write the expression instead."
+    symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in parameters.items()}
+    return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden)
+
+
+def _rows(given: Any, part: str, place: str) -> Sequence[Any]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ModelError(f"{part} is given as {type(given).__name__}.", where=place, hint=f'a list of rows: {part}=["..."]')
+    return given
+
+
+def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, Expr]:
+    if isinstance(given, str):
+        return parse_row(given, vocabulary, where)
+    if isinstance(given, sympy.Eq):
+        return from_sympy(given.lhs, vocabulary, where), from_sympy(given.rhs, vocabulary, where)
+    if isinstance(given, Constraint):
+        return from_sympy(given.lhs, vocabulary, where), from_sympy(given.rhs, vocabulary, where)
+    if isinstance(given, VariationalConstraint):
+        given = sympy.Add(*[c * delta(q) for q, c in given.coefficients.items()])
+    return from_sympy(given, vocabulary, where), sympy.S.Zero
+
+
+def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constraint:
+    row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given))
+    if not jets_in(row.residual, Coordinate):
+        raise ModelError(
+            f"{row} contains no coordinate.",
+            where=where,
+            why="A constraint restricts the motion; this row restricts nothing that moves.",
+            hint="remove the row, or write the coordinate that is meant",
+        )
+    return row
+
+
+def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> VariationalConstraint:
+    lhs, rhs = _read_sides(given, vocabulary, where)
+    form = lhs - rhs
+    deltas = [z for z in vocabulary.jets.values() if isinstance(z, Coordinate) and delta(z) in form.free_symbols]
+    coefficients = {q: form.diff(delta(q)) for q in deltas}
+    rest = form.xreplace({delta(q): sympy.S.Zero for q in deltas})
+    curved = any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
+    if curved or not seems_zero(rest) or not deltas:
+        what = "contains no variation." if not deltas else "is not linear in the variations."
+        raise NotationError(
+            what,
+            where=where,
+            text=given if isinstance(given, str) else f"{show(lhs)} = {show(rhs)}",
+            span=(0, len(given) if isinstance(given, str) else 1),
+            why="A variational row is R_V·δq = 0: a sum of coefficient times δcoordinate.",
+        )
+    flat = {q: c.xreplace({delta(p): sympy.S.Zero for p in deltas}) for q, c in coefficients.items()}
+    return VariationalConstraint(Frozen({q: c for q, c in flat.items() if c != 0}), text=_as_written(given))
+
+
+def _as_written(given: Any) -> str:
+    if isinstance(given, Constraint | VariationalConstraint):
+        return given.text
+    return " ".join(given.split()) if isinstance(given, str) else ""
+
+
+def _read_input(given: Any, base: Vocabulary, where: str) -> Expr | None:
+    if given is None:
+        return None
+    return read_value(given, Vocabulary(parameters=base.parameters), where)
+
+
+def _read_forces(given: Mapping[Any, Any], kinds: Mapping[str, str], read: Any, place: str) -> dict[Coordinate, Expr]:
+    forces: dict[Coordinate, Expr] = {}
+    for key, value in given.items():
+        name = key.base if isinstance(key, Coordinate) else str(key)
+        if name not in kinds:
+            hint = f"one of {' '.join(kinds)}.  {did_you_mean(name, kinds)}".rstrip()
+            raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)
+        forces[Coordinate(name)] = read(value, f"forces.{name}")
+    return {q: u for q, u in forces.items() if u != 0}

@@ -1,0 +1,167 @@
+"""Numbers from expressions, without generating code.
+
+A `Tape` lists the operations of some expressions once, shared sub-expressions only once, and runs them in any arithmetic: machine floats
+for work, many digits for zero tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import sympy
+from sympy import Expr, Symbol
+
+from chetaev.functions import SPELLING
+
+_UNARY = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log".split()
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """A kind of number: how rationals are read, and the functions of the notation on it."""
+
+    rational: Callable[[int, int], Any]
+    pi: Any
+    functions: Mapping[str, Callable[..., Any]]
+    power: Callable[[Any, Any], Any]
+
+
+def _sign(x: Any) -> int:
+    return int(x > 0) - int(x < 0)
+
+
+_CORNERS: dict[str, Callable[..., Any]] = {"abs": abs, "sign": _sign, "min": min, "max": max}
+
+FLOAT = Arithmetic(
+    rational=lambda p, q: p / q,
+    pi=math.pi,
+    functions={**{name: getattr(math, name) for name in _UNARY}, "atan2": math.atan2, "sqrt": math.sqrt, **_CORNERS},
+    power=lambda base, exponent: math.pow(base, exponent),
+)
+
+
+def many_digits(digits: int) -> tuple[mpmath.MPContext, Arithmetic]:
+    """An arithmetic of so many decimal digits, with its mpmath context."""
+    mp = mpmath.MPContext()
+    mp.dps = digits
+    functions = {name: getattr(mp, name) for name in [*_UNARY, "atan2", "sqrt"]}
+
+    def power(base: Any, exponent: Any) -> Any:
+        value = mp.power(base, exponent)
+        if isinstance(value, mp.mpc):
+            raise ValueError("not real")
+        return value
+
+    def real(function: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*arguments: Any) -> Any:
+            value = function(*arguments)
+            if isinstance(value, mp.mpc):
+                raise ValueError("not real")
+            return value
+
+        return guarded
+
+    guarded = {name: real(function) for name, function in functions.items()}
+    return mp, Arithmetic(lambda p, q: mp.mpf(p) / q, +mp.pi, {**guarded, **_CORNERS}, power)
+
+
+class Undefined(ArithmeticError):
+    """An expression has no finite real value at this point."""
+
+
+class Tape:
+    """The operations that evaluate some expressions, in order.
+
+    >>> from chetaev.symbols import Coordinate
+    >>> x = Coordinate("x")
+    >>> Tape([x ** 2 + 1, sympy.sin(x)])({x: 2.0})
+    [5.0, 0.9092974268256817]
+    """
+
+    def __init__(self, expressions: Iterable[Expr]) -> None:
+        self._slots: dict[Expr, int] = {}
+        self._leaves: list[tuple[int, Symbol]] = []
+        self._constants: list[tuple[int, int, int]] = []
+        self._pis: list[int] = []
+        self._operations: list[tuple[int, str, tuple[int, ...]]] = []
+        self._outputs = [self._slot(e) for e in expressions]
+        self.symbols: frozenset[Symbol] = frozenset(symbol for _, symbol in self._leaves)
+
+    def __call__(self, values: Mapping[Symbol, Any], arithmetic: Arithmetic = FLOAT) -> list[Any]:
+        """The values of the expressions; `Undefined` where one has none."""
+        memory: list[Any] = [None] * len(self._slots)
+        for slot, symbol in self._leaves:
+            memory[slot] = values[symbol]
+        for slot, p, q in self._constants:
+            memory[slot] = arithmetic.rational(p, q)
+        for slot in self._pis:
+            memory[slot] = arithmetic.pi
+        try:
+            for slot, name, sources in self._operations:
+                memory[slot] = _apply(name, [memory[i] for i in sources], arithmetic)
+        except (ValueError, OverflowError, ZeroDivisionError) as cause:
+            raise Undefined(f"{name}: {cause}") from cause
+        return [memory[slot] for slot in self._outputs]
+
+    def _slot(self, root: Expr) -> int:
+        stack: list[tuple[Expr, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in self._slots:
+                continue
+            if not ready and node.args:
+                stack.append((node, True))
+                stack += [(a, False) for a in node.args]
+                continue
+            self._record(node)
+        return self._slots[root]
+
+    def _record(self, node: Expr) -> None:
+        slot = len(self._slots)
+        self._slots[node] = slot
+        if node.is_Symbol:
+            self._leaves.append((slot, node))
+        elif node.is_Rational:
+            self._constants.append((slot, node.p, node.q))
+        elif node is sympy.pi:
+            self._pis.append(slot)
+        elif node is sympy.E:
+            self._constants.append((len(self._slots), 1, 1))
+            self._slots[sympy.Dummy()] = len(self._slots)
+            self._operations.append((slot, "exp", (slot + 1,)))
+        else:
+            self._operations.append((slot, _operation(node), tuple(self._slots[a] for a in node.args)))
+
+
+def value(expression: Expr, values: Mapping[Symbol, Any], arithmetic: Arithmetic = FLOAT) -> Any:
+    """The value of one expression."""
+    return Tape([expression])(values, arithmetic)[0]
+
+
+def _operation(node: Expr) -> str:
+    if node.is_Add:
+        return "add"
+    if node.is_Mul:
+        return "mul"
+    if node.is_Pow:
+        return "pow" if not node.exp.is_Integer else "power"
+    if type(node) in SPELLING:
+        return SPELLING[type(node)]
+    raise TypeError(f"{type(node).__name__} has no value here")
+
+
+def _apply(name: str, arguments: Sequence[Any], arithmetic: Arithmetic) -> Any:
+    if name == "add":
+        return sum(arguments[1:], arguments[0])
+    if name == "mul":
+        return math.prod(arguments[1:], start=arguments[0])
+    if name == "power":
+        base, exponent = arguments
+        return base ** int(exponent)
+    if name == "pow":
+        return arithmetic.power(*arguments)
+    return arithmetic.functions[name](*arguments)

@@ -1,0 +1,115 @@
+"""Is an expression identically zero? Exact witnesses first, then a proof.
+
+The question is undecidable in general (Richardson), so the answer has three values. A point where the expression is not zero, computed with
+fifty digits, is certain: *no*. Where it vanishes at several random points a proof is sought: the functions of the notation become
+algebraic variables with their relations, and the numerator is expanded. A proof gives *yes*; without one the answer is *undecided*.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import sympy
+from sympy import Expr, Symbol
+
+from chetaev.recursion import deep
+from chetaev.values import Tape, Undefined, many_digits
+
+_DIGITS = 50
+_CANCELLED = 30
+"""Digits that must cancel before a value counts as zero."""
+_POINTS = 3
+_TRIES = 40
+_LARGEST_PROOF = 20_000
+"""Operations above which no expansion is tried."""
+
+
+def vanishes(expression: Expr) -> bool | None:
+    """True: proved zero. False: a point where it is not zero is known. None: undecided."""
+    if expression.is_Rational:
+        return bool(expression == 0)
+    return _vanishes(expression)
+
+
+def seems_zero(expression: Expr) -> bool:
+    """Zero at every random point tried: strong evidence, no proof. For choices that are checked again later."""
+    return expression == 0 or _witness(expression) is None
+
+
+def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[Symbol, Any]:
+    """Random values of order one; positive where the symbol is."""
+    chance = random.Random(seed)
+    point = {}
+    for z in sorted(symbols, key=lambda z: z.name):
+        size = sympy.Rational(chance.randint(200, 1300), 997)
+        signed = size if z.is_positive or chance.random() < 0.5 else -size
+        point[z] = mp.mpf(signed.p) / signed.q if mp else float(signed)
+    return point
+
+
+@lru_cache(maxsize=4096)
+def _vanishes(expression: Expr) -> bool | None:
+    with deep():
+        witness = _witness(expression)
+        if witness is not None:
+            return False
+        return True if _proof(expression) else None
+
+
+def _witness(expression: Expr) -> Mapping[Symbol, Any] | None:
+    """A point at which the expression is certainly not zero; None if there seems to be none."""
+    mp, arithmetic = many_digits(_DIGITS)
+    terms = sympy.Add.make_args(expression)
+    tape = Tape(terms)
+    seen = 0
+    for attempt in range(_TRIES):
+        point = random_point(tape.symbols, attempt, mp)
+        try:
+            parts = tape(point, arithmetic)
+        except Undefined:
+            continue
+        seen += 1
+        size = max((abs(p) for p in parts), default=mp.mpf(0))
+        if abs(sum(parts)) > size * mp.mpf(10) ** -_CANCELLED:
+            return point
+        if seen == _POINTS:
+            return None
+    return None if seen else {}
+
+
+def _proof(expression: Expr) -> bool:
+    if sympy.count_ops(expression) > _LARGEST_PROOF:
+        return False
+    algebraic, relations = _algebraic(expression)
+    numerator, _ = sympy.fraction(sympy.together(algebraic))
+    expanded = sympy.expand(numerator)
+    for variable, square in relations.items():
+        expanded = _reduce_even(expanded, variable, square)
+    return bool(expanded == 0)
+
+
+def _algebraic(expression: Expr) -> tuple[Expr, dict[Symbol, Expr]]:
+    """The expression with trigonometric and hyperbolic functions as variables, and what the squares of some of them are."""
+    expression = sympy.expand_trig(expression).replace(sympy.tan, lambda u: sympy.sin(u) / sympy.cos(u))
+    expression = expression.replace(sympy.tanh, lambda u: sympy.sinh(u) / sympy.cosh(u))
+    expression = sympy.expand(expression, power_exp=True, mul=False, multinomial=False)
+    relations: dict[Symbol, Expr] = {}
+    pairs = ((sympy.sin, sympy.cos, -1), (sympy.sinh, sympy.cosh, 1))
+    arguments = {(s, c, sign, f.args[0]) for s, c, sign in pairs for f in expression.atoms(s, c)}
+    for s, c, sign, argument in sorted(arguments, key=lambda a: str(a[3])):
+        first, second = sympy.Dummy(), sympy.Dummy()
+        expression = expression.xreplace({s(argument): first, c(argument): second})
+        relations[second] = 1 + sign * first**2
+    return expression, relations
+
+
+def _reduce_even(expression: Expr, variable: Symbol, square: Expr) -> Expr:
+    """The remainder modulo `variable^2 = square`."""
+    if not expression.has(variable):
+        return expression
+    polynomial = sympy.Poly(expression, variable)
+    reduced = sum(coefficient * square ** (degree // 2) * variable ** (degree % 2) for (degree,), coefficient in polynomial.terms())
+    return sympy.expand(reduced)
