@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import sympy
 
 from chetaev.errors import did_you_mean
-from chetaev.symbols import Coordinate, Jet, Parameter
+from chetaev.symbols import Coordinate, Input, Jet, Parameter
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Vocabulary:
         """What to say of an unknown name: what there is, and what may have been meant."""
         listed = {
             "Coordinates": [n for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
-            "Inputs": [n for n, jet in self.jets.items() if type(jet).__name__ == "Input"],
+            "Inputs": [n for n, jet in self.jets.items() if isinstance(jet, Input)],
             "Parameters": list(self.parameters),
             "Named": [*self.expressions, *self.quasi],
         }

@@ -1,0 +1,75 @@
+"""A model: a system with its principle, values, initial data and run settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from inspect import cleandoc
+from typing import Any
+
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.numerics.initial import State
+from chetaev.principles import Principle
+from chetaev.system import System
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file holds, and what the gallery says about it besides. `derive` and `evaluate` accept it.
+
+    `also` names other principles worth trying on the same system, each with the initial data it needs in addition.
+    `invariants` are expressions that stay constant along the motion under the model's own principle.
+    """
+
+    system: System
+    principle: Principle
+    parameters: Mapping[str, Any] = field(default_factory=Frozen)
+    start: State = field(default_factory=State)
+    t: tuple[float, float] = (0.0, 10.0)
+    tolerance: float = 1e-9
+    inputs: Mapping[str, Any] = field(default_factory=Frozen)
+    also: Mapping[Principle, Mapping[str, Any]] = field(default_factory=Frozen)
+    invariants: Mapping[str, str] = field(default_factory=Frozen)
+    prose: str = ""
+    reference: str = ""
+    corrections: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "inputs", "also", "invariants"):
+            object.__setattr__(self, name, Frozen(getattr(self, name)))
+        if not isinstance(self.start, State):
+            object.__setattr__(self, "start", State(fixed=Frozen(self.start)))
+        object.__setattr__(self, "prose", cleandoc(self.prose))
+
+    @property
+    def name(self) -> str:
+        """The system's name."""
+        return self.system.name
+
+    @property
+    def principles(self) -> tuple[Principle, ...]:
+        """The model's own principle, then the others."""
+        return (self.principle, *self.also)
+
+    def under(self, principle: Principle) -> Model:
+        """The same model under one of its other principles, with the initial data that one needs."""
+        if principle == self.principle:
+            return self
+        if principle not in self.also:
+            known = ", ".join(map(str, self.principles))
+            raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=f"one of {known}")
+        start = State({**self.start.fixed, **self.also[principle]}, self.start.guess)
+        return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen())
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} = {v}" for name, v in self.parameters.items())
+        data = ", ".join(f"{name} = {v}" for name, v in self.start.fixed.items())
+        lines = [self.prose, "", str(self.system), f"{'principle':<15} {self.principle}"]
+        if values:
+            lines.append(f"{'values':<15} {values}")
+        lines.append(f"{'start':<15} {data}")
+        lines += [f"{'correction':<15} {text}" for text in self.corrections]
+        if self.reference:
+            lines.append(f"{'reference':<15} {self.reference}")
+        return "\n".join(lines).lstrip("\n")
