@@ -21,7 +21,6 @@ from sympy import Expr, Symbol
 
 from chetaev.symbols import TIME, Action, Coordinate, Jet
 
-
 E = TypeVar("E")
 
 

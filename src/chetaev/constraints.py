@@ -55,7 +55,7 @@ class Constraint:
             return f"order {self.order}"
         if not self.affine:
             return "nonlinear"
-        at_rest = self.residual.xreplace({v: sympy.S.Zero for v in self.jets})
+        at_rest = self.residual.xreplace(dict.fromkeys(self.jets, sympy.S.Zero))
         return "linear" if seems_zero(at_rest) else "affine"
 
     @cached_property

@@ -43,7 +43,9 @@ class Names:
         if _MULTIPLIER.fullmatch(ascii_name):
             raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: multipliers are called so.", "another name, such as mu1")
         if ascii_name in self._roles:
-            raise self.error(f"{ascii_name} is declared twice: as {_a(self._roles[ascii_name])} and as {_a(role)}.", "rename one of the two")
+            raise self.error(
+                f"{ascii_name} is declared twice: as {_a(self._roles[ascii_name])} and as {_a(role)}.", "rename one of the two"
+            )
         self._roles[ascii_name] = role
         return ascii_name
 

@@ -16,7 +16,7 @@ class Frozen(dict[K, V]):
 
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[Any, ...]:

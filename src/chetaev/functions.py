@@ -106,7 +106,10 @@ def _raised(text: str, exponent: str | None) -> str:
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
-    **{name: (getattr(sympy, name), 1) for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt".split()},
+    **{
+        name: (getattr(sympy, name), 1)
+        for name in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log", "sqrt"]
+    },
     "atan2": (sympy.atan2, 2),
     "abs": (Magnitude, 1),
     "sign": (Sign, 1),

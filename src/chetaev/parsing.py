@@ -26,4 +26,3 @@ def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: An
     jets |= {n: Input(n) for n in read_names(inputs, "input", ("given",), declared)}
     symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in kinds.items()}
     return parse_expression(text, Vocabulary(jets=jets, parameters=symbols))
-

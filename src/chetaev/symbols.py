@@ -104,13 +104,16 @@ class Parameter(sympy.Symbol):
 class Variation(sympy.Symbol):
     """The component `δx` of a virtual displacement."""
 
-    __slots__ = ("base",)
-    base: str
+    __slots__ = ()
 
     def __new__(cls, base: str) -> Self:
-        self = sympy.Symbol.__xnew__(cls, f"δ{base}", real=True)
-        self.base = base
+        self: Self = sympy.Symbol.__xnew__(cls, f"δ{base}", real=True)
         return self
+
+    @property
+    def base(self) -> str:
+        """The coordinate's name."""
+        return str(self.name[1:])
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         return (self.base,), {}

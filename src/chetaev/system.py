@@ -194,7 +194,9 @@ class System:
         return lines
 
 
-def _base_vocabulary(kinds: Mapping[str, str], parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None) -> Vocabulary:
+def _base_vocabulary(
+    kinds: Mapping[str, str], parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
+) -> Vocabulary:
     jets: dict[str, Any] = {n: Coordinate(n) for n in kinds} | {z.base: z for z in inputs}
     forbidden = {}
     if action is not None:

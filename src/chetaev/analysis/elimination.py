@@ -45,7 +45,7 @@ def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tu
 
 def _without(row: Row[Expr]) -> tuple[Expr, Expr]:
     """Both sides of a row with all multipliers set to zero."""
-    zero = {m: S.Zero for m in jets_in(row.residual, Multiplier)}
+    zero = dict.fromkeys(jets_in(row.residual, Multiplier), S.Zero)
     return row.lhs.xreplace(zero), row.rhs.xreplace(zero)
 
 

@@ -47,7 +47,7 @@ def equilibrated(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 def _singular_values(matrix: Matrix) -> Matrix:
     if 0 in matrix.shape:
         return np.zeros(0)
-    values: Matrix = np.linalg.svd(equilibrated(matrix)[1], compute_uv=False)
+    values = np.linalg.svd(equilibrated(matrix)[1], compute_uv=False)
     return values / values[0] if values[0] > 0 else np.zeros_like(values)
 
 

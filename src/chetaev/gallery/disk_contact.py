@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chetaev.model import Model
+from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Herglotz, Vakonomic
 from chetaev.system import System
 
@@ -21,7 +22,7 @@ def model() -> Model:
         system,
         Herglotz(DAlembert()),
         parameters={"d": -0.3},
-        start={"x": 0.1, "y": -0.2, "theta": 0.3, "varphi": 0.4, "theta'": 1.5, "varphi'": 0.7, "s": 0.25},
+        start=State({"x": 0.1, "y": -0.2, "theta": 0.3, "varphi": 0.4, "theta'": 1.5, "varphi'": 0.7, "s": 0.25}),
         also={Herglotz(Chetaev()): {}, Herglotz(Vakonomic()): {"lambda1": -0.6, "lambda2": 0.45}},
         invariants={"ratio of the spins": "theta'/varphi'", "decay of the spin": "theta'*exp(-d*t)"},
         prose="""

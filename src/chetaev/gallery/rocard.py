@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chetaev.model import Model
+from chetaev.numerics.initial import State
 from chetaev.principles import VirtualWork
 from chetaev.system import System
 
@@ -28,9 +29,7 @@ def model(forward: bool = True) -> Model:
         system,
         VirtualWork(),
         parameters={"I": 0.7, "J": 0.9, "M": 1.5, "K": 2.0, "a": 3.0},
-        start={
-            "psi": 0.2, "theta": 0.5, "epsilon": 0.15, "x1": 0.1, "x2": -0.2, "psi'": 1.8 if forward else -1.8, "theta'": 0.6
-        },
+        start=State({"psi": 0.2, "theta": 0.5, "epsilon": 0.15, "x1": 0.1, "x2": -0.2, "psi'": 1.8 if forward else -1.8, "theta'": 0.6}),
         t=(0, 10) if forward else (0, 0.5),
         prose="""
             The velocity of the contact point makes the small angle epsilon with the wheel's plane, and the lateral force is
@@ -46,4 +45,4 @@ def model(forward: bool = True) -> Model:
             "Energy decays as -(M psi'^2 + K) epsilon (theta' - epsilon') up to order epsilon^4, not epsilon^2.",
             "Without sign(psi'), as in 000, the model holds only for psi' > 0.",
         ),
-    )  # fmt: skip
+    )

@@ -126,7 +126,12 @@ class _Parser:
         if self.peek() == "(":
             return self._call(token)
         following = self.tokens[self.at]
-        if name == "delta" and self.names.variations is not None and following.kind is Kind.NAME and following.text in self.names.variations:
+        if (
+            name == "delta"
+            and self.names.variations is not None
+            and following.kind is Kind.NAME
+            and following.text in self.names.variations
+        ):
             return self._variation(self.next())
         if name == "pi":
             return self._no_primes(sympy.pi, "pi")

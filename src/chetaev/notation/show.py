@@ -17,12 +17,12 @@ _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     """An expression, or anything that holds one, as text of the notation or as LaTeX.
 
-        >>> from chetaev.symbols import Coordinate, Parameter
-        >>> x, m = Coordinate("x"), Parameter("m")
-        >>> show(m * x.d(1) ** 2 / 2)
-        "m*x'^2/2"
-        >>> show(m * x.d(2), "latex")
-        'm \\\\ddot{x}'
+    >>> from chetaev.symbols import Coordinate, Parameter
+    >>> x, m = Coordinate("x"), Parameter("m")
+    >>> show(m * x.d(1) ** 2 / 2)
+    "m*x'^2/2"
+    >>> show(m * x.d(2), "latex")
+    'm \\\\ddot{x}'
     """
     with deep():
         if form == "latex":

@@ -45,13 +45,15 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     numbers = {known[name]: number(v, {}, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
-            raise ParameterError(f"{symbol.name} = {v:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real")
+            raise ParameterError(
+                f"{symbol.name} = {v:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real"
+            )
     return Binding(numbers, _inputs(system, inputs or {}, where))
 
 
 def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[ChetaevError]) -> float:
     """A finite number from a number, a text such as "pi/6", or an expression in names with values."""
-    vocabulary = Vocabulary(parameters={str(z.name): z for z in names})  # type: ignore[misc]
+    vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
     if isinstance(given, bool) or given is None:
         raise kind(f"{given!r} is not a number.", where=where)
     if isinstance(given, str):

@@ -59,7 +59,9 @@ class Evaluation(Mapping[str, float]):
     def _value(self, expression: Expr) -> float:
         missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input)
         if missing:
-            raise NotationError(f"{sorted(z.name for z in missing)[0]} is not known here.", where=f"evaluation of {self.equations.system.label}")
+            raise NotationError(
+                f"{sorted(z.name for z in missing)[0]} is not known here.", where=f"evaluation of {self.equations.system.label}"
+            )
         return float(value(expression, {**self.binding.at(expression.free_symbols, self.t), **self.jets}))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from chetaev.analysis.ranks import Matrix, equilibrated
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, StateError, did_you_mean
+from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
 from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.prolong import Prolongation
@@ -33,6 +34,10 @@ class State:
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
     guess: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("fixed", "guess"):
+            object.__setattr__(self, name, Frozen(getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,13 @@ def least_norm(jacobian: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _numbers(
-    system: Prolongation, pairs: list[tuple[int, int]], unknowns: list[Jet], binding: Binding, t: float, jets: Mapping[Jet, float], where: str
+    system: Prolongation,
+    pairs: list[tuple[int, int]],
+    unknowns: list[Jet],
+    binding: Binding,
+    t: float,
+    jets: Mapping[Jet, float],
+    where: str,
 ) -> tuple[Matrix, Matrix]:
     try:
         return system.numbers(pairs, unknowns, system.point(pairs, binding, t, jets))

@@ -137,7 +137,9 @@ def same_span(first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequen
     return inclusion(first, second, coordinates, points) == (True, True)
 
 
-def inclusion(first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]) -> tuple[bool, bool]:
+def inclusion(
+    first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]
+) -> tuple[bool, bool]:
     """Whether the span of the first rows contains that of the second, and the other way round, at all points."""
     both = matrices_at(matrix([*first, *second], coordinates), points)
     n = len(first)
