@@ -3,7 +3,8 @@ r"""The one assembler: from a system in normal form to its rows, over any algebr
 In a frame with velocities $\xi^a$, fields $X_a$ and structure functions $C^c_{ab}$ the Euler-Lagrange expression of a Lagrangian of any
 order is
 
-$$ E_a = (D - L_s)\, p_a - X_a L + C^c_{ab}\, \xi^b p_c, \qquad p_a = \sum_k \bigl(-(D - L_s)\bigr)^k \frac{\partial L}{\partial \xi_a^{(k)}}, $$
+$$ E_a = (D - L_s)\, p_a - X_a L + C^c_{ab}\, \xi^b p_c, \qquad
+   p_a = \sum_k \bigl(-(D - L_s)\bigr)^k \frac{\partial L}{\partial \xi_a^{(k)}}, $$
 
 because a variation $\delta q = \eta^a X_a$ gives $\delta\xi^c = D\eta^c + C^c_{ab}\,\xi^a\eta^b$. In coordinates $C = 0$ and it reads
 $\sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_a^{(k)}$; without an action variable $L_s = 0$.

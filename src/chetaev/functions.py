@@ -1,8 +1,8 @@
-"""The functions of the notation, and the four with a corner: abs, sign, min and max.
+r"""The functions of the notation, and the four with a corner: abs, sign, min and max.
 
 SymPy differentiates `sign` to a Dirac delta and `Max` to a Heaviside step. Mechanics on a switching surface is an event,
-not a distribution, so the corner functions here have the classical one-sided derivatives: $D\\,\\mathrm{sign} = 0$,
-$D|u| = \\mathrm{sign}(u)\\,Du$, $D\\max(a, b) = \\tfrac12(1 + \\mathrm{sign}(a-b))\\,Da + \\tfrac12(1 - \\mathrm{sign}(a-b))\\,Db$.
+not a distribution, so the corner functions here have the classical one-sided derivatives: $D\,\mathrm{sign} = 0$,
+$D|u| = \mathrm{sign}(u)\,Du$, $D\max(a, b) = \tfrac12(1 + \mathrm{sign}(a-b))\,Da + \tfrac12(1 - \mathrm{sign}(a-b))\,Db$.
 """
 
 from __future__ import annotations
@@ -105,11 +105,10 @@ def _raised(text: str, exponent: str | None) -> str:
     return text if exponent is None else f"{{{text}}}^{{{exponent}}}"
 
 
+_ELEMENTARY = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt"
+
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
-    **{
-        name: (getattr(sympy, name), 1)
-        for name in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log", "sqrt"]
-    },
+    **{name: (getattr(sympy, name), 1) for name in _ELEMENTARY.split()},
     "atan2": (sympy.atan2, 2),
     "abs": (Magnitude, 1),
     "sign": (Sign, 1),

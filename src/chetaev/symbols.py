@@ -12,8 +12,7 @@ ties them together is the total derivative $D$ of `chetaev.calculus`, never a fu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import sympy
 from sympy.printing.latex import LatexPrinter
@@ -111,15 +110,15 @@ class Variation(sympy.Symbol):
         return self
 
     @property
-    def base(self) -> str:
+    def coordinate(self) -> str:
         """The coordinate's name."""
         return str(self.name[1:])
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
-        return (self.base,), {}
+        return (self.coordinate,), {}
 
     def _latex(self, printer: LatexPrinter) -> str:
-        return rf"\delta {printer._print_Symbol(sympy.Symbol(self.base))}"
+        return rf"\delta {printer._print_Symbol(sympy.Symbol(self.coordinate))}"
 
 
 def jet_name(base: str, order: int) -> str:
@@ -154,21 +153,11 @@ def _symbols(kind: type[sympy.Symbol], names: str) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-@overload
-def order_in(expression: sympy.Expr, kind: type[Jet]) -> int | None: ...
-@overload
-def order_in(expression: sympy.Expr, kind: Jet) -> int | None: ...
-def order_in(expression: sympy.Expr, kind: type[Jet] | Jet) -> int | None:
-    """The highest order at which jets of a kind, or of one base, occur in an expression; None if none does."""
-    orders = [z.order for z in jets_in(expression) if (isinstance(z, kind) if isinstance(kind, type) else z.base == kind.base)]
-    return max(orders, default=None)
+def order_in(expression: sympy.Expr, kind: type[Jet]) -> int:
+    """The highest order at which jets of a kind occur in an expression; 0 if none does."""
+    return max((z.order for z in jets_in(expression, kind)), default=0)
 
 
 def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
     """All jets of a kind in an expression."""
     return {z for z in expression.free_symbols if isinstance(z, kind)}
-
-
-def by_name(symbols: Iterable[sympy.Symbol]) -> dict[str, sympy.Symbol]:
-    """Symbols under their names."""
-    return {symbol.name: symbol for symbol in symbols}

@@ -133,9 +133,8 @@ class System:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The names an expression about this system may use."""
-        kinds = {n: k for n, k in self.kinds.items()}
         parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
-        base = _base_vocabulary(kinds, parameters, self.inputs, self.action)
+        base = _base_vocabulary(self.kinds, parameters, self.inputs, self.action)
         return Vocabulary(base.jets, base.parameters, self.where, self.quasi, None, base.forbidden)
 
     @property

@@ -17,7 +17,7 @@ from sympy import Expr, Symbol
 
 from chetaev.functions import SPELLING
 
-_UNARY = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log"]
+_UNARY = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log".split()
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 r"""Structural analysis by Pryce's Sigma method.
 
-Which rows have to be differentiated, how often, and which jets are then the state? The signature matrix $\sigma_{ij}$ holds the order of the
-highest derivative of unknown $j$ in row $i$. A maximum-weight assignment and the smallest offsets with $d_j - c_i \ge \sigma_{ij}$, equality on the
-assignment, answer it: row $i$ is differentiated $c_i$ times, jets below $d_j$ are the state, the derivatives of row $i$ below $c_i$ are
-constraints on it. Mixed orders, algebraic multipliers and hidden constraints need no special cases.
+Which rows have to be differentiated, how often, and which jets are then the state? The signature matrix $\sigma_{ij}$ holds the
+order of the highest derivative of unknown $j$ in row $i$. A maximum-weight assignment and the smallest offsets with
+$d_j - c_i \ge \sigma_{ij}$, equality on the assignment, answer it: row $i$ is differentiated $c_i$ times, jets below $d_j$ are the
+state, the derivatives of row $i$ below $c_i$ are constraints on it. Mixed orders, algebraic multipliers and hidden constraints need
+no special cases.
 
 J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394.
 """

@@ -51,7 +51,7 @@ def _fault_of_node(node: Expr) -> str | None:
         return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
     if node in (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
         return "this has no finite value (a division by zero?)."
-    if node is sympy.I:
+    if node is sympy.I or (node.is_Pow and node.base.is_negative and node.base.is_Rational and node.exp.is_Rational and node.exp.q > 1):
         return "this is not real."
     if node.is_Pow and node.exp.is_Rational and (abs(node.exp.p) > LARGEST_EXPONENT or node.exp.q > LARGEST_EXPONENT):
         return f"a constant exponent beyond {LARGEST_EXPONENT}."

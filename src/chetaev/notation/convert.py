@@ -122,9 +122,9 @@ class _Import:
 
     def _variation(self, node: Variation) -> Expr:
         allowed = self.names.variations
-        if allowed is None or node.base not in allowed:
+        if allowed is None or node.coordinate not in allowed:
             raise self.error(f"{node.name}: a variation stands only in variational rows, before a coordinate.")
-        return allowed[node.base]
+        return allowed[node.coordinate]
 
     def error(self, what: str) -> NotationError:
         return NotationError(what, where=self.where)

@@ -15,19 +15,25 @@ _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 
 
 def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
-    """An expression, or anything that holds one, as text of the notation or as LaTeX.
+    r"""An expression, or anything that holds one, as text of the notation or as LaTeX.
 
     >>> from chetaev.symbols import Coordinate, Parameter
     >>> x, m = Coordinate("x"), Parameter("m")
     >>> show(m * x.d(1) ** 2 / 2)
     "m*x'^2/2"
     >>> show(m * x.d(2), "latex")
-    'm \\\\ddot{x}'
+    'm \\ddot{x}'
     """
     with deep():
         if form == "latex":
             return LatexPrinter().doprint(expression)
         return _show(sympy.S(expression) if isinstance(expression, int | float) else expression, _SUM)
+
+
+def in_notation(expression: Expr) -> bool:
+    """Whether an expression can be written in the notation."""
+    plain = (sympy.Symbol, sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, *SPELLING)
+    return all(isinstance(e, plain) or e in (sympy.pi, sympy.E) for e in sympy.preorder_traversal(expression))
 
 
 def _show(e: Expr, room: int) -> str:

@@ -193,18 +193,18 @@ def _require_determined(
     consistent = float(np.abs(left).max()) <= _INCONSISTENT * max(1.0, float(np.abs(values).max()))
     if consistent and all(isinstance(z, Multiplier) for z in open_jets) and not system.equations.lowered.vakonomic:
         return
-    names = " ".join(z.name for z in open_jets)
+    names = " ".join(z.name for z in open_jets) + (" is" if len(open_jets) == 1 else " are")
     locus = _locus(system, point, binding, t)
     if locus is None:
         raise StateError(
-            f"{names} {'is' if len(open_jets) == 1 else 'are'} not determined: the system Jacobian is singular everywhere on the constraint manifold.",
+            f"{names} not determined: the system Jacobian is singular everywhere on the constraint manifold.",
             where=where,
             why="The equations contain a further constraint, or a free function, that no single row shows.",
             hint="this system needs the constraint algorithm",
         )
     at = f"at this state, where {locus} = 0" if locus else "at this state"
     raise StateError(
-        f"{names} {'is' if len(open_jets) == 1 else 'are'} not determined {at}.",
+        f"{names} not determined {at}.",
         where=where,
         why="The system Jacobian is singular here and regular nearby.",
         hint="a state off this locus",

@@ -93,9 +93,9 @@ def _solve_stage(
     if unguessed:
         if _determined_later(system, k, missing):
             return
-        names = " ".join(z.name for z in unguessed)
+        names = " ".join(z.name for z in unguessed) + (" is" if len(unguessed) == 1 else " are")
         raise InitialError(
-            f"{names} {'is' if len(unguessed) == 1 else 'are'} missing and would have to be found from an equation that is not linear in it.",
+            f"{names} missing, and the equations that would give a value are not linear in it.",
             where=where,
             why="There may be several solutions, or none.",
             hint=f"give the value, or State(fixed, guess={{{', '.join(f'{z.name!r}: ...' for z in unguessed)}}})",

@@ -1,6 +1,6 @@
-"""What a principle is: a rule that rewrites a system into normal form.
+r"""What a principle is: a rule that rewrites a system into normal form.
 
-Normal form: rows $E_i = u_i + \\lambda_a R_V^a{}_i$ together with $R_K = 0$, where $E_i$ is the Euler-Lagrange expression of the lowered
+Normal form: rows $E_i = u_i + \lambda_a R_V^a{}_i$ together with $R_K = 0$, where $E_i$ is the Euler-Lagrange expression of the lowered
 Lagrangian. The assembler knows no principle, and a principle knows no assembler.
 """
 
@@ -102,7 +102,7 @@ def chetaev_row(system: System, row: Constraint) -> RowV:
     """
     residual, order = row.residual, row.order
     if row.has_action and order == 0:
-        order = max(1, order_in(system.lagrangian, Coordinate) or 0)
+        order = max(1, order_in(system.lagrangian, Coordinate))
         residual = contact_calculus(system).total(residual)
     gradient = SYMBOLIC.gradient(residual, [q.d(order) for q in system.coordinates])
     return Frozen({q: c for q, c in zip(system.coordinates, gradient, strict=True) if c != 0})

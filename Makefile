@@ -1,0 +1,37 @@
+# Everything a fresh machine needs is made here: Python >= 3.11 and make are enough.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types tests lock clean
+
+demo: $(READY)
+	$(RUN)/python examples/demo.py
+
+test: lint types tests
+
+lint: $(READY)
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+
+types: $(READY)
+	$(RUN)/mypy
+
+tests: $(READY)
+	$(RUN)/pytest -n auto
+
+$(READY): pyproject.toml requirements.lock
+	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $(READY)
+
+lock:
+	$(RUN)/python -m pip install --quiet "uv>=0.4"
+	$(RUN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --python-version 3.11 \
+		--extra dev pyproject.toml --output-file requirements.lock
+	sed -i '1i # Made by "make lock" from pyproject.toml.' requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

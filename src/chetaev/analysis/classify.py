@@ -1,0 +1,206 @@
+"""classify: what kind of constraints a system has.
+
+Integrability belongs to a set of rows, not to a row: two rows that are each nonintegrable may be integrable together, and a row that
+looks nonholonomic may be the derivative of a position constraint. Here the whole velocity-linear set is examined, time included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr, Rational, S, Symbol
+
+from chetaev.analysis.distributions import Pfaffian, rank_with_and_without
+from chetaev.analysis.integrals import integrals
+from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
+from chetaev.calculus import total_derivative
+from chetaev.constraints import Constraint
+from chetaev.notation import show
+from chetaev.principles.base import chetaev_row, contact_calculus, inclusion, points_of
+from chetaev.recursion import deep
+from chetaev.symbols import TIME, Input, jets_in
+from chetaev.system import System
+
+
+@dataclass(frozen=True)
+class Classification:
+    """Kinds of rows, integrability of the velocity-linear set, redundancy, and how C_V relates to C_K."""
+
+    system: System
+    kinds: tuple[str, ...]
+    """The kind of each kinematic row."""
+    velocity_rows: tuple[int, ...]
+    """The rows linear or affine in the velocities."""
+    integrable: bool | None
+    """Whether these are integrable together (Frobenius, time included); None if undecided; True if there are none."""
+    integral_count: int
+    """How many independent integrals they have together: 0 for a completely nonholonomic set."""
+    integrals: tuple[Expr, ...]
+    """Those integrals that were found; each is constant on every motion."""
+    redundant: tuple[int, ...]
+    """Rows that follow from the rows before them and their derivatives."""
+    contradictory: bool
+    """Whether no velocity satisfies the velocity-linear rows."""
+    virtual: str
+    """C_V against the d'Alembert/Chetaev one: `equals`, `contains`, `is contained in`, `differs`, or `not stated`."""
+
+    @property
+    def holonomic(self) -> bool | None:
+        """Whether all constraints restrict positions only, in disguise or not."""
+        if any(kind not in ("holonomic", "linear", "affine") for kind in self.kinds):
+            return False
+        return self.integrable
+
+    def __str__(self) -> str:
+        lines = [self.system.name or "system"]
+        width = max((len(kind) for kind in self.kinds), default=0)
+        for k, (kind, row) in enumerate(zip(self.kinds, self.system.kinematic, strict=True)):
+            note = "  (redundant)" if k in self.redundant else ""
+            lines.append(f"  kinematic[{k}]  {kind:<{width}}  {row}{note}")
+        if not self.kinds:
+            lines.append("  no kinematic constraint")
+        lines += [f"  {line}" for line in self._integrability()]
+        lines.append(f"  {self._virtual_sentence()}")
+        return "\n".join(lines)
+
+    def _integrability(self) -> list[str]:
+        if not self.velocity_rows:
+            return []
+        names = " ".join(f"kinematic[{k}]" for k in self.velocity_rows)
+        one = len(self.velocity_rows) == 1
+        if self.contradictory:
+            return [f"{names}: no velocity satisfies {'this row' if one else 'these rows'}"]
+        if self.integrable is None:
+            return [f"{names}: integrability undecided"]
+        lines = []
+        if self.integrable:
+            lines.append(f"{names}: integrable{'' if one else ' together'} (semiholonomic: holonomic in disguise, up to a constant)")
+        elif self.integral_count:
+            lines.append(f"{names}: not integrable{'' if one else ' together'}, but {self.integral_count} integral(s) follow")
+        else:
+            lines.append(f"{names}: not integrable (nonholonomic)")
+        lines += [f"  {show(f)} = constant" for f in self.integrals]
+        missing = self.integral_count - len(self.integrals)
+        if missing > 0:
+            lines.append(f"  {missing} more integral(s) exist; no formula found")
+        return lines
+
+    def _virtual_sentence(self) -> str:
+        if self.virtual == "not stated":
+            return "C_V is not stated: a principle computes it, or VirtualWork() asks for it"
+        if self.virtual == "equals":
+            return "C_V equals the d'Alembert/Chetaev C_V"
+        return f"C_V {self.virtual}{' from' if self.virtual == 'differs' else ''} the d'Alembert/Chetaev C_V: only VirtualWork() applies"
+
+
+def classify(system: Any) -> Classification:
+    """The constraints of a system (or model) classified.
+
+    >>> rolling = System("x phi", "R", lagrangian="x'^2 + phi'^2", kinematic=["x' = R*phi'"], name="rolling on a line")
+    >>> print(classify(rolling))
+    rolling on a line
+      kinematic[0]  linear  x' = R*phi'
+      kinematic[0]: integrable (semiholonomic: holonomic in disguise, up to a constant)
+        x - R*phi = constant
+      C_V is not stated: a principle computes it, or VirtualWork() asks for it
+    """
+    if not isinstance(system, System):
+        system = system.system
+    with deep():
+        rows = system.kinematic
+        linear = tuple(k for k, row in enumerate(rows) if row.kind in ("linear", "affine") and not row.has_action)
+        pfaffian, contradictory = _pfaffian(system, [rows[k] for k in linear])
+        part = pfaffian.integrable_part() if linear and not contradictory else None
+        held = _held_by_positions(pfaffian, system)
+        return Classification(
+            system=system,
+            kinds=tuple(row.kind for row in rows),
+            velocity_rows=linear,
+            integrable=pfaffian.integrable if linear and not contradictory else not contradictory,
+            integral_count=0 if part is None else part.rank - held,
+            integrals=tuple(integrals(pfaffian)) if part is not None and _explicit(pfaffian, system) else (),
+            redundant=_redundant(system),
+            contradictory=contradictory,
+            virtual=_virtual(system),
+        )
+
+
+def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, bool]:
+    """The forms of velocity-linear rows together with the differentials of holonomic ones, and whether they contradict."""
+    holonomic = [_written_out(row.residual, system) for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
+    variables: tuple[Symbol, ...] = (*system.coordinates, TIME)
+    forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
+    forms += [tuple(phi.diff(z) for z in variables) for phi in holonomic]
+    symbols = [z for form in forms for e in form for z in e.free_symbols]
+    points: list[Point] = points_on(holonomic, [*variables, *symbols], count=4)
+    with_time, without = rank_with_and_without(forms, points) if forms and points else (0, 0)
+    return Pfaffian(variables, tuple(forms), tuple(points), bool(holonomic)), with_time > without
+
+
+def _form(residual: Expr, system: System, variables: Sequence[Symbol]) -> tuple[Expr, ...]:
+    r"""$A_i\, dq^i + b\, dt$ of the row $A_i q'^i + b = 0$."""
+    velocities = {v: S.Zero for v in system.velocities}
+    components = {q: residual.diff(q.d()) for q in system.coordinates} | {TIME: residual.xreplace(velocities)}
+    return tuple(components.get(z, S.Zero) for z in variables)
+
+
+def _written_out(residual: Expr, system: System) -> Expr:
+    """The row with its inputs as functions of time; an open input becomes a generic polynomial, which decides ranks and brackets."""
+    generic = sum((Rational(7 + 3 * k, 5 + k) * TIME**k for k in range(6)), S.Zero)
+    defined = {z.base: generic if e is None else e for z, e in system.inputs.items()}
+    jets = jets_in(residual, Input)
+    return residual.xreplace({z: total_derivative(defined[z.base], z.order) for z in jets}) if jets else residual
+
+
+def _explicit(pfaffian: Pfaffian, system: System) -> bool:
+    """Whether integrals can be written down: on all of space, and with every input known."""
+    rows = [row.residual for row in system.kinematic]
+    open_inputs = {z.base for z, e in system.inputs.items() if e is None}
+    return not pfaffian.restricted and not any(z.base in open_inputs for e in rows for z in jets_in(e, Input))
+
+
+def _held_by_positions(pfaffian: Pfaffian, system: System) -> int:
+    """How many integrals the holonomic rows account for."""
+    holonomic = [row for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
+    if not holonomic:
+        return 0
+    forms = pfaffian.forms[-len(holonomic) :]
+    return Pfaffian(pfaffian.variables, forms, pfaffian.points).rank
+
+
+def _redundant(system: System) -> tuple[int, ...]:
+    """Rows whose gradient, on the manifold, depends on those of earlier rows prolonged to the same order."""
+    rows = system.kinematic
+    if len(rows) < 2:
+        return ()
+    calculus = contact_calculus(system)
+    top = max(row.order for row in rows)
+    prolonged = [[calculus.total(row.residual, k) for k in range(top - row.order + 1)] for row in rows]
+    everything = [e for family in prolonged for e in family]
+    points = points_on(everything, [])
+    jets = sorted({z for e in everything for z in jets_in(e)}, key=lambda z: z.name)
+    kept: list[Expr] = []
+    redundant = []
+    for k in sorted(range(len(rows)), key=lambda k: (rows[k].order, k)):
+        gradients = [[e.diff(z) for z in jets] for e in [*kept, rows[k].residual]]
+        if points and all(rank(a) < len(a) for a in matrices_at(gradients, points)):
+            redundant.append(k)
+        else:
+            kept += prolonged[k]
+    return tuple(sorted(redundant))
+
+
+def _virtual(system: System) -> str:
+    if system.variational is None:
+        return "not stated"
+    stated = [row.coefficients for row in system.variational]
+    computed = [chetaev_row(system, row) for row in system.kinematic]
+    points = points_of(system, system.kinematic)
+    stated_spans_more, computed_spans_more = inclusion(stated, computed, system.coordinates, points)
+    if stated_spans_more and computed_spans_more:
+        return "equals"
+    if computed_spans_more:
+        return "contains"
+    return "is contained in" if stated_spans_more else "differs"

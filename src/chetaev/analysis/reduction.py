@@ -1,0 +1,65 @@
+"""Row reduction of matrices of expressions, with pivots that do not vanish where it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sympy import Expr, S, count_ops
+
+from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.zero import seems_zero
+
+_SMALL = 1e-9
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Rows whose pivot columns form the identity; rows without a pivot are zero on the manifold."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    pivots: dict[int, int]
+    """The pivot column of each row that has one."""
+    divisors: tuple[Expr, ...]
+    """What was divided by and is not constant."""
+
+    def free_columns(self) -> list[int]:
+        """The columns without a pivot."""
+        width = len(self.rows[0]) if self.rows else 0
+        return [i for i in range(width) if i not in self.pivots.values()]
+
+
+def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Reduced:
+    """Gauss-Jordan elimination with the simplest pivots, constants first, that do not vanish at the points."""
+    rows = [list(row) for row in matrix]
+    pivots: dict[int, int] = {}
+    divisors: list[Expr] = []
+    while True:
+        sizes = [abs(a) for a in matrices_at(rows, points)]
+        choices = [
+            (_cost(entry), a, i)
+            for a, row in enumerate(rows)
+            for i, entry in enumerate(row)
+            if a not in pivots and i not in pivots.values() and entry != 0 and sizes and all(size[a, i] > _SMALL for size in sizes)
+        ]
+        if not choices:
+            return Reduced(tuple(map(tuple, rows)), pivots, tuple(divisors))
+        _, a, i = min(choices)
+        pivot = rows[a][i]
+        pivots[a] = i
+        if not pivot.is_number:
+            divisors.append(pivot)
+        rows[a] = [e / pivot for e in rows[a]]
+        for b in range(len(rows)):
+            factor = rows[b][i]
+            if b != a and factor != 0:
+                rows[b] = [_cleared(e - factor * p) for e, p in zip(rows[b], rows[a], strict=True)]
+
+
+def _cost(entry: Expr) -> int:
+    return int(count_ops(entry)) + len(entry.free_symbols) if entry.free_symbols else -1
+
+
+def _cleared(e: Expr) -> Expr:
+    """An entry, or an exact zero if it seems to be one."""
+    return S.Zero if e != 0 and e.free_symbols and seems_zero(e) else e

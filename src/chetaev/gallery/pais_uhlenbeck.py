@@ -1,0 +1,38 @@
+"""The Pais-Uhlenbeck oscillator."""
+
+from __future__ import annotations
+
+from chetaev.model import Model
+from chetaev.numerics.initial import State
+from chetaev.principles import Hamilton
+from chetaev.system import System
+
+
+def model() -> Model:
+    """One coordinate with a Lagrangian of second order, which oscillates at two frequencies w1 and w2."""
+    system = System(
+        coordinates={"q": "line"},
+        parameters="w1 w2",
+        lagrangian="(q''^2 - (w1^2 + w2^2)*q'^2 + w1^2*w2^2*q^2)/2",
+        name="Pais-Uhlenbeck oscillator",
+    )
+    return Model(
+        system,
+        Hamilton(),
+        parameters={"w1": 1.7, "w2": 1.0},
+        start=State({"q": 0.8, "q'": 0.3, "q''": -0.5, "q'''": 0.4}),
+        t=(0, 20),
+        invariants={
+            "energy": "q''^2/2 - q'*q''' - (w1^2 + w2^2)*q'^2/2 - w1^2*w2^2*q^2/2",
+            "amplitude at w1": "(q''' + w2^2*q')^2 + w1^2*(q'' + w2^2*q)^2",
+            "amplitude at w2": "(q''' + w1^2*q')^2 + w2^2*(q'' + w1^2*q)^2",
+        },
+        prose="""
+            The equation is q'''' + (w1^2 + w2^2)*q'' + w1^2*w2^2*q = 0, so the state has four values, q to q'''. Its solutions are sums
+            of two harmonic motions, and all of them are bounded for w1 != w2. The energy of Ostrogradsky is the difference of the two
+            oscillators' energies: for w1 > w2 the mode w1 carries positive energy and the mode w2 negative. Energy therefore bounds
+            nothing, and an interaction may pump both modes at once. At w1 = w2 the modes merge and the motion grows as t.
+        """,
+        reference="Pais, Uhlenbeck, On field theories with non-localized action, Phys. Rev. 79 (1950) 145; for the energy Krupková, "
+        "Differential systems in higher-order mechanics (2000), section 8, (8.15) and remark 8.14.",
+    )

@@ -1,0 +1,274 @@
+"""The notation: what is read, what is refused, and that reading undoes showing."""
+
+import time
+
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chetaev as ch
+from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign
+from chetaev.notation import Vocabulary, parse_expression, parse_row
+from chetaev.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
+
+x, y, theta = (Coordinate(n) for n in ("x", "y", "theta"))
+m, k = Parameter("m"), Parameter("k", positive=True)
+u = Input("u")
+NAMES = Vocabulary(
+    jets={"x": x, "y": y, "theta": theta, "u": u, "s": Action("s")},
+    parameters={"m": m, "k": k},
+    expressions={"r2": x**2 + y**2},
+    quasi={"w": x.d() * sympy.cos(theta) + y.d() * sympy.sin(theta)},
+    variations={n: Variation(n) for n in ("x", "y", "theta")},
+)
+
+
+def read(text):
+    return parse_expression(text, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("m/2*x'^2", m * x.d() ** 2 / 2),
+        ("-x^2", -(x**2)),
+        ("2^-3", sympy.Rational(1, 8)),
+        ("2^3^2", sympy.Integer(512)),
+        ("x**2", x**2),
+        ("--x", x),
+        ("x - -y", x + y),
+        ("x/2/3", x / 6),
+        ("6/2*3", sympy.Integer(9)),
+        ("0.1 + .2", sympy.Rational(3, 10)),
+        ("1e-3", sympy.Rational(1, 1000)),
+        ("x''", x.d(2)),
+        ("D(x, 4)", x.d(4)),
+        ("D(x*y)", x * y.d() + x.d() * y),
+        ("D(t*x, 2)", 2 * x.d() + TIME * x.d(2)),
+        ("D(x, 0)", x),
+        ("θ'", theta.d()),
+        ("π*x", sympy.pi * x),
+        ("u'*m", m * u.d()),
+        ("r2", x**2 + y**2),
+        ("r2'", 2 * x * x.d() + 2 * y * y.d()),
+        ("w'", x.d() * sympy.cos(theta) + y.d() * sympy.sin(theta)),
+        ("δx - delta y", Variation("x") - Variation("y")),
+        ("max(x, y, m)", Maximum(x, Maximum(y, m))),
+        ("min(x, 2)", Minimum(x, sympy.Integer(2))),
+        ("abs(k)", k),
+        ("abs(-3)", sympy.Integer(3)),
+        ("sign(-2)", sympy.Integer(-1)),
+        ("atan2(y, x)", sympy.atan2(y, x)),
+        ("sqrt(x)^2", x),
+        ("exp(1)", sympy.E),
+        ("(((x)))", x),
+    ],
+)
+def test_reads(text, value):
+    assert read(text) == value
+
+
+def test_d_is_a_name_unless_a_bracket_follows():
+    names = Vocabulary(jets={"x": x}, parameters={n: Parameter(n) for n in "DeEISN"})
+    assert parse_expression("D*(x) + e + E*I - S/N", names) == parse_expression("D*x + e + E*I - S/N", names)
+    assert parse_expression("D(x)", names) == x.d()
+
+
+def test_delta_is_an_ordinary_name_outside_variational_rows():
+    names = Vocabulary(jets={"x": x}, parameters={"delta": Parameter("delta")})
+    assert parse_expression("delta*x", names) == Parameter("delta") * x
+
+
+def test_rows():
+    assert parse_row("x' = y", NAMES) == (x.d(), y)
+    assert parse_row("x'*y", NAMES) == (x.d() * y, 0)
+
+
+HOSTILE = [
+    "__import__('os').system('true')", "().__class__", "x.__class__", "eval(x)", "lambda: x", "x if y else m", "[x for x in y]",
+    "(" * 10_000 + "x" + ")" * 10_000, "(" * 10_000, "[" * 10_000, "9" * 1_000_000, "9^9^9^9", "9^(9^9)", "(9^900)^900", "2^(1/100000)",
+    "x\0y", "\0", "x;y", "x\\y", "'x'", '"x"', "''", "$x", "foo(x)", "sin sin x", "sin", "x y", "2x", "x(y)", "pi(x)", "|x|", "x!", "x%y",
+    "x//y", "x<y", "x=>y", "", "   ", "()", "x+", "*x", "/", "^", "x^", "x^^y", "1..2", "1e9999999", "1e401", "x'y", "x ' ", "2'", "t'", "pi'",
+    "(x*y)'", "sin(x)'", "m'", "D(x, -1)", "D(x, 21)", "D(x, 1.5)", "D(x, y)", "D()", "max(x)", "sin(x, y)", "atan2(x)", "1/0", "x/(y-y)", "0^-1",
+    "sqrt(-1)", "log(0)", "(-8)^(1/3)", "tan(pi/2)", "x²", "x₁", "х", "ϕ", "µ", "x·y", "x−y", "x’", "√x", "∂x", "δ", "δt", "δm", "δx'", "w", "thta",
+    "x==y", "x'" + "'" * 30, "x" * 200, "x^1001", "x^1000*x^1000", "10^399*10^399",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:20]))
+def test_hostile_or_mistaken_text_is_refused_quickly(text):
+    started = time.perf_counter()
+    with pytest.raises(ch.NotationError) as caught:
+        read(text)
+    assert len(str(caught.value)) < 1000
+    assert time.perf_counter() - started < 1.0  # a limit the project promises, not a measure of speed
+
+
+def test_text_longer_than_a_megabyte_is_refused():
+    with pytest.raises(ch.NotationError, match="1000000"):
+        read("x+" * 500_001 + "x")
+
+
+def test_a_derivative_that_explodes_is_refused():
+    with pytest.raises(ch.NotationError, match="terms"):
+        read("D(tan(x*y)^9*exp(sin(x*theta))*log(y^2+theta^2)*atan(x/y)*sqrt(x^2+theta^4), 20)")
+
+
+def test_named_expressions_cannot_hide_an_exponential():
+    where = {"a0": "x + 1"} | {f"a{i}": f"sin(a{i - 1})*cos(a{i - 1}) + a{i - 1}*exp(a{i - 1})" for i in range(1, 40)}
+    with pytest.raises(ch.NotationError, match="terms"):
+        ch.System("x", lagrangian="x'^2 + a39", where=where)
+
+
+@pytest.mark.parametrize("depth", [150, 199])
+def test_deep_nesting_within_the_limit_works_all_the_way(depth):
+    e = ch.parse("sin(" * depth + "x" + ")" * depth, coordinates="x")
+    assert ch.parse(ch.show(e), coordinates="x") == e
+    assert "sin" in ch.show(e, "latex")
+    assert ch.derive(ch.System("x", lagrangian=f"x'^2/2 - {ch.show(e)}")).rows[0].lhs.has(x.d(2))
+
+
+def test_parsing_is_linear_in_the_number_of_terms():
+    def terms(n):
+        return " + ".join(f"{i}*x^{i % 7}*sin(y)" for i in range(1, n))
+
+    assert len(read(terms(4000)).args) == 7  # collected n-ary; adding one by one would take minutes
+
+
+# -- reading undoes showing --------------------------------------------------------------------------------------------------
+
+_atoms = st.one_of(
+    st.sampled_from([x, x.d(), x.d(2), x.d(5), y, y.d(), theta, u, u.d(), Action("s"), TIME, m, k, sympy.pi, sympy.E]),
+    st.integers(-9, 9).map(sympy.Integer),
+    st.fractions(-5, 5, max_denominator=12).map(lambda f: sympy.Rational(f.numerator, f.denominator)),
+)
+
+
+def _safe(make):
+    def build(args):
+        value = make(*args)
+        return value if not value.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo) else sympy.S.One
+
+    return build
+
+
+def _grow(inner):
+    one = st.tuples(inner)
+    two = st.tuples(inner, inner)
+    functions = [
+        (one if arity == 1 else two).map(_safe(make)) for name, (make, arity) in FUNCTIONS.items() if name not in ("log", "sqrt", "acosh")
+    ]
+    powers = st.tuples(inner, st.sampled_from([-3, -2, -1, 2, 3, sympy.Rational(1, 2), sympy.Rational(-1, 3), sympy.Rational(5, 2)]))
+    return st.one_of(
+        st.lists(inner, min_size=2, max_size=4).map(lambda a: _safe(sympy.Add)(a)),
+        st.lists(inner, min_size=2, max_size=4).map(lambda a: _safe(sympy.Mul)(a)),
+        powers.map(_safe(lambda b, e: sympy.Pow(b, e) if b != 0 else b)),
+        two.map(_safe(lambda b, e: sympy.Pow(b, e) if not (b.is_number or e.is_number) else b)),
+        *functions,
+    )
+
+
+EXPRESSIONS = st.recursive(_atoms, _grow, max_leaves=12)
+
+
+@settings(max_examples=400, deadline=None)
+@given(EXPRESSIONS)
+def test_parse_after_show_is_the_identity(e):
+    plain = Vocabulary(jets=NAMES.jets, parameters=NAMES.parameters)
+    assert parse_expression(ch.show(e), plain) == e
+
+
+@settings(max_examples=100, deadline=None)
+@given(EXPRESSIONS)
+def test_latex_is_balanced(e):
+    text = ch.show(e, "latex")
+    assert text.count("{") == text.count("}")
+    assert text.count(r"\left") == text.count(r"\right")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_gives_an_expression_or_a_notation_error(text):
+    try:
+        read(text)
+    except ch.NotationError as error:
+        assert "NotationError" in str(error)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="xym()+-*/^'=.0123456789 ,δsincodDtp", max_size=40))
+def test_almost_right_text_gives_an_expression_or_a_notation_error(text):
+    try:
+        e = read(text)
+    except ch.NotationError:
+        return
+    assert parse_expression(ch.show(e), NAMES) == e
+
+
+# -- the printed forms ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("e", "text", "latex"),
+    [
+        (x.d(), "x'", r"\dot{x}"),
+        (x.d(2), "x''", r"\ddot{x}"),
+        (x.d(3), "x'''", r"\dddot{x}"),
+        (x.d(4), "D(x, 4)", "x^{(4)}"),
+        (x.d(4) ** 2, "D(x, 4)^2", r"\left(x^{(4)}\right)^{2}"),
+        (Coordinate("x1").d(2), "x1''", r"\ddot{x}_{1}"),
+        (theta.d(), "theta'", r"\dot{\theta}"),
+        (m * x.d() ** 2 / 2, "m*x'^2/2", r"\frac{m \dot{x}^{2}}{2}"),
+        (Variation("theta"), "δtheta", r"\delta \theta"),
+        (1 / sympy.sqrt(x), "1/sqrt(x)", r"\frac{1}{\sqrt{x}}"),
+        (Magnitude(x) ** 2, "abs(x)^2", r"{\left|x\right|}^{2}"),
+        (Sign(x), "sign(x)", r"\operatorname{sign}\left(x\right)"),
+        (Maximum(x, y), "max(x, y)", r"\max\left(x, y\right)"),
+    ],
+)
+def test_printed_forms(e, text, latex):
+    assert (ch.show(e), ch.show(e, "latex")) == (text, latex)
+
+
+# -- corner functions -------------------------------------------------------------------------------------------------------
+
+
+def test_corner_functions_have_classical_derivatives():
+    assert read("D(sign(x))") == 0
+    assert read("D(abs(x))") == x.d() * Sign(x)
+    at = {x: 3, y: 2, x.d(): 5, y.d(): 7}
+    assert read("D(max(x, y))").subs(at) == 5
+    assert read("D(min(x, y))").subs(at) == 7
+    assert read("D(max(y, x))").subs(at) == 5
+
+
+# -- SymPy on both sides ----------------------------------------------------------------------------------------------------
+
+
+def test_sympy_functions_of_time_are_accepted_and_exported():
+    from sympy.physics.mechanics import dynamicsymbols
+
+    t = dynamicsymbols._t
+    qx, qy = dynamicsymbols("x y")
+    mass = sympy.Symbol("m")
+    lagrangian = mass * qx.diff(t) ** 2 / 2 + 0.5 * sympy.Abs(qy.diff(t, 2)) + sympy.Max(qx, qy)
+    system = ch.System([qx, qy], [mass], lagrangian=lagrangian, kinematic=[sympy.Eq(qx.diff(t), qy)])
+    same = ch.System("x y", "m", lagrangian="m*x'^2/2 + 0.5*abs(y'') + max(x, y)", kinematic=["x' = y"])
+    assert system == same
+    back = ch.to_sympy(system.lagrangian)
+    assert sympy.simplify(back.subs(mass, 3) - lagrangian.subs(mass, 3).subs(0.5, sympy.Rational(1, 2))) == 0
+
+
+def test_jets_built_in_python_are_interchangeable_with_text():
+    q, = (ch.coordinates("q"),)
+    mass = ch.parameters("m")
+    assert ch.System([q], [mass], lagrangian=mass * q.d(1) ** 2 / 2 - q**2).lagrangian == ch.System("q", "m", lagrangian="m/2*q'^2 - q^2").lagrangian
+    rows = [ch.delta(q) * sympy.cos(q)]
+    assert ch.System([q], lagrangian=q.d(1) ** 2, variational=rows) == ch.System("q", lagrangian="q'^2", variational=["δq*cos(q) = 0"])
+
+
+@pytest.mark.parametrize("foreign", [sympy.Heaviside(sympy.Symbol("x")), sympy.Symbol("z"), sympy.gamma(sympy.Symbol("x")), sympy.I, sympy.oo, "x", None])
+def test_foreign_sympy_is_refused(foreign):
+    with pytest.raises((ch.NotationError, ch.ModelError)):
+        ch.System("x y", lagrangian=foreign if foreign != "x" else object())

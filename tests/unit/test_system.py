@@ -1,0 +1,111 @@
+"""Systems and constraints: frozen, comparable, validated; their kinds."""
+
+import pickle
+
+import pytest
+import sympy
+
+import chetaev as ch
+from chetaev.symbols import Coordinate, Parameter
+
+
+def tyre(**changes):
+    parts = {
+        "coordinates": "psi theta epsilon x1 x2",
+        "parameters": "I J M K a",
+        "lagrangian": "I/2*psi'^2 + J/2*theta'^2 + M/2*(x1'^2 + x2'^2) - K/2*epsilon^2",
+        "kinematic": ["x1' = psi'*cos(theta - epsilon)", "x2' = psi'*sin(theta - epsilon)"],
+        "variational": ["δpsi*cos(theta) - δx1 = 0", "δtheta - δepsilon = 0"],
+        "name": "tyre",
+    }
+    return ch.System(**(parts | changes))
+
+
+def test_a_system_is_a_value():
+    assert tyre() == tyre()
+    assert hash(tyre()) == hash(tyre())
+    assert tyre() != tyre(lagrangian="psi'^2")
+    assert pickle.loads(pickle.dumps(tyre())) == tyre()  # noqa: S301
+    assert tyre().replace() == tyre()
+    assert tyre().replace(name="other").name == "other"
+    with pytest.raises(AttributeError):
+        tyre().name = "other"
+    with pytest.raises(TypeError):
+        tyre().kinds["psi"] = "angle"
+    with pytest.raises(TypeError, match="no part"):
+        tyre().replace(lagrangean="x")
+
+
+def test_a_system_reads_as_written():
+    text = str(tyre())
+    assert "x1' = psi'*cos(theta - epsilon)" in text
+    assert "δpsi*cos(theta) - δx1 = 0" in text
+    assert tyre()._repr_latex_().count("&") == 7
+
+
+def test_white_space_and_spelling_do_not_matter():
+    assert tyre(kinematic=["x1'=psi' * cos(θ - ε)", "x2' - psi'*sin(theta - epsilon) = 0"]).kinematic[0] == tyre().kinematic[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "order"),
+    [
+        ("x^2 + y^2 = l^2", "holonomic", 0),
+        ("x = u", "holonomic", 0),
+        ("x' = y*y'", "linear", 1),
+        ("x' = y*y' + x", "affine", 1),
+        ("x' = u'", "affine", 1),
+        ("x'*t = 0", "linear", 1),
+        ("(x' + 1)*(y' + 1) = x'*y' + 1", "linear", 1),
+        ("x'/y' = tan(z)", "nonlinear", 1),
+        ("x'^2 + y'^2 = 1", "nonlinear", 1),
+        ("x'' = y'", "order 2", 2),
+        ("x'*y''' = 1", "order 3", 3),
+    ],
+)
+def test_kinds_of_constraints(row, kind, order):
+    system = ch.System("x y z", "l", lagrangian="x'^2", kinematic=[row], inputs={"u": None})
+    assert (system.kinematic[0].kind, system.kinematic[0].order) == (kind, order)
+
+
+def test_coordinates_parameters_and_inputs_in_all_their_forms():
+    a = ch.System({"x": "angle", "y": "line"}, {"m": "positive"}, lagrangian="m*x'^2 + u*y'^2", inputs={"u": "sin(t)"})
+    assert a.kinds == {"x": "angle", "y": "line"}
+    assert a.parameters == (Parameter("m", positive=True),)
+    b = ch.System([Coordinate("x"), "y"], [Parameter("m", positive=True)], lagrangian="m*x'^2 + u*y'^2", inputs={"u": "sin(t)"})
+    assert a.lagrangian == b.lagrangian
+    assert a != b  # another kind of coordinate
+
+
+def test_named_expressions_in_any_order_with_primes_and_variations():
+    system = ch.System(
+        "r phi",
+        "m",
+        lagrangian="m/2*(x'^2 + y'^2)",
+        where={"y": "r*sine", "x": "r*cos(phi)", "sine": "sin(phi)"},
+        variational=["δx = 0"],
+    )
+    r, phi = system.coordinates
+    flat = ch.parse("m/2*(r'^2 + r^2*phi'^2)", system)
+    assert sympy.simplify(system.lagrangian - flat) == 0
+    assert system.variational[0].coefficients == {r: sympy.cos(phi), phi: -r * sympy.sin(phi)}
+
+
+def test_quasi_velocities_in_rows():
+    system = ch.System(
+        "x y theta",
+        lagrangian="(x'^2 + y'^2 + theta'^2)/2",
+        quasi={"w": "-x'*sin(theta) + y'*cos(theta)"},
+        kinematic=["w' = 0"],
+        variational=["δw = 0"],
+    )
+    plain = system.replace(
+        quasi={}, kinematic=["-x'*sin(theta) + y'*cos(theta) = 0"], variational=["-δx*sin(theta) + δy*cos(theta) = 0"]
+    )
+    assert system.kinematic == plain.kinematic
+    assert system.variational == plain.variational
+    assert ch.parse("w''", system) == ch.parse("D(-x'*sin(theta) + y'*cos(theta))", system)
+
+
+def test_decimal_literals_are_exact():
+    assert ch.System("x", lagrangian="0.1*x'^2").lagrangian.coeff(Coordinate("x").d() ** 2) == sympy.Rational(1, 10)
