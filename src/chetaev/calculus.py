@@ -48,10 +48,10 @@ class SymbolicAlgebra:
 
     def gradient(self, e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
         present = e.free_symbols
-        return [e.diff(z) if z in present else sympy.S.Zero for z in symbols]
+        return [_tidy(e.diff(z)) if z in present else sympy.S.Zero for z in symbols]
 
     def along(self, e: Expr, rates: Mapping[Symbol, Expr]) -> Expr:
-        return sympy.Add(*[rate * e.diff(z) for z, rate in rates.items()])
+        return sympy.Add(*[rate * _tidy(e.diff(z)) for z, rate in rates.items()])
 
     def symbols(self, e: Expr) -> set[Symbol]:
         return e.free_symbols
@@ -153,6 +153,17 @@ def total_derivative(expression: Expr, times: int = 1) -> Expr:
     2*t*x'*x'' + x'**2
     """
     return _ORDINARY.total(expression, times)
+
+
+def _tidy(e: Expr) -> Expr:
+    """The numbers of each product gathered: `M*(2*x*x' + 2*y*y')/2` becomes `M*(x*x' + y*y')`."""
+    return sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)])
+
+
+def _gathered(term: Expr) -> Expr:
+    if not term.is_Mul or not any(factor.is_Add for factor in term.args):
+        return term
+    return sympy.Mul(*[part for factor in term.args for part in (factor.primitive() if factor.is_Add else (factor,))])
 
 
 def _curl(forms: sympy.Matrix, fields: sympy.Matrix, q: Sequence[Coordinate], c: int, a: int, b: int) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -143,6 +144,8 @@ class Equations:
         width = max(len(row.label) for row in self.rows)
         lines = [f"{self.system.name or 'system'} · {self.principle}"]
         lines += [f"  {row.label:<{width}}  {self._row_text(row)}" for row in self.rows]
+        lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
+        lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines.append(f"  {self._count()}")
         if self.assumptions:
             lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
@@ -165,6 +168,10 @@ class Equations:
             if row.label == f"kinematic[{k}]" and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
                 return str(constraint)
         return f"{show(row.lhs)} = {show(row.rhs)}"
+
+    def _quotes(self, name: str) -> bool:
+        """Whether a kinematic row, shown as the user wrote it, uses a named expression."""
+        return any(re.search(rf"\b{name}\b", row.text) for row in self.system.kinematic)
 
     def _count(self) -> str:
         rows, unknowns = self.counts

@@ -62,11 +62,12 @@ class Model:
 
     def __str__(self) -> str:
         values = ", ".join(f"{name} = {v}" for name, v in self.parameters.items())
-        data = ", ".join(f"{name} = {v}" for name, v in self.start.fixed.items())
+        data = [f"{name} = {v}" for name, v in self.start.fixed.items()]
+        data += [f"{name} = {v} (guess)" for name, v in self.start.guess.items()]
         lines = [self.prose, "", str(self.system), f"{'principle':<15} {self.principle}"]
         if values:
             lines.append(f"{'values':<15} {values}")
-        lines.append(f"{'start':<15} {data}")
+        lines.append(f"{'start':<15} {', '.join(data)}")
         lines += [f"{'correction':<15} {text}" for text in self.corrections]
         if self.reference:
             lines.append(f"{'reference':<15} {self.reference}")

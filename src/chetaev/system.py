@@ -182,6 +182,9 @@ class System:
             lines.append(("parameters", listed(self.parameters)))
         written = self.lagrangian_text if form == "text" else ""
         lines.append(("lagrangian", written or show(self.lagrangian, form)))
+        if form == "text":  # the typeset form has the names written out
+            lines += [(f"where {name}", show(e)) for name, e in self.where.items()]
+            lines += [(f"quasi {name}'", show(e)) for name, e in self.quasi.items()]
         lines += [(f"kinematic[{k}]", row(r)) for k, r in enumerate(self.kinematic)]
         lines += [(f"variational[{k}]", row(r)) for k, r in enumerate(self.variational or ())]
         lines += [(f"force {q.base}", show(u, form)) for q, u in self.forces.items()]

@@ -89,7 +89,8 @@ def test_structure_functions_are_those_of_the_brackets():
     for (a, b), components in frame.structure.items():
         for q in coordinates:
             bracket = sum(
-                frame.fields[a].get(z, 0) * sympy.diff(frame.fields[b].get(q, 0), z) - frame.fields[b].get(z, 0) * sympy.diff(frame.fields[a].get(q, 0), z)
+                frame.fields[a].get(z, 0) * sympy.diff(frame.fields[b].get(q, 0), z)
+                - frame.fields[b].get(z, 0) * sympy.diff(frame.fields[a].get(q, 0), z)
                 for z in coordinates
             )
             combination = sum(value * frame.fields[c].get(q, 0) for c, value in components.items())

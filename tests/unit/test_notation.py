@@ -1,5 +1,6 @@
 """The notation: what is read, what is refused, and that reading undoes showing."""
 
+import contextlib
 import time
 
 import pytest
@@ -87,12 +88,13 @@ def test_rows():
 
 HOSTILE = [
     "__import__('os').system('true')", "().__class__", "x.__class__", "eval(x)", "lambda: x", "x if y else m", "[x for x in y]",
-    "(" * 10_000 + "x" + ")" * 10_000, "(" * 10_000, "[" * 10_000, "9" * 1_000_000, "9^9^9^9", "9^(9^9)", "(9^900)^900", "2^(1/100000)",
-    "x\0y", "\0", "x;y", "x\\y", "'x'", '"x"', "''", "$x", "foo(x)", "sin sin x", "sin", "x y", "2x", "x(y)", "pi(x)", "|x|", "x!", "x%y",
-    "x//y", "x<y", "x=>y", "", "   ", "()", "x+", "*x", "/", "^", "x^", "x^^y", "1..2", "1e9999999", "1e401", "x'y", "x ' ", "2'", "t'", "pi'",
-    "(x*y)'", "sin(x)'", "m'", "D(x, -1)", "D(x, 21)", "D(x, 1.5)", "D(x, y)", "D()", "max(x)", "sin(x, y)", "atan2(x)", "1/0", "x/(y-y)", "0^-1",
-    "sqrt(-1)", "log(0)", "(-8)^(1/3)", "tan(pi/2)", "x²", "x₁", "х", "ϕ", "µ", "x·y", "x−y", "x’", "√x", "∂x", "δ", "δt", "δm", "δx'", "w", "thta",
-    "x==y", "x'" + "'" * 30, "x" * 200, "x^1001", "x^1000*x^1000", "10^399*10^399",
+    "(" * 10_000 + "x" + ")" * 10_000, "(" * 10_000, "[" * 10_000, "9" * 1_000_000, "9^9^9^9", "9^(9^9)", "(9^900)^900",
+    "2^(1/100000)", "x\x00y", "\x00", "x;y", "x\\y", "'x'", '"x"', "''", "$x", "foo(x)", "sin sin x", "sin", "x y", "2x", "x(y)",
+    "pi(x)", "|x|", "x!", "x%y", "x//y", "x<y", "x=>y", "", "   ", "()", "x+", "*x", "/", "^", "x^", "x^^y", "1..2", "1e9999999",
+    "1e401", "x'y", "x ' ", "2'", "t'", "pi'", "(x*y)'", "sin(x)'", "m'", "D(x, -1)", "D(x, 21)", "D(x, 1.5)", "D(x, y)", "D()",
+    "max(x)", "sin(x, y)", "atan2(x)", "1/0", "x/(y-y)", "0^-1", "sqrt(-1)", "log(0)", "(-8)^(1/3)", "tan(pi/2)", "x²", "x₁", "х",
+    "ϕ", "µ", "x·y", "x−y", "x’", "√x", "∂x", "δ", "δt", "δm", "δx'", "w", "thta", "x==y", "x" + "'" * 31, "x" * 200, "x^1001",
+    "x^1000*x^1000", "10^399*10^399",
 ]  # fmt: skip
 
 
@@ -148,7 +150,7 @@ _atoms = st.one_of(
 def _safe(make):
     def build(args):
         value = make(*args)
-        return value if not value.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo) else sympy.S.One
+        return value if not value.has(sympy.I, sympy.zoo, sympy.nan, sympy.oo, -sympy.oo) else sympy.S.One
 
     return build
 
@@ -190,10 +192,8 @@ def test_latex_is_balanced(e):
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_gives_an_expression_or_a_notation_error(text):
-    try:
-        read(text)
-    except ch.NotationError as error:
-        assert "NotationError" in str(error)
+    with contextlib.suppress(ch.NotationError):
+        assert isinstance(read(text), sympy.Expr)
 
 
 @settings(max_examples=300, deadline=None)
@@ -261,14 +261,19 @@ def test_sympy_functions_of_time_are_accepted_and_exported():
 
 
 def test_jets_built_in_python_are_interchangeable_with_text():
-    q, = (ch.coordinates("q"),)
+    (q,) = (ch.coordinates("q"),)
     mass = ch.parameters("m")
-    assert ch.System([q], [mass], lagrangian=mass * q.d(1) ** 2 / 2 - q**2).lagrangian == ch.System("q", "m", lagrangian="m/2*q'^2 - q^2").lagrangian
+    assert (
+        ch.System([q], [mass], lagrangian=mass * q.d(1) ** 2 / 2 - q**2).lagrangian
+        == ch.System("q", "m", lagrangian="m/2*q'^2 - q^2").lagrangian
+    )
     rows = [ch.delta(q) * sympy.cos(q)]
     assert ch.System([q], lagrangian=q.d(1) ** 2, variational=rows) == ch.System("q", lagrangian="q'^2", variational=["δq*cos(q) = 0"])
 
 
-@pytest.mark.parametrize("foreign", [sympy.Heaviside(sympy.Symbol("x")), sympy.Symbol("z"), sympy.gamma(sympy.Symbol("x")), sympy.I, sympy.oo, "x", None])
+@pytest.mark.parametrize(
+    "foreign", [sympy.Heaviside(sympy.Symbol("x")), sympy.Symbol("z"), sympy.gamma(sympy.Symbol("x")), sympy.I, sympy.oo, "x", None]
+)
 def test_foreign_sympy_is_refused(foreign):
     with pytest.raises((ch.NotationError, ch.ModelError)):
         ch.System("x y", lagrangian=foreign if foreign != "x" else object())

@@ -201,7 +201,7 @@ def test_simplify_is_a_named_act_with_a_budget():
 def test_without_a_principle_only_a_free_system_is_accepted():
     assert ch.derive(ch.System("x", lagrangian="x'^2")).principle == ch.Hamilton()
     for system in (DISK, CONTACT, DISK.replace(variational=[]), CONTACT.replace(kinematic=[])):
-        with pytest.raises(ch.PrincipleError, match="no principle|no principle named"):
+        with pytest.raises(ch.PrincipleError, match="no principle"):
             ch.derive(system)
 
 

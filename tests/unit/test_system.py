@@ -99,9 +99,7 @@ def test_quasi_velocities_in_rows():
         kinematic=["w' = 0"],
         variational=["δw = 0"],
     )
-    plain = system.replace(
-        quasi={}, kinematic=["-x'*sin(theta) + y'*cos(theta) = 0"], variational=["-δx*sin(theta) + δy*cos(theta) = 0"]
-    )
+    plain = system.replace(quasi={}, kinematic=["-x'*sin(theta) + y'*cos(theta) = 0"], variational=["-δx*sin(theta) + δy*cos(theta) = 0"])
     assert system.kinematic == plain.kinematic
     assert system.variational == plain.variational
     assert ch.parse("w''", system) == ch.parse("D(-x'*sin(theta) + y'*cos(theta))", system)

@@ -141,7 +141,7 @@ def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, boo
 
 def _form(residual: Expr, system: System, variables: Sequence[Symbol]) -> tuple[Expr, ...]:
     r"""$A_i\, dq^i + b\, dt$ of the row $A_i q'^i + b = 0$."""
-    velocities = {v: S.Zero for v in system.velocities}
+    velocities = dict.fromkeys(system.velocities, S.Zero)
     components = {q: residual.diff(q.d()) for q in system.coordinates} | {TIME: residual.xreplace(velocities)}
     return tuple(components.get(z, S.Zero) for z in variables)
 

@@ -62,9 +62,7 @@ class Pfaffian:
     def fields(self) -> tuple[dict[Symbol, Expr], ...]:
         """A basis of the annihilated vector fields."""
         z, r = self.variables, self.reduced
-        return tuple(
-            {z[f]: S.One} | {z[p]: -r.rows[a][f] for a, p in r.pivots.items() if r.rows[a][f] != 0} for f in r.free_columns()
-        )
+        return tuple({z[f]: S.One} | {z[p]: -r.rows[a][f] for a, p in r.pivots.items() if r.rows[a][f] != 0} for f in r.free_columns())
 
     @cached_property
     def curvature(self) -> list[list[Expr]]:

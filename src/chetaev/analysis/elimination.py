@@ -44,4 +44,3 @@ def _without(row: Row[Expr]) -> tuple[Expr, Expr]:
     """Both sides of a row with all multipliers set to zero."""
     zero = dict.fromkeys(jets_in(row.residual, Multiplier), S.Zero)
     return row.lhs.xreplace(zero), row.rhs.xreplace(zero)
-

@@ -61,9 +61,7 @@ def _integrating_factor(form: Sequence[Expr], variables: Sequence[Symbol]) -> Ex
         # mu(z_k) closes the form if d(form) = -(mu'/mu) dz_k ^ form
         if any(not seems_zero(c) for (i, j), c in curl.items() if k not in (i, j)):
             continue
-        rates = [
-            -(curl[(k, j)] if k < j else -curl[(j, k)]) / form[j] for j in range(n) if j != k and form[j] != 0
-        ]
+        rates = [-(curl[(k, j)] if k < j else -curl[(j, k)]) / form[j] for j in range(n) if j != k and form[j] != 0]
         if not rates or any(not seems_zero(r - rates[0]) for r in rates):
             continue
         rate = sympy.simplify(rates[0])
@@ -91,4 +89,3 @@ def _is_integral(function: Expr, system: Pfaffian) -> bool:
 def _is_new(function: Expr, known: Sequence[Expr], system: Pfaffian) -> bool:
     rows = tuple(tuple(f.diff(z) for z in system.variables) for f in [*known, function])
     return Pfaffian(system.variables, rows, system.points).rank == len(rows)
-

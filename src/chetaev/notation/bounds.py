@@ -10,11 +10,13 @@ import sympy
 from sympy import Expr
 
 MOST_NODES = 1_000_000
+MOST_DERIVED = 30_000
+"""Terms a written derivative may have: repeated derivatives of a short text grow without bound."""
 LARGEST_EXPONENT = 1000
 _MOST_BITS = 1329  # 400 decimal digits
 
 
-def fault(expression: Expr) -> str | None:
+def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
     """Why an expression cannot be accepted, or None. Shared sub-expressions are visited once."""
     sizes: dict[Expr, int] = {}
     stack: list[tuple[Expr, bool]] = [(expression, False)]
@@ -24,8 +26,8 @@ def fault(expression: Expr) -> str | None:
             continue
         if done:
             sizes[node] = 1 + sum(sizes[a] for a in node.args)
-            if sizes[node] > MOST_NODES:
-                return f"the expression has more than {MOST_NODES} terms when its names are written out."
+            if sizes[node] > most:
+                return f"the expression has more than {most} terms when it is written out."
             continue
         found = _fault_of_node(node)
         if found:

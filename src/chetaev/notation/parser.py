@@ -19,7 +19,7 @@ from sympy import Expr, Integer, Rational
 from chetaev.calculus import total_derivative
 from chetaev.errors import NotationError, did_you_mean
 from chetaev.functions import FUNCTIONS
-from chetaev.notation.bounds import fault, power_fault
+from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, fault, power_fault
 from chetaev.notation.lexer import Kind, Token, tokens
 from chetaev.notation.vocabulary import Vocabulary
 from chetaev.recursion import deep
@@ -169,7 +169,7 @@ class _Parser:
         if times > HIGHEST_DERIVATIVE:
             raise self.error(f"at most {HIGHEST_DERIVATIVE} derivatives.", token)
         for _ in range(times):
-            expression = self.accept(total_derivative(expression), token.start, token.stop)
+            expression = self.accept(total_derivative(expression), token.start, token.stop, MOST_DERIVED)
         return expression
 
     def _call(self, token: Token) -> Expr:
@@ -273,9 +273,9 @@ class _Parser:
 
     # -- faults ------------------------------------------------------------------------------------------------------------
 
-    def accept(self, expression: Expr, start: int, stop: int) -> Expr:
+    def accept(self, expression: Expr, start: int, stop: int, most: int = MOST_NODES) -> Expr:
         """An expression that is finite, real and of bounded size."""
-        reason = fault(expression)
+        reason = fault(expression, most)
         if reason:
             raise NotationError(reason, where=self.where, text=self.text, span=(start, stop))
         return expression

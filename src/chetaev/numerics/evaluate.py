@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from sympy import Expr
 
-from chetaev.analysis.ranks import Matrix, generic_rank, points_on
+from chetaev.analysis.ranks import Matrix
 from chetaev.budget import OutOfTime, deadline
 from chetaev.derivation import derive
 from chetaev.equations import Equations
@@ -18,13 +18,14 @@ from chetaev.errors import ChetaevError, InitialError, NotationError, StateError
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
 from chetaev.numerics.binding import Binding, bind, number
-from chetaev.numerics.initial import State, complete, least_norm, read_state
-from chetaev.numerics.prolong import Prolongation, prolongation
+from chetaev.numerics.initial import State, complete, read_state
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in
 from chetaev.values import Tape, Undefined, value
 
 _INCONSISTENT = 1e-8
-_NULL = 1e-7
+_ON_LOCUS = 1e-8
+_NEWTON_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,12 @@ def evaluate(
     start: State | Mapping[str, Any] | None = None,
     *,
     parameters: Mapping[str, Any] | None = None,
-    t: float = 0.0,
+    t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """All jets up to the accelerations, and the multipliers, at a state; of a model, at its own start unless another is given.
+    """All jets up to the accelerations, and the multipliers, at a state and a time (0 if none is given).
+
+    A model brings its own start, initial time and values; what is given here takes precedence.
 
     Missing initial values are computed from the constraints where they enter linearly. At a state where the equations do not
     determine the motion a StateError says which unknown is left open.
@@ -87,19 +90,23 @@ def evaluate(
     if isinstance(equations, Model):
         model, equations = equations, derive(equations)
         start = model.start if start is None else start
+        t = model.t[0] if t is None else t
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if start is None:
         raise TypeError("evaluate needs a state")
     where = f"evaluate {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
-    t = number(t, dict(binding.parameters), f"{where}, t", InitialError)
+    t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
     system = prolongation(equations)
     if system is None:
         raise _no_structure(equations, where)
+    if system.generic_nullity is None:
+        raise _singular_everywhere(system, where)
     data = read_state(equations, start, binding, where)
-    jets = complete(system, data, binding, t, where)
+    problem = Problem(system, binding, t, where)
+    jets = complete(problem, data)
     for level in range(_levels(system)):
-        jets |= _solve_level(system, level, jets, data.guess, binding, t, where)
+        jets |= _solved_at_level(problem, level, jets, data.guess)
     _check_given(jets, data.fixed, where)
     return Evaluation(equations, _selected(system, jets), binding, t)
 
@@ -144,87 +151,77 @@ def _levels(system: Prolongation) -> int:
     return max(1, *(wanted[z] - d + 1 for z, d in offsets))
 
 
-def _solve_level(
-    system: Prolongation, level: int, jets: Mapping[Jet, float], guess: Mapping[Jet, float], binding: Binding, t: float, where: str
-) -> dict[Jet, float]:
+def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float], guess: Mapping[Jet, float]) -> dict[Jet, float]:
     """The jets `level` above the top, from the rows differentiated as often."""
-    pairs = system.stage(level)
-    unknowns = [z.d(level) for z in system.structure.top]
+    pairs = problem.system.stage(level)
+    unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = {z: guess.get(z, 0.0) for z in unknowns}
-    curved = level == 0 and any(e.has(*unknowns) for line in system.structure.jacobian for e in line)
-    if curved and not any(z in guess for z in unknowns):
-        names = ", ".join(f"{z.name!r}: ..." for z in unknowns if isinstance(z, Coordinate))
-        raise InitialError(
-            "the rows are not linear in their highest derivatives: there may be several accelerations.",
-            where=where,
-            hint=f"State(fixed, guess={{{names}}})",
-        )
-    for _ in range(60 if curved else 1):
-        try:
-            values, jacobian = system.numbers(pairs, unknowns, system.point(pairs, binding, t, {**jets, **trial}))
-        except Undefined as cause:
-            raise StateError(f"the equations have no finite value at this state ({cause}).", where=where, hint="another state") from None
+    curved = problem.system.curved(pairs, unknowns) if level == 0 else []
+    if curved and not any(z in guess for z in curved):
+        raise _several_solutions(problem, curved)
+    for _ in range(_NEWTON_STEPS if curved else 1):
+        values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
         step, null = least_norm(jacobian, -values)
-        _require_determined(system, pairs, unknowns, values, jacobian, step, null, {**jets, **trial}, binding, t, where)
+        if null.shape[1] > (problem.system.generic_nullity or 0):
+            raise _singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
+        left = float(np.abs(values + jacobian @ step).max())
+        if left > _INCONSISTENT * max(1.0, float(np.abs(values).max())):
+            raise _inconsistent(problem, pairs, values + jacobian @ step)
         trial = {z: float(trial[z] + s) for z, s in zip(unknowns, step, strict=True)}
         if np.abs(step).max(initial=0.0) < 1e-14 * max(1.0, *map(abs, trial.values())):
             break
     return trial
 
 
-def _require_determined(
-    system: Prolongation,
-    pairs: list[tuple[int, int]],
-    unknowns: list[Jet],
-    values: Matrix,
-    jacobian: Matrix,
-    step: Matrix,
-    null: Matrix,
-    point: Mapping[Jet, float],
-    binding: Binding,
-    t: float,
-    where: str,
-) -> None:
-    """Refuse a state at which a coordinate is not determined; multipliers of redundant constraints may be."""
-    if not null.shape[1]:
-        return
-    open_jets = [z for z, line in zip(unknowns, null, strict=True) if np.abs(line).max() > _NULL * np.abs(null).max()]
-    left = values + jacobian @ step
-    consistent = float(np.abs(left).max()) <= _INCONSISTENT * max(1.0, float(np.abs(values).max()))
-    if consistent and all(isinstance(z, Multiplier) for z in open_jets) and not system.equations.lowered.vakonomic:
-        return
-    names = " ".join(z.name for z in open_jets) + (" is" if len(open_jets) == 1 else " are")
-    locus = _locus(system, point, binding, t)
-    if locus is None:
-        raise StateError(
-            f"{names} not determined: the system Jacobian is singular everywhere on the constraint manifold.",
-            where=where,
-            why="The equations contain a further constraint, or a free function, that no single row shows.",
-            hint="this system needs the constraint algorithm",
-        )
-    at = f"at this state, where {locus} = 0" if locus else "at this state"
-    raise StateError(
-        f"{names} not determined {at}.",
+def _several_solutions(problem: Problem, curved: Sequence[Jet]) -> InitialError:
+    names = ", ".join(f'"{z.name}": ...' for z in curved)
+    return InitialError(
+        f"the rows are not linear in {' '.join(z.name for z in curved)}: several motions may leave from this state.",
+        where=problem.where,
+        hint=f"State(fixed, guess={{{names}}})",
+    )
+
+
+def _singular_everywhere(system: Prolongation, where: str) -> StateError:
+    return StateError(
+        "the equations do not determine the accelerations: the system Jacobian is singular everywhere on the constraint manifold.",
         where=where,
+        why="They contain a further constraint, or a free function, that no single row shows.",
+        hint=f"{system.equations.system.label} needs the constraint algorithm; ch.derive and ch.residual work",
+    )
+
+
+def _singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, float]) -> StateError:
+    names = " ".join(z.name for z in jets) + (" is" if len(jets) == 1 else " are")
+    locus = _locus(problem, point)
+    return StateError(
+        f"{names} not determined at this state{f', where {locus} = 0' if locus else ''}.",
+        where=problem.where,
         why="The system Jacobian is singular here and regular nearby.",
         hint="a state off this locus",
     )
 
 
-def _locus(system: Prolongation, point: Mapping[Jet, float], binding: Binding, t: float) -> str | None:
-    """A factor of the Jacobian's determinant that vanishes here; empty if none was found in time; None if it vanishes everywhere."""
-    structure = system.structure
-    points = points_on([system.row(*pair) for pair in system.hidden()], [])
-    if generic_rank(structure.jacobian, points) < len(structure.rows):
-        return None
+def _inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> StateError:
+    worst = int(np.argmax(np.abs(left)))
+    return StateError(
+        f"no acceleration satisfies all rows here: {problem.system.label(pairs[worst])} is left with {left[worst]:.3g}.",
+        where=problem.where,
+        why="Constraints that depend on each other make demands that cannot be met together.",
+        hint="ch.classify shows which rows are redundant",
+    )
+
+
+def _locus(problem: Problem, point: Mapping[Jet, float]) -> str:
+    """A factor of the Jacobian's determinant that vanishes at the state; empty if none was found in time."""
     try:
         with deadline(3.0):
-            determinant = sympy.factor(sympy.Matrix(structure.jacobian).det())
+            determinant = sympy.factor(sympy.Matrix(problem.system.structure.jacobian).det())
     except OutOfTime:
         return ""
     for factor in sympy.Mul.make_args(sympy.fraction(sympy.together(determinant))[0]):
         base = factor.base if factor.is_Pow else factor
-        if base.free_symbols and abs(value(base, {**binding.at(base.free_symbols, t), **point})) < 1e-8:
+        if base.free_symbols and abs(value(base, {**problem.binding.at(base.free_symbols, problem.t), **point})) < _ON_LOCUS:
             return show(base)
     return ""
 

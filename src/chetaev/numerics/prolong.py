@@ -1,64 +1,94 @@
-"""The rows of a system together with their total derivatives, formed when they are needed."""
+"""The rows of a system together with their total derivatives, and their numbers at a state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at, points_on
 from chetaev.analysis.structure import Structure, structure
 from chetaev.equations import Equations
+from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.recursion import deep
-from chetaev.symbols import Jet
-from chetaev.values import Tape
+from chetaev.symbols import Jet, Multiplier
+from chetaev.values import Tape, Undefined
+from chetaev.zero import seems_zero
+
+_CUT = 1e-9
+_NULL = 1e-7
+
+Pair = tuple[int, int]
+"""A row and how often it is differentiated."""
 
 
 class Prolongation:
-    """Derivatives of the rows, and their numbers at a point, for one set of equations with a structure."""
+    """Derivatives of the rows, formed when they are needed, for equations with a structure."""
 
     def __init__(self, equations: Equations, found: Structure) -> None:
         self.equations, self.structure = equations, found
         self._derivatives: list[list[Expr]] = [[row] for row in found.rows]
-        self._tapes: dict[tuple[tuple[int, int], ...], Tape] = {}
 
-    def row(self, i: int, times: int) -> Expr:
-        """Row `i` differentiated so many times."""
+    def row(self, pair: Pair) -> Expr:
+        """A row differentiated so many times."""
+        i, times = pair
         known = self._derivatives[i]
         with deep():
             while len(known) <= times:
                 known.append(self.equations.total(known[-1]))
         return known[times]
 
-    def stage(self, k: int) -> list[tuple[int, int]]:
-        """The rows of stage `k` as (row, derivative): those that concern jets `k` above the top (below, for negative k)."""
+    def stage(self, k: int) -> list[Pair]:
+        """The rows of stage `k`: those that concern jets `k` above the top (below, for negative k)."""
         return [(i, c + k) for i, c in enumerate(self.structure.row_offsets) if c + k >= 0]
 
-    def hidden(self) -> list[tuple[int, int]]:
-        """All rows the state must satisfy."""
-        return [pair for k in range(-max(self.structure.row_offsets, default=0), 0) for pair in self.stage(k)]
+    def stages(self) -> range:
+        """The stages of rows that restrict the state, positions first."""
+        return range(-max(self.structure.row_offsets, default=0), 0)
 
-    def label(self, pair: tuple[int, int]) -> str:
+    def hidden(self) -> list[Pair]:
+        """All rows the state must satisfy."""
+        return [pair for k in self.stages() for pair in self.stage(k)]
+
+    def label(self, pair: Pair) -> str:
         """How messages call a differentiated row."""
         return self.equations.rows[pair[0]].label + "'" * pair[1]
 
-    def numbers(self, pairs: Sequence[tuple[int, int]], unknowns: Sequence[Jet], point: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
-        """Residuals of some rows and their Jacobian with respect to some jets, at a point."""
-        rows = [self.row(*pair) for pair in pairs]
-        tape = Tape([*rows, *[r.diff(z) for r in rows for z in unknowns]])
-        values = np.array(tape(point), dtype=float)
-        return values[: len(rows)], values[len(rows) :].reshape(len(rows), len(unknowns))
-
-    def symbols(self, pairs: Sequence[tuple[int, int]]) -> frozenset[Symbol]:
+    def symbols(self, pairs: Sequence[Pair]) -> frozenset[Symbol]:
         """The symbols that occur in some rows."""
-        return frozenset().union(*[self.row(*pair).free_symbols for pair in pairs])
+        return frozenset().union(*[self.row(pair).free_symbols for pair in pairs])
 
-    def point(self, pairs: Sequence[tuple[int, int]], binding: Binding, t: float, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
-        """Values for everything that occurs in some rows."""
-        return {**binding.at(self.symbols(pairs), t), **jets}
+    @cached_property
+    def generic_nullity(self) -> int | None:
+        """The nullity of the system Jacobian at random points of the constraint manifold.
+
+        Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, so that the
+        rows hide a further constraint or a free function.
+        """
+        points = points_on([self.row(pair) for pair in self.hidden()], [])
+        found = [null_space(a) for a in matrices_at(self.structure.jacobian, points)]
+        if not found:
+            return 0
+        null = min(found, key=lambda n: n.shape[1])
+        return null.shape[1] if self.harmless(null) else None
+
+    def harmless(self, null: Matrix) -> bool:
+        """Whether a null space concerns multipliers of reactions only."""
+        opened = open_jets(self.structure.top, null)
+        return not opened or (not self.equations.lowered.vakonomic and all(isinstance(z, Multiplier) for z in opened))
+
+    def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
+        """The unknowns in which some rows are not affine."""
+        found = set()
+        for row in map(self.row, pairs):
+            for z in unknowns:
+                slope = row.diff(z)
+                found |= {z for w in unknowns if slope.has(w) and not seems_zero(slope.diff(w))}
+        return [z for z in unknowns if z in found]
 
 
 @lru_cache(maxsize=32)
@@ -66,3 +96,51 @@ def prolongation(equations: Equations) -> Prolongation | None:
     """The prolongation of a square system; None without a structure. Remembered, because forming the rows takes time."""
     found = structure(equations)
     return None if found is None else Prolongation(equations, found)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Equations with values for parameters, inputs and time: numbers can be asked for."""
+
+    system: Prolongation
+    binding: Binding
+    t: float
+    where: str
+
+    def numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
+        """Residuals of some rows and their Jacobian with respect to some jets, at a state."""
+        rows = [self.system.row(pair) for pair in pairs]
+        tape = Tape([*rows, *[r.diff(z) for r in rows for z in unknowns]])
+        try:
+            values = np.array(tape({**self.binding.at(tape.symbols, self.t), **jets}), dtype=float)
+        except Undefined as cause:
+            what = f"the equations have no finite value at this state ({cause})."
+            raise StateError(what, where=self.where, hint="another state") from None
+        return values[: len(rows)], values[len(rows) :].reshape(len(rows), len(unknowns))
+
+
+def null_space(matrix: Matrix) -> Matrix:
+    """A basis of the null space, as columns; scaling keeps tiny pivots from hiding."""
+    return least_norm(matrix, np.zeros(matrix.shape[0]))[1]
+
+
+def least_norm(jacobian: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
+    """The solution of least norm, and a basis of the null space as columns."""
+    if jacobian.shape[1] == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    rows, scaled, columns = equilibrated(jacobian)
+    u, s, vt = np.linalg.svd(scaled, full_matrices=True)
+    r = int(np.sum(s > _CUT * s[0])) if len(s) and s[0] > 0 else 0
+    null: Matrix = (vt[r:].T) / columns[:, None]
+    step: Matrix = (vt[:r].T @ ((u[:, :r].T @ (right / rows)) / s[:r])) / columns
+    if null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
+        step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
+    return step, null
+
+
+def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
+    """The jets a null space moves."""
+    if not null.shape[1]:
+        return []
+    largest = float(np.abs(null).max())
+    return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > _NULL * largest]
