@@ -19,6 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.functions import with_own_corners
 from chetaev.symbols import TIME, Action, Coordinate, Jet
 
 E = TypeVar("E")
@@ -157,7 +158,7 @@ def total_derivative(expression: Expr, times: int = 1) -> Expr:
 
 def _tidy(e: Expr) -> Expr:
     """The numbers of each product gathered: `M*(2*x*x' + 2*y*y')/2` becomes `M*(x*x' + y*y')`."""
-    return sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)])
+    return with_own_corners(sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)]))
 
 
 def _gathered(term: Expr) -> Expr:

@@ -119,3 +119,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 
 SPELLING: dict[type, str] = {make: name for name, (make, _) in FUNCTIONS.items() if isinstance(make, type)}
 """How a function class is written."""
+
+SYMPY_CORNERS: dict[type, Any] = {sympy.Abs: Magnitude, sympy.sign: Sign, sympy.Min: Minimum, sympy.Max: Maximum}
+"""SymPy's own corner functions and ours."""
+
+
+def with_own_corners(e: Expr) -> Expr:
+    """An expression without SymPy's Abs and sign, which its arithmetic introduces: it reads `sqrt(x^2)` as `Abs(x)`."""
+    if not e.has(sympy.Abs, sympy.sign):
+        return e
+    return e.replace(lambda f: isinstance(f, sympy.Abs | sympy.sign), lambda f: SYMPY_CORNERS[type(f)](*f.args))

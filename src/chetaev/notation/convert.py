@@ -12,14 +12,13 @@ from sympy import Expr
 from sympy.core.function import AppliedUndef
 
 from chetaev.errors import NotationError
-from chetaev.functions import SPELLING, Magnitude, Maximum, Minimum, Sign
+from chetaev.functions import SPELLING, SYMPY_CORNERS, with_own_corners
 from chetaev.notation.bounds import fault
 from chetaev.notation.lexer import spell
 from chetaev.notation.vocabulary import Vocabulary
 from chetaev.recursion import deep
 from chetaev.symbols import TIME, Jet, Variation
 
-_CORNERS: dict[type, Any] = {sympy.Abs: Magnitude, sympy.sign: Sign, sympy.Min: Minimum, sympy.Max: Maximum}
 _PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, sympy.NumberSymbol, *SPELLING)
 
 
@@ -27,6 +26,7 @@ def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
     """An expression built in Python, with every symbol matched by name and every function one of the notation."""
     with deep():
         converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
+        converted = with_own_corners(converted)
         reason = fault(converted)
         if reason:
             raise NotationError(reason, where=where)
@@ -49,7 +49,7 @@ def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
             replacements[symbol] = sympy.Derivative(function, (t, symbol.order)) if symbol.order else function
         else:
             replacements[symbol] = t if symbol == TIME else sympy.Symbol(symbol.name)
-    plain = {corner: sympy_class for sympy_class, corner in _CORNERS.items()}
+    plain = {corner: sympy_class for sympy_class, corner in SYMPY_CORNERS.items()}
     with deep():
         outside = expression.replace(lambda e: type(e) in plain, lambda e: plain[type(e)](*e.args))
         return outside.xreplace(replacements)
@@ -78,8 +78,8 @@ class _Import:
             return self._jet(spell(node.func.__name__), 0)
         if isinstance(node, sympy.Derivative):
             return self._derivative(node)
-        if type(node) in _CORNERS:
-            make = _CORNERS[type(node)]
+        if type(node) in SYMPY_CORNERS:
+            make = SYMPY_CORNERS[type(node)]
             arguments = [self.read(a) for a in node.args]
             value = arguments.pop()
             if not arguments:

@@ -18,7 +18,7 @@ from sympy import Expr, Integer, Rational
 
 from chetaev.calculus import total_derivative
 from chetaev.errors import NotationError, did_you_mean
-from chetaev.functions import FUNCTIONS
+from chetaev.functions import FUNCTIONS, with_own_corners
 from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, fault, power_fault
 from chetaev.notation.lexer import Kind, Token, tokens
 from chetaev.notation.vocabulary import Vocabulary
@@ -275,6 +275,7 @@ class _Parser:
 
     def accept(self, expression: Expr, start: int, stop: int, most: int = MOST_NODES) -> Expr:
         """An expression that is finite, real and of bounded size."""
+        expression = with_own_corners(expression)
         reason = fault(expression, most)
         if reason:
             raise NotationError(reason, where=self.where, text=self.text, span=(start, stop))
