@@ -15,6 +15,7 @@ from sympy import Expr, Rational, S, Symbol
 from chetaev.analysis.distributions import Pfaffian, rank_with_and_without
 from chetaev.analysis.integrals import integrals
 from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
+from chetaev.budget import OutOfTime, deadline
 from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
 from chetaev.notation import show
@@ -22,6 +23,9 @@ from chetaev.principles.base import chetaev_row, contact_calculus, inclusion, po
 from chetaev.recursion import deep
 from chetaev.symbols import TIME, Input, jets_in
 from chetaev.system import System
+
+_SECONDS = 4.0
+"""Time for Cartan's derived flag, whose expressions may swell."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,8 @@ class Classification:
     """The rows linear or affine in the velocities."""
     integrable: bool | None
     """Whether these are integrable together (Frobenius, time included); None if undecided; True if there are none."""
-    integral_count: int
-    """How many independent integrals they have together: 0 for a completely nonholonomic set."""
+    integral_count: int | None
+    """How many independent integrals they have together: 0 for a completely nonholonomic set; None if the time did not suffice."""
     integrals: tuple[Expr, ...]
     """Those integrals that were found; each is constant on every motion."""
     redundant: tuple[int, ...]
@@ -77,12 +81,14 @@ class Classification:
         lines = []
         if self.integrable:
             lines.append(f"{names}: integrable{'' if one else ' together'} (semiholonomic: holonomic in disguise, up to a constant)")
+        elif self.integral_count is None:
+            lines.append(f"{names}: not integrable (nonholonomic); whether some integrals follow was not decided in the time")
         elif self.integral_count:
             lines.append(f"{names}: not integrable{'' if one else ' together'}, but {self.integral_count} integral(s) follow")
         else:
             lines.append(f"{names}: not integrable (nonholonomic)")
         lines += [f"  {show(f)} = constant" for f in self.integrals]
-        missing = self.integral_count - len(self.integrals)
+        missing = (self.integral_count or 0) - len(self.integrals)
         if missing > 0:
             lines.append(f"  {missing} more integral(s) exist; no formula found")
         return lines
@@ -112,15 +118,15 @@ def classify(system: Any) -> Classification:
         rows = system.kinematic
         linear = tuple(k for k, row in enumerate(rows) if row.kind in ("linear", "affine") and not row.has_action)
         pfaffian, contradictory = _pfaffian(system, [rows[k] for k in linear])
-        part = pfaffian.integrable_part() if linear and not contradictory else None
-        held = _held_by_positions(pfaffian, system)
+        examined = bool(linear) and not contradictory
+        count = _integral_count(pfaffian, system) if examined else 0
         return Classification(
             system=system,
             kinds=tuple(row.kind for row in rows),
             velocity_rows=linear,
-            integrable=pfaffian.integrable if linear and not contradictory else not contradictory,
-            integral_count=0 if part is None else part.rank - held,
-            integrals=tuple(integrals(pfaffian)) if part is not None and _explicit(pfaffian, system) else (),
+            integrable=pfaffian.integrable if examined else not contradictory,
+            integral_count=count,
+            integrals=tuple(integrals(pfaffian)) if count and _explicit(pfaffian, system) else (),
             redundant=_redundant(system),
             contradictory=contradictory,
             virtual=_virtual(system),
@@ -161,13 +167,16 @@ def _explicit(pfaffian: Pfaffian, system: System) -> bool:
     return not pfaffian.restricted and not any(z.base in open_inputs for e in rows for z in jets_in(e, Input))
 
 
-def _held_by_positions(pfaffian: Pfaffian, system: System) -> int:
-    """How many integrals the holonomic rows account for."""
-    holonomic = [row for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
-    if not holonomic:
-        return 0
-    forms = pfaffian.forms[-len(holonomic) :]
-    return Pfaffian(pfaffian.variables, forms, pfaffian.points).rank
+def _integral_count(pfaffian: Pfaffian, system: System) -> int | None:
+    """The number of integrals, less those that the holonomic rows account for."""
+    holonomic = sum(row.kind == "holonomic" and not row.has_action for row in system.kinematic)
+    forms = pfaffian.forms[len(pfaffian.forms) - holonomic :]
+    held = Pfaffian(pfaffian.variables, forms, pfaffian.points).rank
+    try:
+        with deadline(_SECONDS):
+            return pfaffian.integrable_part.rank - held
+    except OutOfTime:
+        return None
 
 
 def _redundant(system: System) -> tuple[int, ...]:

@@ -94,6 +94,7 @@ class Pfaffian:
             combinations_.append(tuple(Add(*[w * pivot_rows[a][i] for a, w in weights.items()]) for i in range(len(self.variables))))
         return Pfaffian(self.variables, tuple(combinations_), self.points, self.restricted)
 
+    @cached_property
     def integrable_part(self) -> Pfaffian:
         """The largest integrable subsystem, by Cartan's derived flag; its rank is the number of integrals."""
         system = self

@@ -23,7 +23,7 @@ def integrals(system: Pfaffian, seconds: float = 5.0) -> list[Expr]:
     found: list[Expr] = []
     try:
         with deadline(seconds):
-            part = system.integrable_part()
+            part = system.integrable_part
             forms = [*system.forms, *[part.reduced.rows[a] for a in part.reduced.pivots]]
             while _search(forms, system, found):
                 pass

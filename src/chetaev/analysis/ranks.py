@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
-from chetaev.symbols import Jet
+from chetaev.symbols import Jet, jets_in
 from chetaev.values import Tape, Undefined
 from chetaev.zero import random_point
 
@@ -52,15 +52,24 @@ def _singular_values(matrix: Matrix) -> Matrix:
 
 
 def points_on(rows: Sequence[Expr], symbols: Sequence[Symbol], count: int = 3) -> list[Point]:
-    """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty."""
+    """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty.
+
+    Rows are met in stages, positions first, each by moving its own highest jets; a joint solution from the start would be drawn to
+    special points, where charts and matrices degenerate.
+    """
     symbols = sorted(set(symbols).union(*[r.free_symbols for r in rows]), key=lambda z: z.name)
-    if not rows:
-        return [random_point(symbols, seed) for seed in range(count)]
-    movable = [z for z in symbols if isinstance(z, Jet) and any(r.has(z) for r in rows)]
-    tape = Tape([*rows, *[r.diff(z) for r in rows for z in movable]])
-    found = []
+    orders = {k: max((z.order for z in jets_in(r)), default=0) for k, r in enumerate(rows)}
+    stages = []
+    for order in sorted(set(orders.values())):
+        staged = [r for k, r in enumerate(rows) if orders[k] == order]
+        stages.append(_Stage(staged, [z for z in symbols if isinstance(z, Jet) and z.order == order]))
+    joint = _Stage(rows, [z for z in symbols if isinstance(z, Jet)])
+    found: list[Point] = []
     for seed in range(8 * count):
-        point = _newton(tape, len(rows), movable, random_point(symbols, seed))
+        point: dict[Symbol, float] | None = random_point(symbols, seed)
+        for stage in stages:
+            point = stage.solved(point) or point
+        point = joint.solved(point) if rows else point
         if point is not None:
             found.append(point)
         if len(found) == count:
@@ -68,23 +77,32 @@ def points_on(rows: Sequence[Expr], symbols: Sequence[Symbol], count: int = 3) -
     return found
 
 
-def _newton(tape: Tape, m: int, movable: Sequence[Symbol], point: dict[Symbol, float]) -> Point | None:
-    """Damped Gauss-Newton of least norm from a random point; None without convergence in the step."""
-    for _ in range(_STEPS):
-        try:
-            numbers = np.array(tape(point))
-        except Undefined:
-            return None
-        residual, jacobian = numbers[:m], numbers[m:].reshape(m, len(movable))
-        step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
-        length = float(np.linalg.norm(step))
-        if not np.isfinite(length):
-            return None
-        damping = min(1.0, 1.0 / length) if length > 0 else 1.0
-        point = {**point, **{z: float(point[z] + damping * s) for z, s in zip(movable, step, strict=True)}}
-        if length < 1e-11 and float(np.abs(residual).max()) < 1e-9:
-            return point
-    return None
+class _Stage:
+    """Some rows and the jets that may move to satisfy them."""
+
+    def __init__(self, rows: Sequence[Expr], jets: Sequence[Symbol]) -> None:
+        self.count = len(rows)
+        self.jets = [z for z in jets if any(r.has(z) for r in rows)]
+        self.tape = Tape([*rows, *[r.diff(z) for r in rows for z in self.jets]])
+
+    def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
+        """Damped Gauss-Newton of least norm from a point; None without convergence in the step."""
+        at = dict(point or {})
+        for _ in range(_STEPS):
+            try:
+                numbers = np.array(self.tape(at))
+            except Undefined:
+                return None
+            residual, jacobian = numbers[: self.count], numbers[self.count :].reshape(self.count, len(self.jets))
+            step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
+            length = float(np.linalg.norm(step))
+            if not np.isfinite(length):
+                return None
+            damping = min(1.0, 1.0 / length) if length > 0 else 1.0
+            at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step, strict=True)}
+            if length < 1e-11:
+                return at if float(np.abs(residual).max(initial=0.0)) < 1e-9 else None
+        return None
 
 
 def matrices_at(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> list[Matrix]:

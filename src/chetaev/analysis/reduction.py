@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from sympy import Expr, S, count_ops
+from sympy import Expr, S, preorder_traversal
 
 from chetaev.analysis.ranks import Point, matrices_at
 from chetaev.zero import seems_zero
 
 _SMALL = 1e-9
+_LONG = 200
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Red
 
 
 def _cost(entry: Expr) -> int:
-    return int(count_ops(entry)) + len(entry.free_symbols) if entry.free_symbols else -1
+    """Constants before everything else, then short expressions."""
+    return -1 if entry.is_number else sum(1 for _ in islice(preorder_traversal(entry), _LONG))
 
 
 def _cleared(e: Expr) -> Expr:
