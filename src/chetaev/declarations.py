@@ -10,7 +10,7 @@ from typing import Any
 import sympy
 from sympy import Expr
 
-from chetaev.errors import ModelError, did_you_mean
+from chetaev.errors import ModelError, did_you_mean, with_article
 from chetaev.functions import FUNCTIONS
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import Kind, spell, tokens
@@ -36,16 +36,22 @@ class Names:
         if not _NAME.fullmatch(ascii_name):
             raise self.error(f"{name!r} is not a name.", "names are letters, digits and _, beginning with a letter")
         if ascii_name in ("t", "pi"):
-            meaning = "time" if ascii_name == "t" else "the number"
-            raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: it is {meaning}.", f"another name, such as {ascii_name}1")
-        if ascii_name in FUNCTIONS:
-            raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: it is a function.", f"another name, such as {ascii_name}1")
-        if _MULTIPLIER.fullmatch(ascii_name):
-            raise self.error(f"{ascii_name} cannot be declared as {_a(role)}: multipliers are called so.", "another name, such as mu1")
-        if ascii_name in self._roles:
+            meaning = "time" if ascii_name == "t" else "the number 3.14159"
             raise self.error(
-                f"{ascii_name} is declared twice: as {_a(self._roles[ascii_name])} and as {_a(role)}.", "rename one of the two"
+                f"{ascii_name} cannot be declared as {with_article(role)}: it is {meaning}.", f"another name, such as {ascii_name}1"
             )
+        if ascii_name in FUNCTIONS:
+            raise self.error(
+                f"{ascii_name} cannot be declared as {with_article(role)}: it is a function.", f"another name, such as {ascii_name}1"
+            )
+        if _MULTIPLIER.fullmatch(ascii_name):
+            raise self.error(
+                f"{ascii_name} cannot be declared as {with_article(role)}: multipliers are called so.", "another name, such as mu1"
+            )
+        if ascii_name in self._roles:
+            first = self._roles[ascii_name]
+            both = f" as {with_article(role)}" if first == role else f": as {with_article(first)} and as {with_article(role)}"
+            raise self.error(f"{ascii_name} is declared twice{both}.", "rename one of the two")
         self._roles[ascii_name] = role
         return ascii_name
 
@@ -157,7 +163,3 @@ def _text(item: Any, role: str, names: Names) -> str:
 
 def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
     return "positive" if "positive" in kinds and isinstance(item, Parameter) and item.is_positive else kinds[0]
-
-
-def _a(role: str) -> str:
-    return ("an " if role[0] in "aeiou" else "a ") + role

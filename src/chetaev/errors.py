@@ -77,8 +77,14 @@ class StateError(ChetaevError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`"Did you mean theta?"`, or an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"Did you mean {close[0]}?" if close else ""
+    spellings = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.6)
+    return f"Did you mean {spellings[close[0]]}?" if close else ""
+
+
+def with_article(noun: str) -> str:
+    """A noun with its article: `a coordinate`, `an input`."""
+    return ("an " if noun[0] in "aeiou" else "a ") + noun
 
 
 def _excerpt(text: str, start: int, stop: int) -> tuple[str, int, int]:

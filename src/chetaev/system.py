@@ -229,10 +229,11 @@ def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, E
 def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constraint:
     row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given))
     if not jets_in(row.residual, Coordinate):
+        identity = jets_in(row.lhs, Coordinate) and row.residual == 0
         raise ModelError(
-            f"{row} contains no coordinate.",
+            f"{row} {'holds for every motion' if identity else 'contains no coordinate'}.",
             where=where,
-            why="A constraint restricts the motion; this row restricts nothing that moves.",
+            why="A constraint restricts the motion; this row restricts nothing.",
             hint="remove the row, or write the coordinate that is meant",
         )
     return row
@@ -246,7 +247,7 @@ def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> Variati
     rest = form.xreplace({delta(q): sympy.S.Zero for q in deltas})
     curved = any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
     if curved or not seems_zero(rest) or not deltas:
-        what = "contains no variation." if not deltas else "is not linear in the variations."
+        what = "no variation occurs here." if not deltas else "not linear in the variations."
         raise NotationError(
             what,
             where=where,

@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from chetaev.calculus import total_derivative
-from chetaev.errors import ChetaevError, ParameterError, did_you_mean
+from chetaev.errors import ChetaevError, ParameterError, did_you_mean, with_article
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.symbols import TIME, Input
 from chetaev.system import System
@@ -95,7 +95,9 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any], kind: st
     for name in given:
         if name not in known:
             listed = f"{kind}s: {' '.join(known)}." if known else f"the system has no {kind}."
-            raise ParameterError(f"{name} is not a {kind}.", where=where, hint=f"{listed}  {did_you_mean(name, known)}".rstrip())
+            raise ParameterError(
+                f"{name} is not {with_article(kind)}.", where=where, hint=f"{listed}  {did_you_mean(name, known)}".rstrip()
+            )
 
 
 def _listed(noun: str, names: list[str]) -> str:

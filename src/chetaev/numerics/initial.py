@@ -119,12 +119,7 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
     at = {z: known[z] for z in state}
     if not pairs:
         return at
-    loose = [z for z in state if z not in data.fixed]
-    for _ in range(_STEPS):
-        residual, jacobian = problem.numbers(pairs, loose, at)
-        if not loose or _largest(residual, jacobian, loose, at)[0] < _CONTRADICTION:
-            break
-        at = _moved(at, loose, least_norm(jacobian, -residual)[0])
+    at = _nearest(problem, pairs, [z for z in state if z not in data.fixed], at)
     residual, jacobian = problem.numbers(pairs, state, at)
     size, worst = _largest(residual, jacobian, state, at)
     if size > _CONTRADICTION:
@@ -133,6 +128,23 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
         at = _moved(at, state, least_norm(jacobian, -residual)[0])
         residual, jacobian = problem.numbers(pairs, state, at)
     return at
+
+
+def _nearest(problem: Problem, pairs: Sequence[Pair], loose: Sequence[Jet], at: dict[Jet, float]) -> dict[Jet, float]:
+    """The values that come nearest to the constraints when only some jets may move; Newton's iteration may overshoot on the way."""
+    best, smallest = at, np.inf
+    for _ in range(_STEPS):
+        residual, jacobian = problem.numbers(pairs, loose, at)
+        size = float(np.abs(residual).max())
+        if size < smallest:
+            best, smallest = at, size
+        if not loose or smallest == 0:
+            break
+        step = least_norm(jacobian, -residual)[0]
+        if np.abs(step).max(initial=0.0) < 1e-15 or not np.all(np.isfinite(step)):
+            break
+        at = _moved(at, loose, step)
+    return best
 
 
 def _moved(at: Mapping[Jet, float], jets: Sequence[Jet], step: Matrix) -> dict[Jet, float]:

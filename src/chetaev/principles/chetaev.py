@@ -29,24 +29,26 @@ class Chetaev(Principle):
         points = points_of(system, system.kinematic)
         found = generic_rank(matrix(rows, system.coordinates), points)
         if found < len(rows):
+            why, hint = _consequence(system, rows)
             raise self.refusal(
                 system,
-                f"The {len(rows)} kinematic rows have only {found} independent highest derivatives.",
-                why=_consequence(system, rows),
-                hint="state the lower-order row instead of one of them, or use VirtualWork() with rows of your own",
+                f"The {len(rows)} kinematic rows are not independent in their highest derivatives: their rank is {found}.",
+                why=why,
+                hint=f"{hint}, or VirtualWork() with rows of your own",
             )
         return lowered_with(self, system)
 
 
-def _consequence(system: System, rows: list[RowV]) -> str:
-    """The lower-order equation that follows from dependent rows, in words."""
+def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
+    """The lower-order equation that follows from dependent rows, in words, and what to do about it."""
+    instead = "state the lower-order row instead of one of them"
     calculus = contact_calculus(system)
     top = max(row.order for row in system.kinematic)
     raised = [calculus.total(row.residual, top - row.order) for row in system.kinematic]
     null = sympy.Matrix(matrix(rows, system.coordinates)).T.nullspace()
     if not null:
-        return "On the constraint manifold a combination of them contains lower derivatives only."
+        return "On the constraint manifold a combination of them contains lower derivatives only.", instead
     combination: Expr = sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], raised, strict=True)]))
     if combination == 0:
-        return "One of them repeats the others: a combination of them is 0 = 0."
-    return f"A combination of them is of lower order: {show(combination)} = 0."
+        return "One of them repeats the others: a combination of them is 0 = 0.", "remove the row that repeats others"
+    return f"A combination of them is of lower order: {show(combination)} = 0.", instead

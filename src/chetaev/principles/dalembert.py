@@ -26,6 +26,6 @@ class DAlembert(Principle):
                     system,
                     f"kinematic[{k}] is {row.kind if row.order < 2 else f'of {row.kind}'}: {row}.",
                     why="d'Alembert's principle is for rows that are holonomic or affine in the velocities as written.",
-                    hint="multiply out, or Chetaev()",
+                    hint="multiply out, or Chetaev()" if row.order < 2 else "Chetaev()",
                 )
         return lowered_with(self, system)

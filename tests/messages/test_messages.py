@@ -1,0 +1,235 @@
+"""The exact text of every error, as a user meets it.
+
+`expected.txt` is the catalogue: a block per mistake. After a deliberate change of wording, write it anew with
+`python tests/messages/test_messages.py` and read the difference as a user would.
+"""
+
+from pathlib import Path
+
+import pytest
+
+import chetaev as ch
+from chetaev.symbols import Coordinate
+
+CATALOGUE = Path(__file__).with_name("expected.txt")
+
+
+def sleigh(**changes):
+    parts = {
+        "coordinates": "x y theta",
+        "parameters": "m J a",
+        "lagrangian": "m/2*(x'^2 + y'^2) + J/2*theta'^2",
+        "kinematic": ["y'*cos(theta) - x'*sin(theta) = a*theta'"],
+        "name": "sleigh",
+    }
+    return ch.System(**(parts | changes))
+
+
+def text(expression, **names):
+    return lambda: ch.parse(expression, **({"coordinates": "x y theta", "parameters": "m J a"} | names))
+
+
+def system(**changes):
+    return lambda: sleigh(**changes)
+
+
+def deriving(principle=None, **changes):
+    return lambda: ch.derive(sleigh(**changes), principle)
+
+
+VALUES = {"m": 1.0, "J": 2.0, "a": 0.5}
+START = {"x": 0, "y": 0, "theta": 0.1, "x'": 1, "theta'": 0.3}
+
+
+def evaluating(start=None, principle=None, parameters=VALUES, changes=None, **options):
+    equations = ch.derive(sleigh(**(changes or {})), principle or ch.DAlembert())
+    return lambda: ch.evaluate(equations, START if start is None else start, parameters=parameters, **options)
+
+
+def without(*names):
+    return {k: v for k, v in START.items() if k not in names}
+
+
+def pendulum(start, **options):
+    system = ch.System("x y", "l", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["x^2 + y^2 = l^2"], name="pendulum")
+    return lambda: ch.evaluate(ch.derive(system, ch.DAlembert()), start, parameters={"l": 1}, **options)
+
+
+LONG = " + ".join(f"{k}*x^2" for k in range(1, 40))
+POSITIVE = {"parameters": {"m": "positive", "J": "real", "a": "real"}}
+
+CASES = {
+    # notation
+    "misspelt name in a row": system(kinematic=["y'*cos(thta) - x'*sin(theta) = a*theta'"]),
+    "misspelt name in the Lagrangian": system(lagrangian="M/2*x'^2"),
+    "unknown name among many": text("alpha", coordinates=" ".join(f"q{i}" for i in range(20))),
+    "implicit product": text("2x"),
+    "implicit product of names": text("m x"),
+    "implicit product with a bracket": text("2(x + y)"),
+    "call of a name": text("m(x)"),
+    "function without brackets": text("sin x"),
+    "unknown function": text("sine(x)"),
+    "wrong number of arguments": text("atan2(x)"),
+    "open bracket": text("m*(x + y"),
+    "closing bracket too many": text("m*x)"),
+    "nothing between brackets": text("m*()"),
+    "text ends early": text("m*"),
+    "empty text": text(""),
+    "two signs": text("m*/x"),
+    "double equals sign": system(kinematic=["x' == y'"]),
+    "chain of equations": system(kinematic=["x' = y' = 0"]),
+    "equation in an expression": text("x = y"),
+    "bars": text("|x|"),
+    "superscript": text("x²"),
+    "subscript": text("x₁"),
+    "look-alike letter": text("х + y"),
+    "typographic minus": text("x − y"),
+    "typographic prime": text("x’"),
+    "Greek variant": text("ϕ"),
+    "null byte": text("x\0"),
+    "prime on time": text("t'"),
+    "prime on a number": text("2'"),
+    "prime on a bracket": text("(x*y)'"),
+    "prime on a function": text("sin(x)'"),
+    "prime on a parameter": text("m'"),
+    "prime after a blank": text("x '"),
+    "too many primes": text("x" + "'" * 21),
+    "derivative too high": text("D(x, 21)"),
+    "derivative without a number": text("D(x, m)"),
+    "division by zero": text("x/(2 - 2)"),
+    "not real": text("sqrt(-2)"),
+    "not finite": text("log(0)"),
+    "exponent too large": text("x^1001"),
+    "tower of powers": text("9^9^9^9"),
+    "too many digits": text("1" * 500),
+    "too deep": text("(" * 300 + "x" + ")" * 300),
+    "fault far inside a long line": text(LONG + " + thta + " + LONG),
+    "variation outside variational rows": system(kinematic=["δx = 0"]),
+    "variation of time": system(variational=["δt = 0"]),
+    "variation of a parameter": system(variational=["δm = 0"]),
+    "variation with a prime": system(variational=["δx' = 0"]),
+    "variation of a name with velocities": system(where={"v": "x'*y"}, variational=["δv = 0"]),
+    "misspelt variation": system(variational=["δteta = 0"]),
+    "quasi-coordinate without a prime": system(quasi={"w": "x'*y"}, lagrangian="w + x'^2"),
+    "derivative of the action": system(action="s", lagrangian="x'^2 + s'"),
+    "variation of the action": system(action="s", variational=["δs = 0"]),
+    "row that is not text": system(kinematic=[3.5j]),
+    "SymPy function outside the notation": lambda: ch.System("x", lagrangian=__import__("sympy").gamma(Coordinate("x"))),
+    # systems
+    "no coordinates": system(coordinates=""),
+    "coordinates of a wrong type": system(coordinates=3),
+    "duplicate coordinate": system(coordinates="x y theta x"),
+    "coordinate and parameter of one name": system(parameters="m J a x"),
+    "name that shadows a function": system(coordinates="x y theta sin"),
+    "name that shadows time": system(parameters="m J a t"),
+    "name that shadows pi": system(parameters="m J a pi"),
+    "name of a multiplier": system(parameters="m J a lambda1"),
+    "name that is no name": system(parameters="m J a 2b"),
+    "unknown kind of coordinate": system(coordinates={"x": "line", "y": "line", "theta": "angel"}),
+    "unknown kind of parameter": system(parameters={"m": "posititve", "J": "real", "a": "real"}),
+    "constraint without unknown": system(kinematic=["m = 1"]),
+    "constraint that is an identity": system(kinematic=["x' = x'"]),
+    "constraints as one text": system(kinematic="x' = 0"),
+    "variational row without variation": system(variational=["x' = 0"]),
+    "variational row not linear": system(variational=["δx*δy = 0"]),
+    "variational row with a rest": system(variational=["δx = 1"]),
+    "force on no coordinate": system(forces={"z": "1"}),
+    "names defined by each other": system(where={"p": "q + 1", "q": "2*p"}),
+    "quasi-velocity not linear": system(quasi={"w": "x'^2"}),
+    "input that depends on a coordinate": system(inputs={"u": "x"}),
+    # principles
+    "no principle": deriving(),
+    "no principle, position constraint": deriving(kinematic=["x^2 + y^2 = a^2"]),
+    "no principle, nonlinear constraint": deriving(kinematic=["x'^2 + y'^2 = a^2"]),
+    "no principle, variational rows": deriving(variational=["δx = 0"]),
+    "no principle, action variable": deriving(kinematic=[], action="s"),
+    "principle as a class": deriving(ch.DAlembert),
+    "principle as a word": deriving("dalembert"),
+    "Hamilton with constraints": deriving(ch.Hamilton()),
+    "d'Alembert, nonlinear row": deriving(ch.DAlembert(), kinematic=["x'^2 + y'^2 = a^2"]),
+    "d'Alembert, row of second order": deriving(ch.DAlembert(), kinematic=["x'' = y'"]),
+    "d'Alembert discards variational rows": deriving(ch.DAlembert(), variational=["δx = 0"]),
+    "Chetaev discards variational rows": deriving(ch.Chetaev(), variational=["δx = 0"]),
+    "vakonomic discards variational rows": deriving(ch.Vakonomic(), variational=["δx = 0"]),
+    "more constraints than coordinates": deriving(ch.DAlembert(), kinematic=["x' = y", "y' = x", "theta' = x", "x' + y' = 0"]),
+    "Chetaev, dependent rows": deriving(ch.Chetaev(), kinematic=["x'' = y'", "x'' = a*x"]),
+    "Chetaev, repeated row": deriving(ch.Chetaev(), kinematic=["x' = y", "2*x'' = 2*y'"]),
+    "virtual work without variational rows": deriving(ch.VirtualWork()),
+    "action variable without Herglotz": deriving(ch.DAlembert(), action="s", lagrangian="x'^2 - s"),
+    "Herglotz without action variable": deriving(ch.Herglotz(ch.DAlembert())),
+    "Lagrangian without velocities": deriving(kinematic=[], lagrangian="m*x*y"),
+    "elimination of vakonomic multipliers": lambda: ch.derive(sleigh(), ch.Vakonomic()).eliminate(),
+    "reaction on no coordinate": lambda: ch.derive(sleigh(), ch.DAlembert()).reaction("z"),
+    # values
+    "missing parameters": evaluating(parameters={"m": 1}),
+    "misspelt parameter": evaluating(parameters=VALUES | {"mm": 1}),
+    "parameter that is no number": evaluating(parameters=VALUES | {"a": "x"}),
+    "parameter that is nan": evaluating(parameters=VALUES | {"a": float("nan")}),
+    "parameter that is infinite": evaluating(parameters=VALUES | {"a": float("inf")}),
+    "parameter that must be positive": evaluating(parameters=VALUES | {"m": -1}, changes=POSITIVE),
+    "missing input": evaluating(changes={"inputs": {"u": None}, "forces": {"x": "u"}}),
+    "misspelt input": evaluating(changes={"inputs": {"u": None}, "forces": {"x": "u"}}, inputs={"v": "t"}),
+    "too few data": evaluating(without("x")),
+    "too few data, several": evaluating({"theta": 0.1}),
+    "contradictory data": evaluating(START | {"y'": 3}),
+    "misspelt datum": evaluating(without("theta") | {"teta": 0.1}),
+    "datum that is an expression": evaluating(START | {"x*y": 1}),
+    "datum that is no number": evaluating(START | {"x": None}),
+    "datum fixed and guessed": evaluating(ch.State(START, {"x": 1})),
+    "free multiplier of vakonomic motion": evaluating(principle=ch.Vakonomic()),
+    "velocity that is not free": evaluating(START | {"theta''": 5}),
+    "nonlinear missing value": pendulum({"x": 0.6, "x'": 1}),
+    "position off the constraint": pendulum({"x": 0.6, "y": 0.9, "x'": 1}),
+    "position no guess can mend": pendulum(ch.State({"x": 2, "x'": 0}, {"y": 0.1})),
+    "several accelerations": lambda: ch.evaluate(
+        ch.derive(ch.System("x y", lagrangian="x'^2 + y'^2", kinematic=["x''^2 + y''^2 = 1"], name="thrust"), ch.Chetaev()),
+        {"x": 0, "y": 0, "x'": 0, "y'": 0},
+    ),
+    "singular state": lambda: ch.evaluate(ch.gallery("rocard"), {**ch.gallery("rocard").start.fixed, "psi'": 0}),
+    "singular everywhere": lambda: ch.evaluate(ch.gallery("transformer")),
+    "overdetermined": lambda: ch.evaluate(ch.derive(sleigh(variational=[]), ch.VirtualWork()), START, parameters=VALUES),
+    "no assignment of rows": lambda: ch.evaluate(
+        ch.derive(ch.System("x y z", lagrangian="x'^2", kinematic=["x = 0"], variational=["δx = 0"], name="loose"), ch.VirtualWork()), {}
+    ),
+    "state where the equations are undefined": lambda: ch.evaluate(
+        ch.derive(ch.System("x", lagrangian="x'^2/2 + log(x)", name="well")), {"x": 0, "x'": 1}
+    ),
+    "residual with a missing jet": lambda: ch.residual(ch.derive(sleigh(), ch.DAlembert()), {"x": 1}, parameters=VALUES),
+    "unknown name in an evaluation": lambda: evaluating()()["D(x, 5)"],
+    # gallery
+    "misspelt gallery name": lambda: ch.gallery("rocrad"),
+    "model without data for a principle": lambda: ch.gallery("rocard").under(ch.Chetaev()),
+}  # fmt: skip
+
+
+def message(case):
+    with pytest.raises(ch.ChetaevError) as caught:
+        CASES[case]()
+    return str(caught.value)
+
+
+def catalogue():
+    blocks = CATALOGUE.read_text(encoding="utf-8").split("\n=== ")[1:]
+    return {title: body.strip("\n") for title, _, body in (block.partition("\n") for block in blocks)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_message(case):
+    assert message(case) == catalogue()[case]
+
+
+def test_the_catalogue_holds_nothing_else():
+    assert list(catalogue()) == list(CASES)
+
+
+def test_every_message_says_where_and_most_say_what_to_do():
+    for body in catalogue().values():
+        first, *rest = body.splitlines()
+        assert " · " in first
+        assert rest
+
+
+if __name__ == "__main__":
+    pieces = ["Every error, word for word.\n"]
+    pieces += [f"\n=== {case}\n{message(case)}\n" for case in CASES]
+    CATALOGUE.write_text("".join(pieces), encoding="utf-8")

@@ -1,0 +1,149 @@
+"""Offsets, consistent data, accelerations and multipliers at a state."""
+
+import math
+
+import pytest
+
+import chetaev as ch
+from chetaev.analysis.structure import structure
+
+PENDULUM = ch.System("x y", "m g l", lagrangian="m/2*(x'^2 + y'^2) - m*g*y", kinematic=["x^2 + y^2 = l^2"], name="pendulum")
+VALUES = {"m": 1.3, "g": 9.81, "l": 2.0}
+
+
+def test_offsets_of_rocards_tyre():
+    """design: c = (0,0,0,0,0,1,1,0), d = (2,2,1,2,2 | 0,0,0), seven free initial values."""
+    found = structure(ch.derive(ch.gallery("rocard")))
+    assert found.row_offsets == (0, 0, 0, 0, 0, 1, 1, 0)
+    assert found.unknown_offsets == (2, 2, 1, 2, 2, 0, 0, 0)
+    assert found.dimension == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension"),
+    [
+        ("cartesian-pendulum", 2),
+        ("sleigh", 5),
+        ("disk", 6),
+        ("rocard", 7),
+        ("greidanus", 9),
+        ("cart-pendulum", 3),
+        ("pais-uhlenbeck", 4),
+        ("damped-oscillator", 3),
+        ("double-pendulum", 4),
+        ("leaning-disk", 8),
+        ("constant-speed", 3),
+        ("prescribed-curvature", 4),
+    ],
+)
+def test_numbers_of_free_initial_values(name, dimension):
+    assert structure(ch.derive(ch.gallery(name))).dimension == dimension
+
+
+def test_vakonomic_multipliers_are_state():
+    found = structure(ch.derive(ch.gallery("disk").system, ch.Vakonomic()))
+    assert {z.name for z in found.state} >= {"lambda1", "lambda2"}
+    assert found.dimension == 8
+
+
+def test_jets_that_only_seem_to_occur_do_not_count():
+    """L + dG/dt writes x''' and cancels it: the signature is that of L."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 + D(x*y'*sin(x))")
+    found = structure(ch.derive(system))
+    assert found.signature == ((2, None), (None, 2))
+    assert found.unknown_offsets == (2, 2)
+
+
+def test_missing_velocities_follow_from_the_constraints():
+    equations = ch.derive(ch.gallery("sleigh"))
+    model = ch.gallery("sleigh")
+    full = ch.evaluate(model)
+    others = {"x": full["x"], "y": full["y"], "theta": full["theta"], "y'": full["y'"], "theta'": full["theta'"]}
+    assert ch.evaluate(equations, others, parameters=model.parameters)["x'"] == pytest.approx(full["x'"], abs=1e-13)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_guess_selects_the_root(side):
+    start = ch.State({"x": 1.2, "x'": 0.4}, {"y": side * 1.0})
+    now = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), start, parameters=VALUES)
+    assert now["y"] == pytest.approx(side * 1.6, abs=1e-13)
+    assert now["y'"] == pytest.approx(-side * 0.3, abs=1e-13)
+
+
+def test_a_guess_may_be_moved_but_fixed_values_stay():
+    start = ch.State({"x": 1.2}, {"y": -1.5, "x'": 0.3, "y'": 0.1})
+    now = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), start, parameters=VALUES)
+    assert now["x"] == 1.2
+    assert now["y"] == pytest.approx(-1.6, abs=1e-12)
+    assert now["x"] * now["x'"] + now["y"] * now["y'"] == pytest.approx(0, abs=1e-12)
+
+
+def test_data_that_contradict_by_round_off_are_projected():
+    start = {"x": 1.2, "y": -1.6 + 3e-10, "x'": 0.4}
+    now = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), start, parameters=VALUES)
+    assert now["x"] ** 2 + now["y"] ** 2 == pytest.approx(4, abs=1e-14)
+
+
+def test_values_may_be_texts_with_parameters():
+    now = ch.evaluate(
+        ch.derive(PENDULUM, ch.DAlembert()),
+        {"x": "l*sin(pi/6)", "y": "-l*cos(pi/6)", "x'": "sqrt(2)"},
+        parameters=VALUES | {"g": "98.1/10"},
+    )
+    assert now["x"] == pytest.approx(1.0)
+
+
+def test_redundant_constraints_give_the_least_multipliers_and_the_true_motion():
+    """A row stated twice: accelerations and reactions are unique, multipliers are shared out with the least norm."""
+    single = ch.derive(PENDULUM, ch.DAlembert())
+    double = ch.derive(PENDULUM.replace(kinematic=["x^2 + y^2 = l^2", "2*x^2 + 2*y^2 = 2*l^2"]), ch.DAlembert())
+    start = {"x": 1.2, "y": -1.6, "x'": 0.4}
+    one, two = (ch.evaluate(e, start, parameters=VALUES) for e in (single, double))
+    assert [two[n] for n in ("x''", "y''")] == pytest.approx([one[n] for n in ("x''", "y''")], abs=1e-12)
+    assert two.reaction("x") == pytest.approx(one.reaction("x"), abs=1e-12)
+    assert (two["lambda1"], two["lambda2"]) == pytest.approx((one["lambda1"] / 5, 2 * one["lambda1"] / 5), abs=1e-12)
+
+
+def test_a_singular_state_is_refused_even_if_only_a_multiplier_is_open():
+    """Appell-Hamel at rest: the constraint's differential vanishes, and free fall would break the constraint."""
+    model = ch.gallery("appell-hamel")
+    with pytest.raises(ch.StateError, match="lambda1 is not determined"):
+        ch.evaluate(model, dict.fromkeys(("x", "y", "z", "x'", "y'", "z'"), 0))
+
+
+def test_rows_nonlinear_in_the_accelerations_follow_the_guess():
+    """x''^2 + y''^2 = 1 under Chetaev with L = (x'^2 + y'^2)/2 - x: lambda (2 x'', 2 y'') = (x'' + 1, y'')."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - x", kinematic=["x''^2 + y''^2 = 1"])
+    equations = ch.derive(system, ch.Chetaev())
+    rest = {"x": 0, "y": 0, "x'": 0, "y'": 0}
+    now = ch.evaluate(equations, ch.State(rest, {"x''": -0.9, "y''": 0.0, "lambda1": 0.1}))
+    assert (now["x''"], now["y''"], now["lambda1"]) == pytest.approx((-1, 0, 0), abs=1e-9)
+
+
+def test_inputs_are_bound_late_and_differentiated():
+    system = ch.System("x", "w", lagrangian="x'^2/2 + x*u''", inputs={"u": None})
+    equations = ch.derive(system)
+    now = ch.evaluate(equations, {"x": 0, "x'": 0}, parameters={"w": 3}, inputs={"u": "sin(w*t)"}, t=0.2)
+    assert now["x''"] == pytest.approx(-9 * math.sin(0.6))
+
+
+def test_evaluation_is_a_mapping_that_also_reads_expressions():
+    now = ch.evaluate(ch.gallery("rocard"))
+    assert set(now) >= {"psi''", "epsilon''", "lambda3"}
+    assert "psi'''" not in set(now)
+    assert now["M*x1'' + lambda1"] == pytest.approx(0, abs=1e-14)
+    assert now.reaction("x1") == pytest.approx(-now["lambda1"])
+    assert "psi''" in str(now)
+
+
+def test_the_vakonomic_reaction_is_what_the_multipliers_add():
+    model = ch.gallery("disk").under(ch.Vakonomic())
+    now = ch.evaluate(model)
+    assert now.reaction("x") == pytest.approx(now["m*x''"], abs=1e-13)
+
+
+def test_residual_by_row():
+    equations = ch.derive(PENDULUM, ch.DAlembert())
+    jets = {"x": 1, "y": 2, "x'": 0, "y'": 0, "x''": 3, "y''": 4, "lambda1": 5}
+    left = ch.residual(equations, jets, parameters=VALUES)
+    assert left == pytest.approx({"E_x": 1.3 * 3 - 2 * 5, "E_y": 1.3 * (4 + 9.81) - 4 * 5, "kinematic[0]": 1.0})
