@@ -4,6 +4,7 @@ import chetaev as ch
 
 
 def heading(text: str) -> None:
+    """A title, underlined."""
     print(f"\n{text}\n{'=' * len(text)}\n")
 
 
