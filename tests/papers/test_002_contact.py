@@ -5,16 +5,15 @@ multipliers are the negatives of the library's: rows read d/dt L_v - L_q = u + l
 the printed form fails and that the corrected one holds.
 """
 
-import random
 from functools import cache
 
 import numpy as np
 import pytest
 import sympy
+from by_hand import TIME, close, d_dt, gap, solved, states, value
 
 import chetaev as ch
 
-TIME = sympy.Symbol("t", real=True)
 X, Y, Z, S, MU, M1, M2 = ch.coordinates("x y z s mu m1 m2")
 
 # A regular Lagrangian without symmetry, for the general formulas of section 2.
@@ -34,15 +33,9 @@ WITHOUT_S = ["linear", "affine", "nonlinear"]
 # ---- tools: chain rule, random states, comparison ---------------------------------------------------------------------------------
 
 
-def d_dt(e, rates=None):
-    """The chain rule: every jet to the next one, unless a rate is given."""
-    jets = [z for z in e.free_symbols if hasattr(z, "base")]
-    return sympy.Add(e.diff(TIME), *[e.diff(z) * (rates or {}).get(z, z.d()) for z in jets])
-
-
 def operator(f, q, rates=None):
     """The component E_F = F_q - d/dt F_v of the paper's Euler-Lagrange operator (6)."""
-    return f.diff(q) - d_dt(f.diff(q.d()), rates)
+    return f.diff(q) - d_dt(f.diff(q.d()), rates=rates)
 
 
 def typed(text):
@@ -50,46 +43,14 @@ def typed(text):
     return ch.parse(text, coordinates="x y z s mu m1 m2", parameters="k")
 
 
-def gap(a, b):
-    """The largest difference of two expressions at five random points; exactly 0.0 if they are identical."""
-    e = sympy.expand(a - b)
-    chance = random.Random(2)
-    symbols = sorted(e.free_symbols, key=str)
-    points = [{z: sympy.Float(chance.choice([-1, 1]) * chance.uniform(0.4, 1.5)) for z in symbols} for _ in range(5)]
-    return max(abs(float(e.xreplace(p))) for p in points)
-
-
-def states(names, seed=1, count=3):
-    """Random states, at least 0.3 away from zero."""
-    chance = random.Random(seed)
-    return [{n: chance.choice([-1, 1]) * chance.uniform(0.3, 1.2) for n in names.split()} for _ in range(count)]
-
-
-def value(e, values):
-    """A typed expression at named values."""
-    return float(sympy.sympify(e).xreplace({z: sympy.Float(values[z.name]) for z in e.free_symbols}))
-
-
 def known(now, parameters, t=0.0):
     """All values of an evaluation by name, parameters and time included."""
     return {**now, **parameters, "t": t}
 
 
-def solved(equations, unknowns, values):
-    """The solution of typed equations that are linear in the unknowns, by name."""
-    at = {z: sympy.Float(values[z.name]) for e in equations for z in e.free_symbols if z not in unknowns}
-    matrix, right = sympy.linear_eq_to_matrix([e.xreplace(at) for e in equations], unknowns)
-    solution = np.linalg.solve(np.array(matrix, dtype=float), np.array(right, dtype=float).ravel())
-    return {z.name: float(v) for z, v in zip(unknowns, solution, strict=True)}
-
-
 def worst(residuals, values):
     """The largest of several typed residuals over several evaluated states."""
     return max(abs(value(e, v)) for v in values for e in residuals)
-
-
-def close(found, expected):
-    return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
 
 
 # ---- the systems of the general theory ---------------------------------------------------------------------------------------------
@@ -486,7 +447,7 @@ def eq_27(kind):
     """E_L^Q = -L_s d^v L + lambda d^v phi, and the tangency phi_q v + phi_v a + phi_s L = 0; lambda is a symbol."""
     lag, phi, lam = typed(SPACE), typed(CONSTRAINTS[kind]), sympy.Symbol("lambda")
     rows = [operator(lag, q, {S: lag}) + lag.diff(S) * lag.diff(q.d()) - lam * phi.diff(q.d()) for q in (X, Y, Z)]
-    return [*rows, d_dt(phi, {S: lag})], lam
+    return [*rows, d_dt(phi, rates={S: lag})], lam
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS)

@@ -7,13 +7,12 @@ Where the paper is misprinted or wrong, a test shows that the printed form fails
 import random
 from functools import cache
 
-import numpy as np
 import pytest
 import sympy
+from by_hand import TIME, close, d_dt, gap, solved, states, value
 
 import chetaev as ch
 
-TIME = sympy.Symbol("t", real=True)
 X, Y, Z, Q = ch.coordinates("x y z q")
 Q1, Q2, Q3 = ch.coordinates("q1 q2 q3")
 
@@ -30,14 +29,6 @@ LAGRANGIANS = {
 # ---- tools ------------------------------------------------------------------------------------------------------------------------
 
 
-def d_dt(e, times=1):
-    """The chain rule: every jet to the next one."""
-    for _ in range(times):
-        jets = [z for z in e.free_symbols if hasattr(z, "base")]
-        e = sympy.Add(e.diff(TIME), *[e.diff(z) * z.d() for z in jets])
-    return e
-
-
 def expression(lagrangian, q):
     """E_sigma = sum_k (-1)^k D^k dL/dq_k."""
     top = max((z.order for z in lagrangian.free_symbols if getattr(z, "base", None) == q.base), default=0)
@@ -47,38 +38,6 @@ def expression(lagrangian, q):
 def same(a, b):
     """Whether two expressions are identical."""
     return sympy.expand(a - b) == 0
-
-
-def gap(a, b):
-    """The largest difference of two expressions at five random points."""
-    e = sympy.expand(a - b)
-    chance = random.Random(3)
-    symbols = sorted(e.free_symbols, key=str)
-    points = [{z: sympy.Float(chance.choice([-1, 1]) * chance.uniform(0.4, 1.5)) for z in symbols} for _ in range(5)]
-    return max(abs(float(e.xreplace(p))) for p in points)
-
-
-def states(names, seed=1, count=3):
-    """Random states, at least 0.3 away from zero."""
-    chance = random.Random(seed)
-    return [{n: chance.choice([-1, 1]) * chance.uniform(0.3, 1.2) for n in names.split()} for _ in range(count)]
-
-
-def value(e, values):
-    """A typed expression at named values."""
-    return float(sympy.sympify(e).xreplace({z: sympy.Float(values[z.name]) for z in e.free_symbols}))
-
-
-def solved(equations, unknowns, values):
-    """The solution of typed equations that are linear in the unknowns, by name."""
-    at = {z: sympy.Float(values[z.name]) for e in equations for z in e.free_symbols if z not in unknowns}
-    matrix, right = sympy.linear_eq_to_matrix([e.xreplace(at) for e in equations], unknowns)
-    solution = np.linalg.solve(np.array(matrix, dtype=float), np.array(right, dtype=float).ravel())
-    return {z.name: float(v) for z, v in zip(unknowns, solution, strict=True)}
-
-
-def close(found, expected):
-    return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
 
 
 def forms(equations):

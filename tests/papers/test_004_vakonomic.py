@@ -4,16 +4,15 @@ The right-hand sides are typed from the paper. Its sign is the library's: the ex
 paper is misprinted or wrong, a test shows that the printed form fails and that the corrected one holds.
 """
 
-import random
 from functools import cache
 
 import numpy as np
 import pytest
 import sympy
+from by_hand import TIME, close, d_dt, gap, states, value
 
 import chetaev as ch
 
-TIME = sympy.Symbol("t", real=True)
 X, Y, Z = ch.coordinates("x y z")
 QS = (X, Y, Z)
 
@@ -27,42 +26,13 @@ T = 0.6
 # ---- tools ------------------------------------------------------------------------------------------------------------------------
 
 
-def d_dt(e):
-    """The chain rule: every jet to the next one."""
-    return sympy.Add(e.diff(TIME), *[e.diff(z) * z.d() for z in e.free_symbols if hasattr(z, "base")])
-
-
 def typed(text):
     return ch.parse(text, coordinates="x y z")
-
-
-def gap(a, b):
-    """The largest difference of two expressions at five random points; exactly 0.0 if they are identical."""
-    e = sympy.expand(a - b)
-    chance = random.Random(4)
-    symbols = sorted(e.free_symbols, key=str)
-    points = [{z: sympy.Float(chance.choice([-1, 1]) * chance.uniform(0.4, 1.5)) for z in symbols} for _ in range(5)]
-    return max(abs(float(e.xreplace(p))) for p in points)
-
-
-def states(names, seed=1, count=3):
-    """Random states, at least 0.3 away from zero."""
-    chance = random.Random(seed)
-    return [{n: chance.choice([-1, 1]) * chance.uniform(0.3, 1.2) for n in names.split()} for _ in range(count)]
-
-
-def value(e, values):
-    """A typed expression at named values."""
-    return float(sympy.sympify(e).xreplace({z: sympy.Float(values[z.name]) for z in e.free_symbols}))
 
 
 def numbers(matrix, values):
     """A typed matrix at named values."""
     return np.array(matrix.applyfunc(lambda e: value(e, values)), dtype=float)
-
-
-def close(found, expected):
-    return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
 
 
 # ---- section 3.1: vakonomic equations ---------------------------------------------------------------------------------------------------
