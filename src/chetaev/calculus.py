@@ -21,6 +21,7 @@ from sympy import Expr, Symbol
 
 from chetaev.functions import with_own_corners
 from chetaev.symbols import TIME, Action, Coordinate, Jet
+from chetaev.values import Tape
 
 E = TypeVar("E")
 
@@ -40,6 +41,21 @@ class Algebra(Protocol[E]):
     def symbols(self, e: E) -> set[Symbol]:
         """The symbols an expression depends on."""
 
+    def without(self, e: E, symbols: Sequence[Symbol]) -> E:
+        """The expression with some symbols set to zero."""
+
+    def tape(self, expressions: Sequence[E]) -> Evaluator:
+        """What evaluates some expressions at points."""
+
+
+class Evaluator(Protocol):
+    """Expressions made ready for numbers."""
+
+    symbols: frozenset[Symbol]
+
+    def __call__(self, values: Mapping[Symbol, float]) -> Sequence[float]:
+        """The values of the expressions at a point; `Undefined` where one has none."""
+
 
 class SymbolicAlgebra:
     """SymPy expressions, for reading."""
@@ -56,6 +72,12 @@ class SymbolicAlgebra:
 
     def symbols(self, e: Expr) -> set[Symbol]:
         return e.free_symbols
+
+    def without(self, e: Expr, symbols: Sequence[Symbol]) -> Expr:
+        return e.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
+
+    def tape(self, expressions: Sequence[Expr]) -> Tape:
+        return Tape(expressions)
 
 
 SYMBOLIC = SymbolicAlgebra()

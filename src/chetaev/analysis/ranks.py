@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
-from chetaev.symbols import Jet, jets_in
-from chetaev.values import Tape, Undefined
+from chetaev.calculus import SYMBOLIC, Algebra
+from chetaev.symbols import Jet
+from chetaev.values import Undefined
 from chetaev.zero import random_point
 
 Point = Mapping[Symbol, float]
@@ -51,19 +52,20 @@ def _singular_values(matrix: Matrix) -> Matrix:
     return values / values[0] if values[0] > 0 else np.zeros_like(values)
 
 
-def points_on(rows: Sequence[Expr], symbols: Sequence[Symbol], count: int = 3) -> list[Point]:
+def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC) -> list[Point]:
     """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty.
 
     Rows are met in stages, positions first, each by moving its own highest jets; a joint solution from the start would be drawn to
     special points, where charts and matrices degenerate.
     """
-    symbols = sorted(set(symbols).union(*[r.free_symbols for r in rows]), key=lambda z: z.name)
-    orders = {k: max((z.order for z in jets_in(r)), default=0) for k, r in enumerate(rows)}
+    present = [algebra.symbols(r) for r in rows]
+    symbols = sorted(set(symbols).union(*present), key=lambda z: z.name)
+    orders = {k: max((z.order for z in found if isinstance(z, Jet)), default=0) for k, found in enumerate(present)}
     stages = []
     for order in sorted(set(orders.values())):
         staged = [r for k, r in enumerate(rows) if orders[k] == order]
-        stages.append(_Stage(staged, [z for z in symbols if isinstance(z, Jet) and z.order == order]))
-    joint = _Stage(rows, [z for z in symbols if isinstance(z, Jet)])
+        stages.append(_Stage(staged, [z for z in symbols if isinstance(z, Jet) and z.order == order], algebra))
+    joint = _Stage(rows, [z for z in symbols if isinstance(z, Jet)], algebra)
     found: list[Point] = []
     for seed in range(8 * count):
         point: dict[Symbol, float] | None = random_point(symbols, seed)
@@ -80,10 +82,11 @@ def points_on(rows: Sequence[Expr], symbols: Sequence[Symbol], count: int = 3) -
 class _Stage:
     """Some rows and the jets that may move to satisfy them."""
 
-    def __init__(self, rows: Sequence[Expr], jets: Sequence[Symbol]) -> None:
+    def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any]) -> None:
         self.count = len(rows)
-        self.jets = [z for z in jets if any(r.has(z) for r in rows)]
-        self.tape = Tape([*rows, *[r.diff(z) for r in rows for z in self.jets]])
+        present = set().union(*[algebra.symbols(r) for r in rows])
+        self.jets = [z for z in jets if z in present]
+        self.tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, self.jets)]])
 
     def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
         """Damped Gauss-Newton of least norm from a point; None without convergence in the step."""
@@ -105,10 +108,9 @@ class _Stage:
         return None
 
 
-def matrices_at(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> list[Matrix]:
+def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any] = SYMBOLIC) -> list[Matrix]:
     """A matrix of expressions at several points; points where it is undefined are left out."""
-    flat = [e for row in entries for e in row]
-    tape = Tape(flat)
+    tape = algebra.tape([e for row in entries for e in row])
     shape = (len(entries), len(entries[0]) if entries else 0)
     found = []
     for point in points:

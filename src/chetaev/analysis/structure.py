@@ -11,16 +11,19 @@ J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sympy import Expr, S
+from sympy import S
 
+from chetaev.calculus import SYMBOLIC, Algebra
 from chetaev.equations import Equations
-from chetaev.symbols import Jet, jets_in
-from chetaev.values import Tape, Undefined
+from chetaev.symbols import Jet
+from chetaev.values import Undefined
 from chetaev.zero import random_point
 
 _ABSENT = -(10**6)
@@ -32,14 +35,15 @@ _POINTS = 3
 class Structure:
     """Offsets of rows and unknowns; `None` in place of a structure means that no assignment exists."""
 
-    rows: tuple[Expr, ...]
-    """The residuals, with jets removed that only seem to occur."""
+    rows: tuple[Any, ...]
+    """The residuals in some algebra, with jets removed that only seem to occur."""
     unknowns: tuple[Jet, ...]
     signature: tuple[tuple[int | None, ...], ...]
     assignment: tuple[int, ...]
     """The unknown assigned to each row."""
     row_offsets: tuple[int, ...]
     unknown_offsets: tuple[int, ...]
+    algebra: Algebra[Any] = field(repr=False, compare=False)
 
     @property
     def top(self) -> tuple[Jet, ...]:
@@ -57,64 +61,62 @@ class Structure:
         return sum(self.unknown_offsets) - sum(self.row_offsets)
 
     @cached_property
-    def jacobian(self) -> tuple[tuple[Expr, ...], ...]:
+    def jacobian(self) -> tuple[tuple[Any, ...], ...]:
         r"""The system Jacobian $\partial f_i / \partial q_j^{(d_j - c_i)}$."""
-        return tuple(
-            tuple(row.diff(z.d(d - c)) if d >= c else S.Zero for z, d in zip(self.unknowns, self.unknown_offsets, strict=True))
-            for row, c in zip(self.rows, self.row_offsets, strict=True)
-        )
+        zero = self.algebra.of(S.Zero)
+        lines = []
+        for row, c in zip(self.rows, self.row_offsets, strict=True):
+            jets = {j: z.d(d - c) for j, (z, d) in enumerate(zip(self.unknowns, self.unknown_offsets, strict=True)) if d >= c}
+            partial = dict(zip(jets, self.algebra.gradient(row, list(jets.values())), strict=True))
+            lines.append(tuple(partial.get(j, zero) for j in range(len(self.unknowns))))
+        return tuple(lines)
 
 
-def structure(equations: Equations) -> Structure | None:
+def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure | None:
     """The structure of a square system, or None if its rows cannot be assigned to its unknowns."""
-    rows = [row.residual for row in equations.rows]
+    rows = [row.residual for row in equations.assembled(algebra)]
     unknowns = equations.unknowns
     if len(rows) != len(unknowns):
         return None
-    rows, signature = _signature(rows, unknowns)
-    weights = np.array([[_ABSENT if s is None else s for s in line] for line in signature])
+    rows = [_without_fakes(row, algebra) for row in rows]
+    weights = np.array([_orders(row, unknowns, algebra) for row in rows])
     chosen, assignment = linear_sum_assignment(weights, maximize=True)
     if any(weights[i, j] == _ABSENT for i, j in zip(chosen, assignment, strict=True)):
         return None
     c, d = _offsets(weights, assignment)
-    lines = tuple(tuple(line) for line in signature)
-    return Structure(tuple(rows), unknowns, lines, tuple(map(int, assignment)), tuple(map(int, c)), tuple(map(int, d)))
+    signature = tuple(tuple(None if s == _ABSENT else int(s) for s in line) for line in weights)
+    return Structure(tuple(rows), unknowns, signature, tuple(map(int, assignment)), tuple(c), tuple(d), algebra)
 
 
-def _signature(rows: list[Expr], unknowns: tuple[Jet, ...]) -> tuple[list[Expr], list[list[int | None]]]:
-    """Orders at which unknowns truly occur: a total derivative added to L writes jets that cancel, and they must not count."""
-    cleaned, signature = [], []
-    for row in rows:
-        present = sorted((z for z in jets_in(row)), key=lambda z: (z.base, -z.order))
-        fake = {z: S.Zero for z in present if not _occurs(row, z)}
-        row = row.xreplace(fake) if fake else row
-        orders = {z.base: z.order for z in sorted(jets_in(row), key=lambda z: z.order)}
-        cleaned.append(row)
-        signature.append([orders.get(z.base) for z in unknowns])
-    return cleaned, signature
+def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[int]:
+    """The highest order of each unknown in a row."""
+    found: dict[str, int] = {}
+    for z in algebra.symbols(row):
+        if isinstance(z, Jet):
+            found[z.base] = max(z.order, found.get(z.base, 0))
+    return [found.get(z.base, _ABSENT) for z in unknowns]
 
 
-def _occurs(row: Expr, z: Jet) -> bool:
-    """Whether the derivative with respect to a jet is not zero at random points."""
-    derivative = row.diff(z)
-    if derivative.is_number:
-        return bool(derivative != 0)
-    tape = Tape([derivative, row])
+def _without_fakes(row: Any, algebra: Algebra[Any]) -> Any:
+    """A row without jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count."""
+    jets = sorted((z for z in algebra.symbols(row) if isinstance(z, Jet)), key=lambda z: z.name)
+    tape = algebra.tape([row, *algebra.gradient(row, jets)])
+    largest = np.zeros(len(jets))
     seen = 0
     for seed in range(40):
         try:
-            slope, value = tape(random_point(tape.symbols, seed))
+            value, *slopes = tape(random_point(tape.symbols, seed))
         except Undefined:
             continue
-        if abs(slope) > _NOISE * max(1.0, abs(value)):
-            return True
+        largest = np.maximum(largest, np.abs(slopes) / max(1.0, abs(value)))
         seen += 1
         if seen == _POINTS:
-            return False
-    return True
+            break
+    fakes = [z for z, size in zip(jets, largest, strict=True) if size <= _NOISE] if seen else []
+    return algebra.without(row, fakes) if fakes else row
 
 
-def _offsets(weights: np.ndarray, assignment: np.ndarray) -> tuple[list[int], list[int]]:
+def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64]) -> tuple[list[int], list[int]]:
     """The smallest offsets, by Pryce's fixpoint."""
     n = len(assignment)
     c = [0] * n

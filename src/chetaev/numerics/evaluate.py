@@ -11,6 +11,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.structure import structure
 from chetaev.budget import OutOfTime, deadline
 from chetaev.derivation import derive
 from chetaev.equations import Equations
@@ -216,7 +217,8 @@ def _locus(problem: Problem, point: Mapping[Jet, float]) -> str:
     """A factor of the Jacobian's determinant that vanishes at the state; empty if none was found in time."""
     try:
         with deadline(3.0):
-            determinant = sympy.factor(sympy.Matrix(problem.system.structure.jacobian).det())
+            symbolic = structure(problem.system.equations)
+            determinant = sympy.factor(sympy.Matrix(symbolic.jacobian).det()) if symbolic else sympy.S.One
     except OutOfTime:
         return ""
     for factor in sympy.Mul.make_args(sympy.fraction(sympy.together(determinant))[0]):

@@ -5,42 +5,56 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at, points_on
 from chetaev.analysis.structure import Structure, structure
+from chetaev.assemble import calculus_of
+from chetaev.calculus import Evaluator
 from chetaev.equations import Equations
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
-from chetaev.recursion import deep
+from chetaev.numerics.graph import GraphAlgebra
 from chetaev.symbols import Jet, Multiplier
-from chetaev.values import Tape, Undefined
-from chetaev.zero import seems_zero
+from chetaev.values import Undefined
+from chetaev.zero import random_point
 
 _CUT = 1e-9
 _NULL = 1e-7
+_ZERO = 1e-10
+_TRIES = 4
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
 
 
 class Prolongation:
-    """Derivatives of the rows, formed when they are needed, for equations with a structure."""
+    """Derivatives of the rows on a graph, formed when they are needed, for equations with a structure."""
 
     def __init__(self, equations: Equations, found: Structure) -> None:
-        self.equations, self.structure = equations, found
-        self._derivatives: list[list[Expr]] = [[row] for row in found.rows]
+        self.equations, self.structure, self.algebra = equations, found, found.algebra
+        self._calculus = calculus_of(equations.lowered, found.algebra)
+        self._derivatives: list[list[Any]] = [[row] for row in found.rows]
+        self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], Evaluator] = {}
 
-    def row(self, pair: Pair) -> Expr:
+    def row(self, pair: Pair) -> Any:
         """A row differentiated so many times."""
         i, times = pair
         known = self._derivatives[i]
-        with deep():
-            while len(known) <= times:
-                known.append(self.equations.total(known[-1]))
+        while len(known) <= times:
+            known.append(self._calculus.total(known[-1]))
         return known[times]
+
+    def tape(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> Evaluator:
+        """What evaluates some rows and their Jacobian with respect to some jets; remembered."""
+        key = (tuple(pairs), tuple(unknowns))
+        if key not in self._tapes:
+            rows = [self.row(pair) for pair in pairs]
+            self._tapes[key] = self.algebra.tape([*rows, *[d for r in rows for d in self.algebra.gradient(r, unknowns)]])
+        return self._tapes[key]
 
     def stage(self, k: int) -> list[Pair]:
         """The rows of stage `k`: those that concern jets `k` above the top (below, for negative k)."""
@@ -60,7 +74,7 @@ class Prolongation:
 
     def symbols(self, pairs: Sequence[Pair]) -> frozenset[Symbol]:
         """The symbols that occur in some rows."""
-        return frozenset().union(*[self.row(pair).free_symbols for pair in pairs])
+        return frozenset().union(*[self.algebra.symbols(self.row(pair)) for pair in pairs])
 
     @cached_property
     def generic_nullity(self) -> int | None:
@@ -69,8 +83,8 @@ class Prolongation:
         Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, so that the
         rows hide a further constraint or a free function.
         """
-        points = points_on([self.row(pair) for pair in self.hidden()], [])
-        found = [null_space(a) for a in matrices_at(self.structure.jacobian, points)]
+        points = points_on([self.row(pair) for pair in self.hidden()], [], algebra=self.algebra)
+        found = [null_space(a) for a in matrices_at(self.structure.jacobian, points, self.algebra)]
         if not found:
             return 0
         null = min(found, key=lambda n: n.shape[1])
@@ -83,18 +97,30 @@ class Prolongation:
 
     def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns in which some rows are not affine."""
-        found = set()
+        found: set[Jet] = set()
         for row in map(self.row, pairs):
-            for z in unknowns:
-                slope = row.diff(z)
-                found |= {z for w in unknowns if slope.has(w) and not seems_zero(slope.diff(w))}
+            for z, slope in zip(unknowns, self.algebra.gradient(row, unknowns), strict=True):
+                bent = [w for w in unknowns if w in self.algebra.symbols(slope)]
+                if bent and self._varies(self.algebra.gradient(slope, bent)):
+                    found.add(z)
         return [z for z in unknowns if z in found]
+
+    def _varies(self, expressions: Sequence[Any]) -> bool:
+        """Whether one of several expressions is not zero at some random point."""
+        tape = self.algebra.tape(expressions)
+        for seed in range(_TRIES):
+            try:
+                if max(map(abs, tape(random_point(tape.symbols, seed)))) > _ZERO:
+                    return True
+            except Undefined:
+                continue
+        return False
 
 
 @lru_cache(maxsize=32)
 def prolongation(equations: Equations) -> Prolongation | None:
     """The prolongation of a square system; None without a structure. Remembered, because forming the rows takes time."""
-    found = structure(equations)
+    found = structure(equations, GraphAlgebra())
     return None if found is None else Prolongation(equations, found)
 
 
@@ -109,14 +135,13 @@ class Problem:
 
     def numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
         """Residuals of some rows and their Jacobian with respect to some jets, at a state."""
-        rows = [self.system.row(pair) for pair in pairs]
-        tape = Tape([*rows, *[r.diff(z) for r in rows for z in unknowns]])
+        tape = self.system.tape(pairs, unknowns)
         try:
             values = np.array(tape({**self.binding.at(tape.symbols, self.t), **jets}), dtype=float)
         except Undefined as cause:
             what = f"the equations have no finite value at this state ({cause})."
             raise StateError(what, where=self.where, hint="another state") from None
-        return values[: len(rows)], values[len(rows) :].reshape(len(rows), len(unknowns))
+        return values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(unknowns))
 
 
 def null_space(matrix: Matrix) -> Matrix:
