@@ -67,7 +67,7 @@ def calculus_of(lowered: Lowered, algebra: Algebra[E]) -> Calculus[E]:
 def euler_lagrange(calculus: Calculus[Any], lagrangian: Any) -> list[Any]:
     """The expressions $E_a$, one per velocity of the frame."""
     frame, algebra = calculus.frame, calculus.algebra
-    adjoint = _Adjoint(calculus, lagrangian)
+    adjoint = Adjoint(calculus, lagrangian)
     momenta = [_momentum(adjoint, lagrangian, velocity) for velocity in frame.velocities]
     expressions = []
     for a, momentum in enumerate(momenta):
@@ -93,7 +93,7 @@ def reaction(lowered: Lowered, q: Coordinate) -> Expr:
     return sum(terms, S.Zero)
 
 
-class _Adjoint:
+class Adjoint:
     """$D - L_s$, the operator that integration by parts turns $D$ into under Herglotz' principle."""
 
     def __init__(self, calculus: Calculus[Any], lagrangian: Any) -> None:
@@ -105,7 +105,7 @@ class _Adjoint:
         return derivative if self.damping is None else derivative - self.damping * e
 
 
-def _momentum(adjoint: _Adjoint, lagrangian: Any, velocity: Jet) -> Any:
+def _momentum(adjoint: Adjoint, lagrangian: Any, velocity: Jet) -> Any:
     """$p_a$, by Horner's rule from the highest derivative down."""
     algebra = adjoint.calculus.algebra
     orders = [z.order for z in algebra.symbols(lagrangian) if isinstance(z, Jet) and z.base == velocity.base]

@@ -12,8 +12,7 @@ from sympy import Symbol
 
 from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at, points_on
 from chetaev.analysis.structure import Structure, structure
-from chetaev.assemble import calculus_of
-from chetaev.calculus import Evaluator
+from chetaev.calculus import Calculus, Evaluator
 from chetaev.equations import Equations
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
@@ -36,7 +35,8 @@ class Prolongation:
 
     def __init__(self, equations: Equations, found: Structure) -> None:
         self.equations, self.structure, self.algebra = equations, found, found.algebra
-        self._calculus = calculus_of(equations.lowered, found.algebra)
+        # the action variable counts as an unknown with its row s' = L: only then are derivatives of rows consistent with the offsets
+        self._calculus = Calculus(found.algebra, equations.system.frame)
         self._derivatives: list[list[Any]] = [[row] for row in found.rows]
         self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], Evaluator] = {}
 
