@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ParameterError,
         PrincipleError,
         StateError,
+        UsageError,
     )
     from chetaev.gallery import gallery
     from chetaev.model import Model
@@ -50,7 +51,7 @@ _HOMES = {
     "chetaev.constraints": "Constraint VariationalConstraint",
     "chetaev.derivation": "derive",
     "chetaev.equations": "Equations",
-    "chetaev.errors": "ChetaevError InitialError ModelError NotationError ParameterError PrincipleError StateError",
+    "chetaev.errors": "ChetaevError InitialError ModelError NotationError ParameterError PrincipleError StateError UsageError",
     "chetaev.gallery": "gallery",
     "chetaev.model": "Model",
     "chetaev.notation": "show to_sympy",

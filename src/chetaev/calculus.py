@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import sympy
 from sympy import Expr, Symbol
 
-from chetaev.functions import with_own_corners
+from chetaev.functions import in_own_words
 from chetaev.symbols import TIME, Action, Coordinate, Jet
 from chetaev.values import Tape
 
@@ -180,7 +180,7 @@ def total_derivative(expression: Expr, times: int = 1) -> Expr:
 
 def _tidy(e: Expr) -> Expr:
     """The numbers of each product gathered: `M*(2*x*x' + 2*y*y')/2` becomes `M*(x*x' + y*y')`."""
-    return with_own_corners(sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)]))
+    return in_own_words(sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)]))
 
 
 def _gathered(term: Expr) -> Expr:

@@ -32,9 +32,9 @@ class Names:
 
     def declare(self, name: str, role: str) -> str:
         """The ASCII spelling of a new name."""
-        ascii_name = spell(name)
+        ascii_name = spell(str(name))
         if not _NAME.fullmatch(ascii_name):
-            raise self.error(f"{name!r} is not a name.", "names are letters, digits and _, beginning with a letter")
+            raise self.error(f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter")
         if ascii_name in ("t", "pi"):
             meaning = "time" if ascii_name == "t" else "the number 3.14159"
             raise self.error(
@@ -75,6 +75,8 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
         kind = kinds[0] if kind is None else kind
         if kind not in kinds:
             hint = f"one of {', '.join(repr(k) for k in kinds)}.  {did_you_mean(str(kind), kinds)}".rstrip()
+            if isinstance(kind, int | float):
+                hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
             raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint)
         read[name] = kind
     return read
@@ -144,7 +146,7 @@ def _names_in(given: Any, where: str) -> set[str]:
 
 
 def _items(given: Any, role: str, names: Names) -> list[Any]:
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, set | frozenset):
         raise names.error(f"{role}s are given as {type(given).__name__}.", f'a string of names such as "x y", or a list of {role}s')
     return list(given)
 

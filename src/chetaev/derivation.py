@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from chetaev.analysis.classify import constraints_are_holonomic
 from chetaev.equations import Equations
-from chetaev.errors import PrincipleError
+from chetaev.errors import PrincipleError, UsageError
 from chetaev.principles import Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.symbols import jets_in
 from chetaev.system import System
@@ -31,7 +32,8 @@ def derive(system: Any, principle: Principle | None = None) -> Equations:
 def _with_principle(given: Any, principle: Principle | None) -> tuple[System, Principle]:
     system = given if isinstance(given, System) else getattr(given, "system", None)
     if not isinstance(system, System):
-        raise TypeError(f"derive takes a System or a Model, not {type(given).__name__}")
+        hint = f'derive(ch.gallery("{given}"))' if isinstance(given, str) else "derive(system, principle)"
+        raise UsageError(f"derive takes a System or a Model, not {type(given).__name__}.", where="derive", hint=hint)
     if principle is None and system is not given:
         principle = given.principle
     if isinstance(principle, type) and issubclass(principle, Principle):
@@ -57,10 +59,11 @@ def _only_principle(system: System) -> Principle:
         raise PrincipleError("Variational rows and no principle named.", where=where, hint=f"derive({call}, VirtualWork())")
     if not system.kinematic:
         return Hamilton()
-    holonomic = all(row.kind == "holonomic" for row in system.kinematic)
-    count = _counted(len(system.kinematic), f"{'' if holonomic else 'non'}holonomic constraint")
+    holonomic = constraints_are_holonomic(system)
+    kind = {True: "holonomic ", False: "nonholonomic ", None: ""}[holonomic]
     if not holonomic and any(row.kind == "holonomic" for row in system.kinematic):
-        count = _counted(len(system.kinematic), "constraint")
+        kind = ""
+    count = _counted(len(system.kinematic), f"{kind}constraint")
     why = "d'Alembert and vakonomic motions agree here." if holonomic else "d'Alembert and vakonomic motions differ here."
     first = "DAlembert()" if all(row.kind in ("holonomic", "linear", "affine") for row in system.kinematic) else "Chetaev()"
     raise PrincipleError(
@@ -77,7 +80,8 @@ def _require_velocities(system: System, principle: Principle) -> None:
     moving = [system.lagrangian, system.dissipation, *system.forces.values()]
     if isinstance(inner, Vakonomic):
         moving += [row.residual for row in system.kinematic]
-    if system.lagrangian != 0 and not any(z.order for e in moving for z in jets_in(e)):
+    deliberate = system.lagrangian == 0 and (system.kinematic or system.forces)
+    if not deliberate and not any(z.order for e in moving for z in jets_in(e)):
         raise PrincipleError(
             "The Lagrangian contains no velocity.",
             where=f"derive {system.label}",

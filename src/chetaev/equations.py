@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,8 +14,9 @@ from sympy import Expr
 from chetaev.assemble import Row, assemble, calculus_of, euler_lagrange, reaction
 from chetaev.budget import OutOfTime, deadline
 from chetaev.calculus import SYMBOLIC, Algebra
-from chetaev.errors import ModelError, PrincipleError
+from chetaev.errors import ModelError, PrincipleError, UsageError
 from chetaev.notation import Vocabulary, show
+from chetaev.notation.lexer import spell
 from chetaev.principles.base import Lowered, Principle
 from chetaev.recursion import deep
 from chetaev.symbols import Coordinate, Jet, Multiplier, jets_in
@@ -93,7 +95,7 @@ class Equations:
 
         Vakonomic motion has no $R_V$; there it is $E_i[L] - E_i[L + \lambda R_K]$, what the multipliers add to the free equation.
         """
-        q = Coordinate(coordinate) if isinstance(coordinate, str) else coordinate
+        q = Coordinate(spell(coordinate)) if isinstance(coordinate, str) else coordinate
         if q not in self.system.coordinates:
             known = " ".join(z.base for z in self.system.coordinates)
             raise ModelError(f"{q} is not a coordinate.", where=f"reaction on {self.system.label}", hint=f"one of {known}")
@@ -131,6 +133,10 @@ class Equations:
 
     def simplify(self, seconds: float = 10.0) -> Equations:
         """The same rows simplified by SymPy, as far as the time allows; rows not reached stay as they are."""
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            raise UsageError(
+                f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
+            )
         rows = list(self.rows)
         try:
             with deadline(seconds), deep():
@@ -139,6 +145,22 @@ class Equations:
         except OutOfTime:
             pass  # what is finished is kept, the rest is right but long
         return replace(self, rewritten=tuple(rows))
+
+    def __iter__(self) -> Iterator[Row[Expr]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return self.counts[0]
+
+    def __getitem__(self, key: int | str) -> Row[Expr]:
+        """A row by number or by label."""
+        if isinstance(key, int):
+            return self.rows[key]
+        for row in self.rows:
+            if row.label == key:
+                return row
+        labels = " ".join(row.label for row in self.rows)
+        raise UsageError(f"no row {key!r}.", where=f"equations of {self.system.label}", hint=f"one of {labels}")
 
     def __str__(self) -> str:
         width = max(len(row.label) for row in self.rows)

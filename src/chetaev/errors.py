@@ -10,7 +10,7 @@ Every error of the library is a `ChetaevError`. Its text has up to four parts::
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _WINDOW = 100
 """Widest excerpt of the user's text shown above a caret."""
@@ -55,6 +55,10 @@ class NotationError(ChetaevError):
         return [f"  {line}", f"  {' ' * start}{'^' * max(1, stop - start)} {message}"]
 
 
+class UsageError(ChetaevError, TypeError):
+    """A function was called with something it does not take."""
+
+
 class ModelError(ChetaevError):
     """The parts of a system do not fit together."""
 
@@ -80,6 +84,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     spellings = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.6)
     return f"Did you mean {spellings[close[0]]}?" if close else ""
+
+
+def require_mapping(given: object, what: str, where: str, example: str) -> None:
+    """Refuse what is not a mapping, with an example of one."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{what} given as {type(given).__name__}, not by name.", where=where, hint=example)
 
 
 def with_article(noun: str) -> str:

@@ -124,8 +124,9 @@ SYMPY_CORNERS: dict[type, Any] = {sympy.Abs: Magnitude, sympy.sign: Sign, sympy.
 """SymPy's own corner functions and ours."""
 
 
-def with_own_corners(e: Expr) -> Expr:
-    """An expression without SymPy's Abs and sign, which its arithmetic introduces: it reads `sqrt(x^2)` as `Abs(x)`."""
-    if not e.has(sympy.Abs, sympy.sign):
+def in_own_words(e: Expr) -> Expr:
+    """An expression without what SymPy's arithmetic introduces: it reads `sqrt(x^2)` as `Abs(x)`, and `tan(x + pi/2)` as `-cot(x)`."""
+    if not e.has(sympy.Abs, sympy.sign, sympy.cot):
         return e
+    e = e.replace(sympy.cot, lambda u: sympy.cos(u) / sympy.sin(u))
     return e.replace(lambda f: isinstance(f, sympy.Abs | sympy.sign), lambda f: SYMPY_CORNERS[type(f)](*f.args))

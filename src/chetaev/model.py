@@ -14,7 +14,7 @@ from chetaev.principles import Principle
 from chetaev.system import System
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """What a model file holds, and what the gallery says about it besides. `derive` and `evaluate` accept it.
 
@@ -59,6 +59,9 @@ class Model:
             raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=f"one of {known}")
         start = State({**self.start.fixed, **self.also[principle]}, self.start.guess)
         return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen())
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         values = ", ".join(f"{name} = {v}" for name, v in self.parameters.items())

@@ -21,11 +21,14 @@ from chetaev.declarations import (
     read_value,
     with_variations,
 )
-from chetaev.errors import ModelError, NotationError, did_you_mean
+from chetaev.errors import ModelError, NotationError, UsageError, did_you_mean, require_mapping
 from chetaev.frozen import Frozen
 from chetaev.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.notation.lexer import spell
 from chetaev.symbols import Action, Coordinate, Input, Parameter, Variation, delta, jets_in
 from chetaev.zero import seems_zero
+
+_PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
 
 
 @dataclass(frozen=True, init=False)
@@ -70,6 +73,7 @@ class System:
         where: Mapping[str, Any] | None = None,
         quasi: Mapping[str, Any] | None = None,
         name: str = "",
+        **unknown: Any,
     ) -> None:
         """Read and check all parts.
 
@@ -86,12 +90,19 @@ class System:
         `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
         """
         place = f"system {name!r}" if name else "system"
+        for word in unknown:
+            raise UsageError(
+                f"System has no part {word!r}.", where=place, hint=f"{did_you_mean(word, _PARTS)}  Parts: {' '.join(_PARTS)}".strip()
+            )
+        for part, given in {"forces": forces, "inputs": inputs, "where": where, "quasi": quasi}.items():
+            if given is not None:
+                require_mapping(given, f"{part} are", place, f'{part}={{"...": "..."}}')
         names = Names(place)
         kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names)
         if not kinds:
             raise ModelError("no coordinate is declared.", where=place, hint='coordinates="x y"')
         parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
-        given_inputs = {Input(names.declare(str(k), "input")): v for k, v in (inputs or {}).items()}
+        given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
         base = _base_vocabulary(kinds, parameter_kinds, given_inputs, action_symbol)
         vocabulary = read_named(where or {}, quasi or {}, base, names)
@@ -110,7 +121,7 @@ class System:
         put(self, "quasi", Frozen(vocabulary.quasi))
         put(self, "lagrangian", read(lagrangian, "lagrangian"))
         put(self, "lagrangian_text", _as_written(lagrangian))
-        put(self, "dissipation", sympy.S.Zero if dissipation is None else read(dissipation, "dissipation"))
+        put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
         put(self, "forces", Frozen(_read_forces(forces or {}, kinds, read, place)))
         rows = _rows(kinematic, "kinematic", place)
         put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, kinematic[{k}]") for k, r in enumerate(rows)))
@@ -158,16 +169,17 @@ class System:
             "quasi": self.quasi,
             "name": self.name,
         }
-        unknown = changes.keys() - parts.keys()
-        if unknown:
-            raise TypeError(f"System has no part {unknown.pop()!r}")
-        return System(**(parts | changes))
+        changed = System(**(parts | changes))
+        if "lagrangian" not in changes:
+            object.__setattr__(changed, "lagrangian_text", self.lagrangian_text)
+        return changed
 
     def __str__(self) -> str:
         return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
 
     def _repr_latex_(self) -> str:
-        rows = [rf"\text{{{title}}} & {text}" for title, text in self._lines("latex") if title != self.name]
+        lines = [(title.replace("_", r"\_"), text) for title, text in self._lines("latex")]
+        rows = [rf"\text{{{title}}} & {text}" for title, text in lines]
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
     def _lines(self, form: Any) -> list[tuple[str, str]]:
@@ -192,7 +204,10 @@ class System:
             lines.append(("dissipation", show(self.dissipation, form)))
         if self.action:
             lines.append(("action", show(self.action, form)))
-        lines += [(f"input {z.base}", "open" if u is None else show(u, form)) for z, u in self.inputs.items()]
+        lines += [
+            (f"input {z.base}", ("open" if form == "text" else r"\text{open}") if u is None else show(u, form))
+            for z, u in self.inputs.items()
+        ]
         return lines
 
 
@@ -206,6 +221,10 @@ def _base_vocabulary(
         forbidden[f"{action.base}'"] = f"{action.base}' cannot be written: it is the Lagrangian.  Write the expression instead."
     symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in parameters.items()}
     return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden)
+
+
+def _input_name(key: Any) -> str:
+    return key.base if isinstance(key, Input) else str(key)
 
 
 def _rows(given: Any, part: str, place: str) -> Sequence[Any]:
@@ -228,12 +247,15 @@ def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, E
 
 def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constraint:
     row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given))
-    if not jets_in(row.residual, Coordinate):
-        identity = jets_in(row.lhs, Coordinate) and row.residual == 0
+    empty = not jets_in(row.residual, Coordinate)
+    if empty or seems_zero(row.residual):
+        fact = "contains no coordinate"
+        if row.residual.is_number or not empty:
+            fact = "can never hold" if row.residual.is_number and row.residual != 0 else "holds for every motion"
         raise ModelError(
-            f"{row} {'holds for every motion' if identity else 'contains no coordinate'}.",
+            f"{row} {fact}.",
             where=where,
-            why="A constraint restricts the motion; this row restricts nothing.",
+            why="A constraint restricts the motion; this row does not.",
             hint="remove the row, or write the coordinate that is meant",
         )
     return row
@@ -265,16 +287,28 @@ def _as_written(given: Any) -> str:
     return " ".join(given.split()) if isinstance(given, str) else ""
 
 
+def _rayleigh(function: Expr, place: str) -> Expr:
+    """Rayleigh's function must contain velocities, and nothing of higher order."""
+    orders = {z.order for z in jets_in(function, Coordinate)}
+    if function != 0 and (1 not in orders or max(orders) > 1):
+        what = "contains no velocity." if 1 not in orders else "contains a derivative of higher order."
+        why = "Rayleigh's function F gives the forces -dF/dq'."
+        raise ModelError(f"the dissipation {what}", where=f"{place}, dissipation", why=why, hint='dissipation="c/2*x\'^2"')
+    return function
+
+
 def _read_input(given: Any, base: Vocabulary, where: str) -> Expr | None:
     if given is None:
         return None
-    return read_value(given, Vocabulary(parameters=base.parameters), where)
+    reason = "an input is a function of t and parameters alone.  What depends on the motion goes into forces."
+    moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
+    return read_value(given, Vocabulary(parameters=base.parameters, forbidden=moving), where)
 
 
 def _read_forces(given: Mapping[Any, Any], kinds: Mapping[str, str], read: Any, place: str) -> dict[Coordinate, Expr]:
     forces: dict[Coordinate, Expr] = {}
     for key, value in given.items():
-        name = key.base if isinstance(key, Coordinate) else str(key)
+        name = key.base if isinstance(key, Coordinate) else spell(str(key))
         if name not in kinds:
             hint = f"one of {' '.join(kinds)}.  {did_you_mean(name, kinds)}".rstrip()
             raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)

@@ -96,11 +96,12 @@ class Tape:
         memory: list[Any] = [None] * len(self._slots)
         for slot, symbol in self._leaves:
             memory[slot] = values[symbol]
-        for slot, p, q in self._constants:
-            memory[slot] = arithmetic.rational(p, q)
+        name = "number"
         for slot in self._pis:
             memory[slot] = arithmetic.pi
         try:
+            for slot, p, q in self._constants:
+                memory[slot] = arithmetic.rational(p, q)
             for slot, name, sources in self._operations:
                 memory[slot] = _apply(name, [memory[i] for i in sources], arithmetic)
         except (ValueError, OverflowError, ZeroDivisionError) as cause:

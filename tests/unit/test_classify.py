@@ -132,6 +132,12 @@ def test_brackets_and_annihilators():
     assert heisenberg.integrable_part.rank == 0
 
 
+def test_a_missing_principle_knows_what_is_integrable():
+    system = ch.System("x y", lagrangian="x'^2 + y'^2", kinematic=["y' = x*x'"])
+    with pytest.raises(ch.PrincipleError, match="One holonomic constraint"):
+        ch.derive(system)
+
+
 def test_the_report_reads_well():
     assert str(ch.classify(ch.gallery("rocard"))).splitlines() == [
         "Rocard's tyre",

@@ -147,3 +147,69 @@ def test_residual_by_row():
     jets = {"x": 1, "y": 2, "x'": 0, "y'": 0, "x''": 3, "y''": 4, "lambda1": 5}
     left = ch.residual(equations, jets, parameters=VALUES)
     assert left == pytest.approx({"E_x": 1.3 * 3 - 2 * 5, "E_y": 1.3 * (4 + 9.81) - 4 * 5, "kinematic[0]": 1.0})
+
+
+@pytest.mark.parametrize("scale", [1e-27, 1e-12, 1.0, 1e24])
+def test_units_do_not_matter(scale):
+    """Masses and lengths of any size: an electron, a planet, both at once."""
+    system = ch.System("x y", "m M k", lagrangian="m/2*x'^2 + M/2*y'^2 - k*x*y")
+    now = ch.evaluate(ch.derive(system), {"x": 1, "y": 2, "x'": 0, "y'": 0}, parameters={"m": scale, "M": 2e30, "k": scale})
+    assert (now["x''"], now["y''"]) == pytest.approx((-2.0, -scale / 2e30), rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [1e-9, 1e11])
+def test_a_pendulum_of_any_length(length):
+    start = {"x": 0.6 * length, "y": -0.8 * length, "x'": 0}
+    now = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), start, parameters={"m": 1e-5, "g": 9.81, "l": length})
+    assert now["x''"] == pytest.approx(9.81 * 0.6 * -0.8, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_contradictions_are_judged_by_the_size_of_the_terms(size):
+    rolling = ch.derive(ch.System("x theta", "R", lagrangian="(x'^2 + theta'^2)/2", kinematic=["x' = R*theta'"]), ch.DAlembert())
+    rest = {"x": 0, "theta": 0, "theta'": size}
+    assert ch.evaluate(rolling, rest | {"x'": size}, parameters={"R": 1})["x'"] == size
+    with pytest.raises(ch.InitialError, match="contradict"):
+        ch.evaluate(rolling, rest | {"x'": 1.01 * size}, parameters={"R": 1})
+
+
+def test_consistent_data_are_not_touched():
+    now = ch.evaluate(ch.gallery("sleigh"))
+    for name, v in ch.gallery("sleigh").start.fixed.items():
+        assert now[name] == v
+
+
+def test_free_multipliers_are_all_asked_for():
+    model = ch.gallery("disk")
+    with pytest.raises(ch.InitialError, match=r"lambda1 lambda2") as caught:
+        ch.evaluate(ch.derive(model.system, ch.Vakonomic()), model.start, parameters=model.parameters)
+    assert '"lambda1": ..., "lambda2": ...' in str(caught.value)
+
+
+def test_a_multiplier_that_the_other_data_determine_is_found():
+    """Optimal control: minimise the integral of u^2/2 with x' = -x + t*u. E_u is u + t*lambda1*(-1) = 0 up to sign."""
+    system = ch.System("x u", lagrangian="u^2/2", kinematic=["x' = -x + t*u"])
+    now = ch.evaluate(ch.derive(system, ch.Vakonomic()), {"x": 0.3, "u": 1.0}, t=2.0)
+    assert now["lambda1"] == pytest.approx(0.5)
+
+
+def test_sympy_functions_of_time_name_data():
+    from sympy.physics.mechanics import dynamicsymbols
+
+    x, y = dynamicsymbols("x y")
+    t = dynamicsymbols._t
+    now = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), {x: 1.2, y: -1.6, x.diff(t): 0.4}, parameters=VALUES)
+    assert now["y'"] == pytest.approx(0.3)
+
+
+def test_redundant_multipliers_are_named():
+    twice = PENDULUM.replace(kinematic=["x^2 + y^2 = l^2", "2*x^2 + 2*y^2 = 2*l^2"])
+    now = ch.evaluate(ch.derive(twice, ch.DAlembert()), {"x": 1.2, "y": -1.6, "x'": 0.4}, parameters=VALUES)
+    assert now.undetermined == ("lambda1", "lambda2")
+    assert "not unique" in str(now)
+
+
+def test_greek_keys_are_spellings():
+    system = ch.System("θ", "ω", lagrangian="θ'^2/2 - ω^2*θ^2/2", forces={"θ": "u"}, inputs={"u": None})
+    now = ch.evaluate(ch.derive(system), {"θ": 1, "θ'": 0}, parameters={"ω": 2}, inputs={"u": 1})
+    assert now["θ''"] == pytest.approx(-3.0)

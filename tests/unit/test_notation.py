@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chetaev as ch
-from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, with_own_corners
+from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, in_own_words
 from chetaev.notation import Vocabulary, parse_expression, parse_row
 from chetaev.notation.bounds import fault
 from chetaev.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
@@ -64,6 +64,7 @@ def read(text):
         ("atan2(y, x)", sympy.atan2(y, x)),
         ("sqrt(x)^2", x),
         ("sqrt(x^2)", Magnitude(x)),
+        ("tan(x + pi/2)", -sympy.cos(x) / sympy.sin(x)),
         ("exp(1)", sympy.E),
         ("(((x)))", x),
     ],
@@ -180,14 +181,14 @@ EXPRESSIONS = st.recursive(_atoms, _grow, max_leaves=12)
 @given(EXPRESSIONS)
 def test_parse_after_show_is_the_identity(e):
     plain = Vocabulary(jets=NAMES.jets, parameters=NAMES.parameters)
-    e = with_own_corners(e)
+    e = in_own_words(e)
     assert parse_expression(ch.show(e), plain) == e
 
 
 @settings(max_examples=100, deadline=None)
 @given(EXPRESSIONS)
 def test_latex_is_balanced(e):
-    text = ch.show(with_own_corners(e), "latex")
+    text = ch.show(in_own_words(e), "latex")
     assert text.count("{") == text.count("}")
     assert text.count(r"\left") == text.count(r"\right")
 

@@ -151,7 +151,7 @@ def test_principles_are_values():
     assert len({ch.Hamilton(), ch.Hamilton(), ch.Chetaev()}) == 2
     assert repr(ch.Herglotz(ch.Vakonomic())) == "Herglotz(Vakonomic())"
     for inner in (ch.Herglotz(), "hamilton", 3):
-        with pytest.raises(TypeError):
+        with pytest.raises(ch.UsageError):
             ch.Herglotz(inner)
 
 

@@ -40,7 +40,7 @@ def test_a_system_reads_as_written():
     text = str(tyre())
     assert "x1' = psi'*cos(theta - epsilon)" in text
     assert "δpsi*cos(theta) - δx1 = 0" in text
-    assert tyre()._repr_latex_().count("&") == 7
+    assert tyre()._repr_latex_().count("&") == 8
 
 
 def test_white_space_and_spelling_do_not_matter():

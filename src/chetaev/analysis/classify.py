@@ -18,6 +18,7 @@ from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
 from chetaev.budget import OutOfTime, deadline
 from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
+from chetaev.errors import UsageError
 from chetaev.notation import show
 from chetaev.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.recursion import deep
@@ -28,7 +29,7 @@ _SECONDS = 4.0
 """Time for Cartan's derived flag, whose expressions may swell."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Classification:
     """Kinds of rows, integrability of the velocity-linear set, redundancy, and how C_V relates to C_K."""
 
@@ -56,6 +57,9 @@ class Classification:
         if any(kind not in ("holonomic", "linear", "affine") for kind in self.kinds):
             return False
         return self.integrable
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         lines = [self.system.name or "system"]
@@ -112,8 +116,9 @@ def classify(system: Any) -> Classification:
         x - R*phi = constant
       C_V is not stated: a principle computes it, or VirtualWork() asks for it
     """
+    system = getattr(system, "system", system)
     if not isinstance(system, System):
-        system = system.system
+        raise UsageError(f"classify takes a System or a Model, not {type(system).__name__}.", where="classify", hint="classify(system)")
     with deep():
         rows = system.kinematic
         linear = tuple(k for k, row in enumerate(rows) if row.kind in ("linear", "affine") and not row.has_action)
@@ -131,6 +136,14 @@ def classify(system: Any) -> Classification:
             contradictory=contradictory,
             virtual=_virtual(system),
         )
+
+
+def constraints_are_holonomic(system: System) -> bool | None:
+    """Whether all constraints restrict positions only, in disguise or not; None if undecided."""
+    if any(row.kind not in ("holonomic", "linear", "affine") for row in system.kinematic):
+        return False
+    pfaffian, contradictory = _pfaffian(system, [row for row in system.kinematic if row.kind != "holonomic"])
+    return None if contradictory else pfaffian.integrable
 
 
 def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, bool]:

@@ -23,6 +23,7 @@ Matrix = NDArray[np.float64]
 _CUT = 1e-8
 _NOISE = 1e-11
 _STEPS = 60
+_PASSES = 2
 
 
 def rank(matrix: Matrix) -> int:
@@ -30,19 +31,37 @@ def rank(matrix: Matrix) -> int:
     return int(np.sum(_singular_values(matrix) > _CUT))
 
 
-def equilibrated(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`."""
+def equilibrated(matrix: Matrix, noise: float = _NOISE) -> tuple[Matrix, Matrix, Matrix]:
+    """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`.
+
+    At random points of order one, entries below the noise are round-off of zeros and are cleared; with a user's values a small
+    entry may be a small mass, and nothing is cleared.
+    """
     a = np.array(matrix, dtype=float)
-    a[np.abs(a) < _NOISE * np.abs(a).max(initial=0.0)] = 0.0
-    rows, columns = np.ones(a.shape[0]), np.ones(a.shape[1])
-    for _ in range(3):
-        r = np.sqrt(np.abs(a).max(axis=1, initial=0.0))
+    a[np.abs(a) < noise * np.abs(a).max(initial=0.0)] = 0.0
+    rows, columns = _geometric_scales(a)
+    a = a / rows[:, None] / columns
+    for _ in range(_PASSES):
+        r = np.abs(a).max(axis=1, initial=0.0)
         r[r == 0] = 1.0
         a, rows = a / r[:, None], rows * r
-        c = np.sqrt(np.abs(a).max(axis=0, initial=0.0))
+        c = np.abs(a).max(axis=0, initial=0.0)
         c[c == 0] = 1.0
         a, columns = a / c, columns * c
     return rows, a, columns
+
+
+def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
+    """Scales that bring the logarithms of all entries nearest to zero (Curtis and Reid): units drop out."""
+    m, n = a.shape
+    i, j = np.nonzero(a)
+    if not len(i):
+        return np.ones(m), np.ones(n)
+    incidence = np.zeros((len(i), m + n))
+    incidence[np.arange(len(i)), i] = 1.0
+    incidence[np.arange(len(i)), m + j] = 1.0
+    logs = np.linalg.lstsq(incidence, np.log(np.abs(a[i, j])), rcond=None)[0]
+    return np.exp(logs[:m]), np.exp(logs[m:])
 
 
 def _singular_values(matrix: Matrix) -> Matrix:

@@ -50,7 +50,7 @@ def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Red
         pivot = rows[a][i]
         pivots[a] = i
         if not pivot.is_number:
-            divisors.append(pivot)
+            divisors.append(pivot.as_coeff_Mul()[1])
         rows[a] = [e / pivot for e in rows[a]]
         for b in range(len(rows)):
             factor = rows[b][i]

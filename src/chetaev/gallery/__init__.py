@@ -25,8 +25,8 @@ def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
     names = sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
     if name is None:
         return names
-    if name.replace("_", "-") not in names:
-        raise ModelError(f"no system {name!r}.", where="gallery", hint=f"{did_you_mean(name, names)}  gallery() lists all".strip())
+    if not isinstance(name, str) or name.replace("_", "-") not in names:
+        raise ModelError(f"no system {name!r}.", where="gallery", hint=f"{did_you_mean(str(name), names)}  gallery() lists all".strip())
     model: Model = import_module(f"{__name__}.{name.replace('-', '_')}").model(**options)
     return model
 

@@ -12,7 +12,7 @@ from sympy import Expr
 from sympy.core.function import AppliedUndef
 
 from chetaev.errors import NotationError
-from chetaev.functions import SPELLING, SYMPY_CORNERS, with_own_corners
+from chetaev.functions import SPELLING, SYMPY_CORNERS, in_own_words
 from chetaev.notation.bounds import fault
 from chetaev.notation.lexer import spell
 from chetaev.notation.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
     """An expression built in Python, with every symbol matched by name and every function one of the notation."""
     with deep():
         converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
-        converted = with_own_corners(converted)
+        converted = in_own_words(converted)
         reason = fault(converted)
         if reason:
             raise NotationError(reason, where=where)
@@ -74,8 +74,8 @@ class _Import:
             return sympy.Rational(str(node))
         if isinstance(node, sympy.Symbol):
             return self._symbol(node)
-        if isinstance(node, AppliedUndef) and len(node.args) == 1:
-            return self._jet(spell(node.func.__name__), 0)
+        if isinstance(node, AppliedUndef):
+            return self._jet(self._moving(node), 0)
         if isinstance(node, sympy.Derivative):
             return self._derivative(node)
         if type(node) in SYMPY_CORNERS:
@@ -118,7 +118,13 @@ class _Import:
         times = [(v, int(count)) for v, count in node.variable_count]
         if not isinstance(node.expr, AppliedUndef) or any(v not in node.expr.args for v, _ in times):
             raise self.error(f"{node} is not the derivative of a coordinate with respect to time.")
-        return self._jet(spell(node.expr.func.__name__), sum(count for _, count in times))
+        return self._jet(self._moving(node.expr), sum(count for _, count in times))
+
+    def _moving(self, node: AppliedUndef) -> str:
+        """The name of a function of time; `x(t - 1)` or `phi(x, t)` is none."""
+        if len(node.args) != 1 or not isinstance(node.args[0], sympy.Symbol) or node.args[0].name != TIME.name:
+            raise self.error(f"{node}: a coordinate is a function of t alone.  Delays and fields are outside this library.")
+        return spell(node.func.__name__)
 
     def _variation(self, node: Variation) -> Expr:
         allowed = self.names.variations

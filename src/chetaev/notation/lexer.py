@@ -109,6 +109,10 @@ def _stranger(text: str, at: int) -> str:
         return "no bars here.  Write abs(x) for the absolute value."
     if c == "δ":
         return "δ must be glued to a name, as in δx."
+    if c == '"':
+        return "quotes cannot be read.  Write x'' with two single quotes for a second derivative."
+    if c == "\\":
+        return "LaTeX is written, not read.  Write plain text, such as theta'^2/2."
     if not c.isprintable():
         return f"character U+{ord(c):04X} cannot be read."
     name = unicodedata.name(c, f"U+{ord(c):04X}")

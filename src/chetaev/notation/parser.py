@@ -18,7 +18,7 @@ from sympy import Expr, Integer, Rational
 
 from chetaev.calculus import total_derivative
 from chetaev.errors import NotationError, did_you_mean
-from chetaev.functions import FUNCTIONS, with_own_corners
+from chetaev.functions import FUNCTIONS, in_own_words
 from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, fault, power_fault
 from chetaev.notation.lexer import Kind, Token, tokens
 from chetaev.notation.vocabulary import Vocabulary
@@ -161,7 +161,8 @@ class _Parser:
                 raise self.error(f"{name} is a quasi-coordinate: only {name}' and δ{name} have a meaning.", token)
             return self.derived(names.quasi[name], primes - 1, token)
         if name in FUNCTIONS:
-            raise self.error(f"{name} is a function: write {name}(...).", token)
+            power = f"{name}(x)^2" if self.peek() in ("^", "**") else f"{name}(...)"
+            raise self.error(f"{name} is a function: write {power}.", token)
         raise self.error(names.unknown(name), token)
 
     def derived(self, expression: Expr, times: int, token: Token) -> Expr:
@@ -179,7 +180,7 @@ class _Parser:
         if name not in FUNCTIONS:
             if name in self.names.names() or name in ("t", "pi"):
                 raise self.error(f"{name} is not a function.  Write {name}*(...) for a product.", token)
-            raise self.error(f"unknown function.  Functions: {' '.join(FUNCTIONS)}, D.  {did_you_mean(name, FUNCTIONS)}".rstrip(), token)
+            raise self.error(f"unknown function.  {_FOREIGN.get(name) or _functions_like(name)}".rstrip(), token)
         make, arity = FUNCTIONS[name]
         arguments = [self.sum()]
         while self.take(","):
@@ -275,7 +276,7 @@ class _Parser:
 
     def accept(self, expression: Expr, start: int, stop: int, most: int = MOST_NODES) -> Expr:
         """An expression that is finite, real and of bounded size."""
-        expression = with_own_corners(expression)
+        expression = in_own_words(expression)
         reason = fault(expression, most)
         if reason:
             raise NotationError(reason, where=self.where, text=self.text, span=(start, stop))
@@ -293,13 +294,29 @@ class _Parser:
         if token.text == "==":
             return "write one = for an equation."
         if token.text == "=":
-            return "only one = in a row, and none in an expression."
+            return (
+                "only one = in a row."
+                if any(t.text == "=" for t in self.tokens[: self.at - 1])
+                else "an expression is wanted here, without =."
+            )
         if token.text == ")":
             return "no bracket is open here." if self.depth <= 1 else "a value should stand before this bracket."
         valued = before is not None and (before.kind in (Kind.NAME, Kind.NUMBER, Kind.PRIMES) or before.text == ")")
         if valued and (token.kind in (Kind.NAME, Kind.NUMBER, Kind.VARIATION) or token.text == "("):
             return "a sign is missing here.  Write * for a product."
         return f"{token.text!r} cannot stand here."
+
+
+_FOREIGN = {
+    "ln": "Write log(...).", "arcsin": "Write asin(...).", "arccos": "Write acos(...).", "arctan": "Write atan(...).",
+    "diff": "Write x' or D(..., 1).", "Derivative": "Write x' or D(..., 1).", "delta": "Write δx, glued to the name.",
+    "Abs": "Write abs(...).", "sgn": "Write sign(...).",
+}  # fmt: skip
+"""What functions of other notations are called here."""
+
+
+def _functions_like(name: str) -> str:
+    return f"Functions: {' '.join(FUNCTIONS)}, D.  {did_you_mean(name, FUNCTIONS)}"
 
 
 def _number(parser: _Parser, token: Token) -> Expr:

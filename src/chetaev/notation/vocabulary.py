@@ -40,7 +40,15 @@ class Vocabulary:
             "Named": [*self.expressions, *self.quasi],
         }
         parts = [f"{kind}: {_few(names)}." for kind, names in listed.items() if names]
-        return "  ".join(filter(None, ["unknown name.", *parts, did_you_mean(name, self.names())]))
+        return "  ".join(filter(None, ["unknown name.", *parts, self._meant(name)]))
+
+    def _meant(self, name: str) -> str:
+        """What a user of another notation may have meant."""
+        for q in self.jets:
+            if name in (f"{q}dot", f"{q}_dot", f"d{q}", f"{q}_d", f"dot{q}", f"{q}d"):
+                return f"Velocities are written {q}'." if self.variations is None else f"Variations are written δ{q}, velocities {q}'."
+        foreign = {"e": "Write exp(x) for a power of e.", "Pi": "Write pi.", "PI": "Write pi.", "s": 'The action variable?  action="s".'}
+        return foreign.get(name) or did_you_mean(name, self.names())
 
 
 def _few(names: list[str], most: int = 12) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from sympy import Expr, Symbol
 
 from chetaev.calculus import total_derivative
-from chetaev.errors import ChetaevError, ParameterError, did_you_mean, with_article
+from chetaev.errors import ChetaevError, ParameterError, did_you_mean, require_mapping, with_article
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.notation.lexer import spell
 from chetaev.symbols import TIME, Input
 from chetaev.system import System
 from chetaev.values import Tape, Undefined, value
@@ -35,7 +37,12 @@ class Binding:
 
 def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str) -> Binding:
     """Every parameter and input of a system with a value, or a ParameterError that says which is missing."""
-    given = {str(k): v for k, v in (parameters or {}).items()}
+    require_mapping(parameters or {}, "parameters are", where, 'parameters={"m": 1.0}')
+    require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
+    given = {spell(str(k)): v for k, v in (parameters or {}).items()}
+    bound = [z.base for z in system.inputs if z.base in given]
+    if bound:
+        raise ParameterError(f"{bound[0]} is an input, not a parameter.", where=where, hint=f'inputs={{"{bound[0]}": ...}}')
     known = {p.name: p for p in system.parameters}
     _refuse_unknown(given, known, "parameter", where)
     missing = [name for name in known if name not in given]
@@ -54,30 +61,36 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
 def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[ChetaevError]) -> float:
     """A finite number from a number, a text such as "pi/6", or an expression in names with values."""
     vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
-    if isinstance(given, bool) or given is None:
-        raise kind(f"{given!r} is not a number.", where=where)
     if isinstance(given, str):
         expression = parse_expression(given, vocabulary, where)
     elif isinstance(given, Expr):
         expression = from_sympy(given, vocabulary, where)
     else:
-        try:
-            found = float(given)
-        except (TypeError, ValueError):
-            raise kind(f"{given!r} is not a number.", where=where) from None
-        if not math.isfinite(found):
-            raise kind(f"{given!r} is not a finite number.", where=where)
-        return found
+        return _finite(given, where, kind)
     if TIME in expression.free_symbols:
         raise kind(f"{given!r} depends on time.", where=where)
     try:
         return float(Tape([expression])(names)[0])
     except Undefined:
-        raise kind(f"{given!r} has no finite value.", where=where) from None
+        raise kind(f"{given!r} has no finite value.", where=where, hint="a finite real number") from None
+
+
+def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:
+    hint = 'a finite real number, or a text such as "pi/6"'
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise kind(f"{given!r} is not a real number.", where=where, hint=hint)
+    try:
+        found = float(given)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise kind("the value is not finite.", where=where, hint=hint)
+    return found
 
 
 def _inputs(system: System, given: Mapping[str, Any], where: str) -> dict[str, Expr]:
     known = {z.base: expression for z, expression in system.inputs.items()}
+    given = {spell(str(k)): v for k, v in given.items()}
     _refuse_unknown(given, known, "input", where)
     names = Vocabulary(parameters={p.name: p for p in system.parameters})
     bound = {name: expression for name, expression in known.items() if expression is not None}

@@ -1,6 +1,7 @@
 r"""Energy of the lowered Lagrangian and the power that changes it, in any algebra.
 
-$$ E = \sum_{i,k} p_i^{(k)} q_i^{(k+1)} - L, \qquad p_i^{(k)} = \sum_j \bigl(-(D - L_s)\bigr)^j \frac{\partial L}{\partial q_i^{(k+1+j)}}, $$
+$$ E = \sum_{i,k} p_i^{(k)} q_i^{(k+1)} - L, \qquad
+   p_i^{(k)} = \sum_j \bigl(-(D - L_s)\bigr)^j \frac{\partial L}{\partial q_i^{(k+1+j)}}, $$
 
 $$ \dot E = P = -\partial_t L + (u_i - \partial F/\partial q'^i + \lambda_a R_V^a{}_i)\, q'^i + L_s E. $$
 """

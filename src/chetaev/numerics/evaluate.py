@@ -15,7 +15,7 @@ from chetaev.analysis.structure import structure
 from chetaev.budget import OutOfTime, deadline
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, InitialError, NotationError, StateError
+from chetaev.errors import ChetaevError, InitialError, NotationError, StateError, UsageError
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
 from chetaev.numerics.binding import Binding, bind, number
@@ -29,7 +29,7 @@ _ON_LOCUS = 1e-8
 _NEWTON_STEPS = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation(Mapping[str, float]):
     """Values by name: jets, multipliers, and any expression in them."""
 
@@ -37,6 +37,8 @@ class Evaluation(Mapping[str, float]):
     jets: Mapping[Jet, float]
     binding: Binding
     t: float
+    undetermined: tuple[str, ...] = ()
+    """Multipliers of redundant constraints: not unique, given with the least norm. Reactions are unique."""
 
     def __getitem__(self, name: str) -> float:
         for jet, v in self.jets.items():
@@ -56,7 +58,11 @@ class Evaluation(Mapping[str, float]):
 
     def __str__(self) -> str:
         width = max(len(name) for name in self)
-        return "\n".join(f"{name:<{width}}  {v: .15g}" for name, v in self.items())
+        note = "  not unique: least norm"
+        return "\n".join(f"{name:<{width}}  {v: .15g}{note if name in self.undetermined else ''}" for name, v in self.items())
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _value(self, expression: Expr) -> float:
         missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input)
@@ -93,8 +99,11 @@ def evaluate(
         start = model.start if start is None else start
         t = model.t[0] if t is None else t
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
+    if not isinstance(equations, Equations):
+        hint = "evaluate(ch.derive(system, principle), start, ...)"
+        raise UsageError(f"evaluate takes equations or a model, not {type(equations).__name__}.", where="evaluate", hint=hint)
     if start is None:
-        raise TypeError("evaluate needs a state")
+        raise UsageError("no state is given.", where=f"evaluate {equations.system.label}", hint='evaluate(equations, {"x": 0, ...})')
     where = f"evaluate {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
@@ -109,7 +118,7 @@ def evaluate(
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets, data.guess)
     _check_given(jets, data.fixed, where)
-    return Evaluation(equations, _selected(system, jets), binding, t)
+    return Evaluation(equations, _selected(system, jets), binding, t, system.undetermined)
 
 
 def residual(
@@ -165,9 +174,10 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float], gu
         step, null = least_norm(jacobian, -values)
         if null.shape[1] > (problem.system.generic_nullity or 0):
             raise _singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
-        left = float(np.abs(values + jacobian @ step).max())
-        if left > _INCONSISTENT * max(1.0, float(np.abs(values).max())):
-            raise _inconsistent(problem, pairs, values + jacobian @ step)
+        left = values + jacobian @ step
+        sizes = np.abs(values) + np.abs(jacobian) @ np.abs(step)
+        if np.any(np.abs(left) > _INCONSISTENT * np.maximum(sizes, 1e-300)) and null.shape[1]:
+            raise _inconsistent(problem, pairs, left)
         trial = {z: float(trial[z] + s) for z, s in zip(unknowns, step, strict=True)}
         if np.abs(step).max(initial=0.0) < 1e-14 * max(1.0, *map(abs, trial.values())):
             break
@@ -223,8 +233,12 @@ def _locus(problem: Problem, point: Mapping[Jet, float]) -> str:
         return ""
     for factor in sympy.Mul.make_args(sympy.fraction(sympy.together(determinant))[0]):
         base = factor.base if factor.is_Pow else factor
-        if base.free_symbols and abs(value(base, {**problem.binding.at(base.free_symbols, problem.t), **point})) < _ON_LOCUS:
-            return show(base)
+        if base.free_symbols:
+            terms = Tape(sympy.Add.make_args(base))
+            parts = terms({**problem.binding.at(terms.symbols, problem.t), **point})
+            alone = len(parts) == 1 and abs(parts[0]) < _ON_LOCUS
+            if alone or (len(parts) > 1 and abs(sum(parts)) <= _ON_LOCUS * max(map(abs, parts))):
+                return show(base)
     return ""
 
 

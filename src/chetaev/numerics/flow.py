@@ -1,7 +1,7 @@
 """The motion as a flow on a graph: rates of the state, the jets above it, projection onto the constraints, and what is watched.
 
-Everything here is a CasADi function of (t, x, p): time, the jets below the top (with the work done as a last component where it is needed), and
-parameters followed by the jets of inputs and the energy at the start.
+Everything here is a CasADi function of (t, x, p): time, the jets below the top (with the work done as a last component where it is
+needed), and parameters followed by the jets of inputs and the energy at the start.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ class Flow:
         """An expression with every jet above the state written out by the equations of motion."""
         top = dict(zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True))
         while True:
-            above = [z for z in self.graph.symbols(e) if isinstance(z, Jet) and not isinstance(z, Input) and self._offset(z, top) is not None]
+            above = [
+                z for z in self.graph.symbols(e) if isinstance(z, Jet) and not isinstance(z, Input) and self._offset(z, top) is not None
+            ]
             if not above:
                 return e
             e = ca.substitute(e, self.graph.vector(above), ca.vertcat(*[self.jet(z) for z in above]))
@@ -131,7 +133,6 @@ class Flow:
         """A CasADi function of (t, x, p) with one dense output column."""
         x = self.graph.vector(self.state)
         p = self.graph.vector(self.arguments)
-        work, start = ca.SX.sym("work"), ca.SX.sym("start")
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
         if self.has_power:
             x = ca.vertcat(x, self._work)

@@ -6,6 +6,7 @@ the structural analysis and everything below them run on either algebra; here is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -84,7 +85,7 @@ class GraphAlgebra:
         if node.is_Symbol:
             return self.leaf(node)
         if node.is_Rational:
-            return ca.SX(node.p / node.q)
+            return ca.SX(_float(node.p, node.q))
         if node.is_NumberSymbol:
             return ca.SX(float(node))
         arguments = [self._known[a] for a in node.args]
@@ -113,6 +114,13 @@ class GraphTape:
         if not np.all(np.isfinite(numbers)):
             raise Undefined("not a finite number")
         return numbers.tolist()
+
+
+def _float(p: int, q: int) -> float:
+    try:
+        return p / q
+    except OverflowError:
+        return math.inf  # found out when the graph is evaluated
 
 
 def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> ca.SX:

@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.ranks import Matrix, rank
+from chetaev.declarations import read_value
 from chetaev.equations import Equations
-from chetaev.errors import InitialError, did_you_mean
+from chetaev.errors import InitialError, did_you_mean, require_mapping
 from chetaev.frozen import Frozen
-from chetaev.notation import parse_expression
 from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets
-from chetaev.symbols import Input, Jet, Multiplier
+from chetaev.symbols import TIME, Input, Jet, Multiplier
 
 _CONTRADICTION = 1e-8
+_ROUND_OFF = 1e-14
+_SMALL = 1e-6
+_TINY = 1e-12
 _STEPS = 40
 
 
@@ -34,6 +37,7 @@ class State:
 
     def __post_init__(self) -> None:
         for name in ("fixed", "guess"):
+            require_mapping(getattr(self, name), f"{name} values are", "State", 'State({"x": 0}, {"y": 1})')
             object.__setattr__(self, name, Frozen(getattr(self, name)))
 
 
@@ -48,6 +52,7 @@ class Data:
 def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str) -> Data:
     """The user's data with every name understood and every value a number."""
     if not isinstance(start, State):
+        require_mapping(start, "the state is", where, '{"x": 0, "x\'": 1}')
         start = State(fixed=start)
     fixed = _read(equations, start.fixed, binding, where)
     guess = _read(equations, start.guess, binding, where)
@@ -67,12 +72,13 @@ def complete(problem: Problem, data: Data) -> dict[Jet, float]:
     known = {z: v for z, v in data.fixed.items() if z in state}
     for k in system.stages():
         known |= _solved_at(problem, k, known, data.guess)
+    known |= _from_jets_above(problem, known, data)
     for z, v in data.guess.items():
         if z in state:
             known.setdefault(z, v)
     missing = [z for z in state if z not in known]
     if missing:
-        raise _too_few(problem, missing)
+        raise _too_few(problem, missing, known)
     return _projected(problem, known, data)
 
 
@@ -101,6 +107,23 @@ def _solved_at(problem: Problem, k: int, known: Mapping[Jet, float], guess: Mapp
     return {z: trial[z] for z in missing if z not in left_open}
 
 
+def _from_jets_above(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
+    """Missing jets of the state that follow, linearly, from given jets at the top: an acceleration, or a control."""
+    system = problem.system
+    given = {z: v for z, v in data.fixed.items() if z in system.structure.top}
+    missing = [z for z in system.structure.state if z not in known]
+    if not given or not missing:
+        return {}
+    pairs = system.stage(0)
+    unknowns = [*missing, *[z for z in system.structure.top if z not in given]]
+    if system.curved(pairs, unknowns):
+        return {}
+    values, jacobian = problem.numbers(pairs, unknowns, {**known, **dict.fromkeys(unknowns, 0.0), **given})
+    step, null = least_norm(jacobian, -values)
+    left_open = open_jets(unknowns, null)
+    return {z: float(s) for z, s in zip(unknowns, step, strict=True) if z in missing and z not in left_open}
+
+
 def _missing(system: Prolongation, pairs: Sequence[Pair], known: Mapping[Jet, float]) -> list[Jet]:
     present = system.symbols(pairs)
     return [z for z in system.structure.state if z in present and z not in known]
@@ -124,6 +147,8 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
     size, worst = _largest(residual, jacobian, state, at)
     if size > _CONTRADICTION:
         raise _contradiction(problem, pairs, worst, float(residual[worst]))
+    if size < _ROUND_OFF:
+        return at
     for _ in range(2):
         at = _moved(at, state, least_norm(jacobian, -residual)[0])
         residual, jacobian = problem.numbers(pairs, state, at)
@@ -152,10 +177,15 @@ def _moved(at: Mapping[Jet, float], jets: Sequence[Jet], step: Matrix) -> dict[J
 
 
 def _largest(residual: Matrix, jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[float, int]:
-    """The largest residual relative to the size of its row, and where it is."""
-    sizes = np.array([max(1.0, abs(at[z])) for z in jets])
-    scale = np.maximum(1.0, (np.abs(jacobian) * sizes).max(axis=1, initial=0.0))
-    scaled = np.abs(residual) / scale
+    """The largest residual relative to the size of its terms, and where it is.
+
+    A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
+    velocities of order one contradicts nothing.
+    """
+    largest = {z.order: max(abs(at[w]) for w in jets if w.order == z.order) for z in jets}
+    sizes = np.array([max(abs(at[z]), _SMALL * largest[z.order], _TINY) for z in jets])
+    scale = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
+    scaled = np.abs(residual) / np.where(scale > 0, scale, 1.0)
     worst = int(np.argmax(scaled))
     return float(scaled[worst]), worst
 
@@ -170,13 +200,15 @@ def _needs_guess(problem: Problem, jets: Sequence[Jet]) -> InitialError:
     )
 
 
-def _too_few(problem: Problem, missing: Sequence[Jet]) -> InitialError:
-    structure = problem.system.structure
+def _too_few(problem: Problem, missing: Sequence[Jet], known: Mapping[Jet, float]) -> InitialError:
     multipliers = [z for z in missing if isinstance(z, Multiplier)]
     why = f"{multipliers[0].name} at t = {problem.t:g} is free data in vakonomic motion." if multipliers else ""
-    given = len(structure.state) - len(missing)
-    needed = max(1, min(len(missing), structure.dimension - given))
-    if needed == len(missing):
+    trial = {**known, **dict.fromkeys(missing, 0.5)}
+    _, jacobian = problem.numbers(problem.system.hidden(), missing, trial)
+    needed = len(missing) - rank(jacobian)
+    if needed == 0:
+        why = "They enter the constraints nonlinearly or degenerately at these data."
+    if needed in (0, len(missing)):
         hint = f"{{..., {', '.join(f'{chr(34)}{z.name}{chr(34)}: ...' for z in missing)}}}"
     else:
         hint = f"give {needed} of them; the rest follow from the constraints"
@@ -190,7 +222,7 @@ def _contradiction(problem: Problem, pairs: Sequence[Pair], worst: int, size: fl
         f"the data contradict {label(pairs[worst])}: it is off by {size:.3g}.",
         where=problem.where,
         why=f"These must vanish on every state: {', '.join(label(p) for p in pairs)}.",
-        hint="leave out one of the values, or give it as a guess",
+        hint="leave out one of the values, or give it as a guess; ch.classify tells whether the rows themselves contradict",
     )
 
 
@@ -198,9 +230,12 @@ def _read(equations: Equations, given: Mapping[str, Any], binding: Binding, wher
     values: dict[Jet, float] = {}
     known = [z.base for z in equations.unknowns]
     for key, v in given.items():
-        jet = key if isinstance(key, Jet) else parse_expression(str(key), equations.vocabulary, where)
+        jet = read_value(key, equations.vocabulary, where)
         if not isinstance(jet, Jet) or isinstance(jet, Input) or jet.base not in known:
             hint = f"jets of {' '.join(known)}.  {did_you_mean(str(key), known)}".rstrip()
+            hint = f"evaluate(..., t={v})" if jet == TIME else hint
             raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
+        if jet in values:
+            raise InitialError(f"{jet.name} is given twice.", where=where, hint="give it once")
         values[jet] = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
     return values

@@ -83,12 +83,18 @@ class Prolongation:
         Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, so that the
         rows hide a further constraint or a free function.
         """
+        return self._generic_null.shape[1] if self.harmless(self._generic_null) else None
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """The multipliers that redundant constraints leave open."""
+        return tuple(z.name for z in open_jets(self.structure.top, self._generic_null))
+
+    @cached_property
+    def _generic_null(self) -> Matrix:
         points = points_on([self.row(pair) for pair in self.hidden()], [], algebra=self.algebra)
         found = [null_space(a) for a in matrices_at(self.structure.jacobian, points, self.algebra)]
-        if not found:
-            return 0
-        null = min(found, key=lambda n: n.shape[1])
-        return null.shape[1] if self.harmless(null) else None
+        return min(found, key=lambda n: n.shape[1]) if found else np.zeros((len(self.structure.top), 0))
 
     def harmless(self, null: Matrix) -> bool:
         """Whether a null space concerns multipliers of reactions only."""
@@ -145,15 +151,15 @@ class Problem:
 
 
 def null_space(matrix: Matrix) -> Matrix:
-    """A basis of the null space, as columns; scaling keeps tiny pivots from hiding."""
-    return least_norm(matrix, np.zeros(matrix.shape[0]))[1]
+    """A basis of the null space at a random point of order one, as columns."""
+    return least_norm(matrix, np.zeros(matrix.shape[0]), noise=1e-11)[1]
 
 
-def least_norm(jacobian: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
-    """The solution of least norm, and a basis of the null space as columns."""
+def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Matrix, Matrix]:
+    """The solution of least norm, and a basis of the null space as columns; scaling makes units irrelevant."""
     if jacobian.shape[1] == 0:
         return np.zeros(0), np.zeros((0, 0))
-    rows, scaled, columns = equilibrated(jacobian)
+    rows, scaled, columns = equilibrated(jacobian, noise)
     u, s, vt = np.linalg.svd(scaled, full_matrices=True)
     r = int(np.sum(s > _CUT * s[0])) if len(s) and s[0] > 0 else 0
     null: Matrix = (vt[r:].T) / columns[:, None]

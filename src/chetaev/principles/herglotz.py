@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import final
 
+from chetaev.errors import PrincipleError, UsageError
 from chetaev.principles.base import Lowered, Principle
 from chetaev.principles.hamilton import Hamilton
 from chetaev.system import System
@@ -25,7 +27,11 @@ class Herglotz(Principle):
     def __init__(self, inner: Principle | None = None) -> None:
         self.inner = Hamilton() if inner is None else inner
         if not isinstance(self.inner, Principle) or isinstance(self.inner, Herglotz):
-            raise TypeError(f"Herglotz takes one of the other principles, such as Herglotz(DAlembert()), not {self.inner!r}")
+            raise UsageError(
+                f"Herglotz takes one of the other principles, not {self.inner!r}.",
+                where="Herglotz",
+                hint="for example Herglotz(DAlembert())",
+            )
 
     def rewrite(self, system: System) -> Lowered:
         if system.action is None:
@@ -35,7 +41,11 @@ class Herglotz(Principle):
                 why="Herglotz' principle needs a name for the action, with s' = L.",
                 hint='System(..., action="s")',
             )
-        return replace(self.inner.rewrite(system), action=system.action)
+        try:
+            return replace(self.inner.rewrite(system), action=system.action)
+        except PrincipleError as refused:
+            hint = re.sub(r"\b[A-Z]\w+\(\)", lambda found: f"Herglotz({found.group()})", refused.hint)
+            raise self.refusal(system, refused.what, why=refused.why, hint=hint) from None
 
     def __str__(self) -> str:
         return f"Herglotz({self.inner})" if self.inner != Hamilton() else "Herglotz()"
