@@ -145,5 +145,5 @@ def test_the_report_reads_well():
         "  kinematic[1]  linear   x2' = psi'*sin(theta - epsilon)",
         "  kinematic[2]  order 2  -psi''*tan(epsilon) + psi'*(theta' - epsilon') = sign(psi')*a/M*tan(epsilon)",
         "  kinematic[0] kinematic[1]: not integrable (nonholonomic)",
-        "  C_V differs from the d'Alembert/Chetaev C_V: only VirtualWork() applies",
+        "  virtual displacements: C_V differs from that of d'Alembert and Chetaev; only VirtualWork() applies",
     ]

@@ -70,7 +70,8 @@ class Classification:
         if not self.kinds:
             lines.append("  no kinematic constraint")
         lines += [f"  {line}" for line in self._integrability()]
-        lines.append(f"  {self._virtual_sentence()}")
+        if self.kinds or self.virtual != "not stated":
+            lines.append(f"  {self._virtual_sentence()}")
         return "\n".join(lines)
 
     def _integrability(self) -> list[str]:
@@ -99,10 +100,11 @@ class Classification:
 
     def _virtual_sentence(self) -> str:
         if self.virtual == "not stated":
-            return "C_V is not stated: a principle computes it, or VirtualWork() asks for it"
+            return "virtual displacements: not stated; a principle computes them, or VirtualWork() asks for them"
         if self.virtual == "equals":
-            return "C_V equals the d'Alembert/Chetaev C_V"
-        return f"C_V {self.virtual}{' from' if self.virtual == 'differs' else ''} the d'Alembert/Chetaev C_V: only VirtualWork() applies"
+            return "virtual displacements: C_V equals that of d'Alembert and Chetaev"
+        words = {"contains": "contains", "is contained in": "is contained in", "differs": "differs from"}[self.virtual]
+        return f"virtual displacements: C_V {words} that of d'Alembert and Chetaev; only VirtualWork() applies"
 
 
 def classify(system: Any) -> Classification:
@@ -114,7 +116,7 @@ def classify(system: Any) -> Classification:
       kinematic[0]  linear  x' = R*phi'
       kinematic[0]: integrable (semiholonomic: holonomic in disguise, up to a constant)
         x - R*phi = constant
-      C_V is not stated: a principle computes it, or VirtualWork() asks for it
+      virtual displacements: not stated; a principle computes them, or VirtualWork() asks for them
     """
     system = getattr(system, "system", system)
     if not isinstance(system, System):
