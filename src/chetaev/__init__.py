@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from chetaev.notation import show, to_sympy
     from chetaev.numerics.evaluate import evaluate, residual
     from chetaev.numerics.initial import State
+    from chetaev.numerics.simulate import On, simulate
     from chetaev.parsing import parse
     from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic, VirtualWork
     from chetaev.symbols import Coordinate, Input, Parameter, coordinates, delta, inputs, parameters
     from chetaev.system import System
+    from chetaev.trajectory import Outcome, Trajectory
 
 __version__ = "0.1.0"
 
@@ -57,10 +59,12 @@ _HOMES = {
     "chetaev.notation": "show to_sympy",
     "chetaev.numerics.evaluate": "evaluate residual",
     "chetaev.numerics.initial": "State",
+    "chetaev.numerics.simulate": "On simulate",
     "chetaev.parsing": "parse",
     "chetaev.principles": "Chetaev DAlembert Hamilton Herglotz Principle Vakonomic VirtualWork",
     "chetaev.symbols": "Coordinate Input Parameter coordinates delta inputs parameters",
     "chetaev.system": "System",
+    "chetaev.trajectory": "Outcome Trajectory",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

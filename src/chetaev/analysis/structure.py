@@ -11,7 +11,7 @@ J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -88,6 +88,26 @@ def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structu
     return Structure(tuple(rows), unknowns, signature, tuple(map(int, assignment)), tuple(c), tuple(d), algebra)
 
 
+def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:
+    """The structure with some rows differentiated once more, so that they become linear in the jets solved for.
+
+    A row that is not linear in its highest jets is linear in the next ones; what stood at the top becomes state, and the row itself a
+    constraint on it. Rows that share these jets have to follow, and so do the jets assigned to them.
+    """
+    weights = np.array([[_ABSENT if s is None else s for s in line] for line in found.signature])
+    c, d = np.array(found.row_offsets), np.array(found.unknown_offsets)
+    touching = weights == d[None, :] - c[:, None]
+    while True:
+        more_columns = columns | {found.assignment[i] for i in rows}
+        more_rows = rows | {i for i in range(len(c)) if any(touching[i, j] for j in more_columns)}
+        if (more_rows, more_columns) == (rows, columns):
+            break
+        rows, columns = more_rows, more_columns
+    first = [int(c[i]) + (i in rows) for i in range(len(c))]
+    new_c, new_d = _offsets(weights, np.array(found.assignment), first)
+    return replace(found, row_offsets=tuple(new_c), unknown_offsets=tuple(new_d))
+
+
 def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[int]:
     """The highest order of each unknown in a row."""
     found: dict[str, int] = {}
@@ -116,10 +136,10 @@ def _without_fakes(row: Any, algebra: Algebra[Any]) -> Any:
     return algebra.without(row, fakes) if fakes else row
 
 
-def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-    """The smallest offsets, by Pryce's fixpoint."""
+def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: list[int] | None = None) -> tuple[list[int], list[int]]:
+    """The smallest offsets, or the smallest not below the first ones, by Pryce's fixpoint."""
     n = len(assignment)
-    c = [0] * n
+    c = first or [0] * n
     while True:
         d = [max(int(weights[i, j]) + c[i] for i in range(n) if weights[i, j] != _ABSENT) for j in range(n)]
         new = [d[assignment[i]] - int(weights[i, assignment[i]]) for i in range(n)]

@@ -26,7 +26,6 @@ from chetaev.values import Tape, Undefined, value
 
 _INCONSISTENT = 1e-8
 _ON_LOCUS = 1e-8
-_NEWTON_STEPS = 60
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +115,7 @@ def evaluate(
     problem = Problem(system, binding, t, where)
     jets = complete(problem, data)
     for level in range(_levels(system)):
-        jets |= _solved_at_level(problem, level, jets, data.guess)
+        jets |= _solved_at_level(problem, level, jets)
     _check_given(jets, data.fixed, where)
     return Evaluation(equations, _selected(system, jets), binding, t, system.undetermined)
 
@@ -161,36 +160,22 @@ def _levels(system: Prolongation) -> int:
     return max(1, *(wanted[z] - d + 1 for z, d in offsets))
 
 
-def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float], guess: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The jets `level` above the top, from the rows differentiated as often."""
+def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) -> dict[Jet, float]:
+    """The jets `level` above the top, from the rows differentiated as often; the rows are linear in them."""
     pairs = problem.system.stage(level)
     unknowns = [z.d(level) for z in problem.system.structure.top]
-    trial = {z: guess.get(z, 0.0) for z in unknowns}
-    curved = problem.system.curved(pairs, unknowns) if level == 0 else []
-    if curved and not any(z in guess for z in curved):
-        raise _several_solutions(problem, curved)
-    for _ in range(_NEWTON_STEPS if curved else 2):  # the second step only removes round-off
+    trial = dict.fromkeys(unknowns, 0.0)
+    for _ in range(2):  # the second step only removes round-off
         values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
         step, null = least_norm(jacobian, -values)
         if null.shape[1] > (problem.system.generic_nullity or 0):
             raise _singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
         left = values + jacobian @ step
         sizes = np.abs(values) + np.abs(jacobian) @ np.abs(step)
-        if np.any(np.abs(left) > _INCONSISTENT * np.maximum(sizes, 1e-300)) and null.shape[1]:
+        if null.shape[1] and np.any(np.abs(left) > _INCONSISTENT * np.maximum(sizes, 1e-300)):
             raise _inconsistent(problem, pairs, left)
         trial = {z: float(trial[z] + s) for z, s in zip(unknowns, step, strict=True)}
-        if np.abs(step).max(initial=0.0) < 1e-14 * max(1.0, *map(abs, trial.values())):
-            break
     return trial
-
-
-def _several_solutions(problem: Problem, curved: Sequence[Jet]) -> InitialError:
-    names = ", ".join(f'"{z.name}": ...' for z in curved)
-    return InitialError(
-        f"the rows are not linear in {' '.join(z.name for z in curved)}: several motions may leave from this state.",
-        where=problem.where,
-        hint=f"State(fixed, guess={{{names}}})",
-    )
 
 
 def _singular_everywhere(system: Prolongation, where: str) -> StateError:

@@ -20,7 +20,7 @@ from chetaev.numerics.elimination import Matrix, PivotOrder, Solved, pivot_order
 from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.prolong import Pair, Prolongation
-from chetaev.symbols import TIME, Action, Input, Jet, Multiplier
+from chetaev.symbols import TIME, Action, Input, Jet, Multiplier, Parameter
 from chetaev.values import Undefined
 
 _SAMPLES = 4
@@ -140,11 +140,11 @@ class Flow:
 
     @cached_property
     def _work(self) -> ca.SX:
-        return ca.SX.sym("work")
+        return self.graph.leaf(Parameter("work done"))
 
     @cached_property
     def _start(self) -> ca.SX:
-        return ca.SX.sym("energy at the start")
+        return self.graph.leaf(Parameter("energy at the start"))
 
     def rhs(self) -> ca.Function:
         """Rates of the state."""

@@ -59,7 +59,7 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
     both = [z.name for z in fixed if z in guess]
     if both:
         raise InitialError(f"{both[0]} is given both as fixed and as a guess.", where=where, hint="give it once")
-    if not equations.lowered.vakonomic:  # reaction multipliers are never state: a value is at most a guess
+    if not equations.lowered.vakonomic:  # a value of a reaction multiplier is at most a guess
         guess |= {z: v for z, v in fixed.items() if isinstance(z, Multiplier)}
         fixed = {z: v for z, v in fixed.items() if not isinstance(z, Multiplier)}
     return Data(fixed, guess)

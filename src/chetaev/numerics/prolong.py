@@ -11,7 +11,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at, points_on
-from chetaev.analysis.structure import Structure, structure
+from chetaev.analysis.structure import Structure, raised, structure
 from chetaev.calculus import Calculus, Evaluator
 from chetaev.equations import Equations
 from chetaev.errors import StateError
@@ -127,7 +127,15 @@ class Prolongation:
 def prolongation(equations: Equations) -> Prolongation | None:
     """The prolongation of a square system; None without a structure. Remembered, because forming the rows takes time."""
     found = structure(equations, GraphAlgebra())
-    return None if found is None else Prolongation(equations, found)
+    if found is None:
+        return None
+    system = Prolongation(equations, found)
+    top = found.top
+    curved = system.curved(system.stage(0), top)
+    if not curved:
+        return system
+    rows = {i for i, c in enumerate(found.row_offsets) if system.curved([(i, c)], top)}
+    return Prolongation(equations, raised(found, rows, {top.index(z) for z in curved}))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,288 @@
+r"""Dormand-Prince 8(5,3) in compiled code: one motion, many motions, and what lies between the nodes.
+
+The method is DOP853 of Hairer, Norsett, Wanner (Solving Ordinary Differential Equations I, section II.10): twelve stages of order 8, an
+error estimate of orders 5 and 3, an interpolant of order 7 that costs three more evaluations where somebody asks for it. The functions are
+machine code `void f(double t, double* y, double* p, double* out)` given by address (0 = absent); whoever gives an address keeps the code
+alive.
+
+| kernel | out |
+|---|---|
+| `rhs` | $y'$ |
+| `project` | the state moved onto the constraints |
+| `inputs` | values of the inputs at t; out is `&p[first_input]`; called before every other kernel call |
+| `watch` | functions whose change of sign and smallness matter |
+| `measure` | residuals whose largest absolute values are reported |
+
+**Steps.** An error above 1 in units of `atol + rtol*|y|` (root mean square) rejects the step; factors lie between 1/3 and 6, and the step
+after a rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a
+row.
+
+**Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 1e-13 (relative to
+`|y| + atol/rtol`) or no longer shrinks. A first correction of more than 10 tolerances rejects the step and halves it; the third such
+rejection in a row is DRIFT. States between the nodes are those of the interpolant, not projected; `settle` projects them.
+
+**Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
+with projected trial states; the time found lies on the new side. An even number of roots in one step is not seen. Terminal functions end
+the run at the earliest of their roots: the step is cut there. The others are recorded up to there. The sign at the start is the sign a
+little later, at 1e-6 of the first accepted step: a run that starts at a root, or a rounding error before it, does not find that root again.
+A value of exactly zero at the end of a step leaves the memory of the sign as it is. `directions` are meant along the motion, forwards or
+backwards. `floor` is tested at accepted steps, not at the start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chetaev.numerics.methods import dop853_loop as loop
+from chetaev.numerics.methods.dop853_loop import Array, Control, Flags, Integers, Results, Run, System, Watches
+
+__all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "interpolate", "run", "run_many", "settle"]
+
+FINAL, STEPS, TIMES = loop.FINAL, loop.STEPS, loop.TIMES
+
+
+class Status(IntEnum):
+    """Why a run ended."""
+
+    FINISHED = loop.FINISHED
+    WATCH = loop.WATCH
+    FLOOR = loop.FLOOR
+    TOO_MANY_STEPS = loop.TOO_MANY_STEPS
+    STEP_TOO_SMALL = loop.STEP_TOO_SMALL
+    DRIFT = loop.DRIFT
+    NOT_FINITE = loop.NOT_FINITE
+    INTERRUPTED = loop.INTERRUPTED
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Status.FINISHED: "The end of the interval was reached.",
+    Status.WATCH: "A terminal function changed its sign.",
+    Status.FLOOR: "A watched function became smaller than its floor.",
+    Status.TOO_MANY_STEPS: "The budget of steps is used up.",
+    Status.STEP_TOO_SMALL: "The step fell below ten units in the last place of the time.",
+    Status.DRIFT: "Three steps in a row ended too far from the constraints.",
+    Status.NOT_FINITE: "The right-hand side is not a finite number.",
+    Status.INTERRUPTED: "Somebody asked to stop.",
+}
+
+
+class Ensemble(NamedTuple):
+    """One row per member; fields as in `Run`."""
+
+    status: Integers
+    which: Integers
+    t: Array
+    y: Array
+    minima: Array
+    maxima: Array
+    measured: Array
+    accepted: Integers
+    rejected: Integers
+    evaluations: Integers
+    projections: Integers
+
+
+def run(
+    rhs: int,
+    project: int,
+    inputs: int,
+    watch: int,
+    measure: int,
+    t0: float,
+    t1: float,
+    y0: ArrayLike,
+    p: ArrayLike = (),
+    first_input: int = 0,
+    rtol: float = 1e-9,
+    atol: ArrayLike = 1e-9,
+    first_step: float = 0.0,
+    max_step: float = np.inf,
+    max_steps: int = 1_000_000,
+    keep: int = STEPS,
+    times: ArrayLike = (),
+    n_watch: int = 0,
+    n_measure: int = 0,
+    *,
+    directions: Sequence[int] | Integers | None = None,
+    terminal: Sequence[bool] | Flags | None = None,
+    floor: Sequence[float] | Array | None = None,
+    flag: Integers | None = None,
+) -> Run:
+    """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
+
+    p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `first_step` 0 = choose;
+    `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from
+    t0 towards t1). Watched functions are not terminal and fire in both directions unless said otherwise. Set `flag[0]` from another thread
+    to stop the run: the call releases the GIL, but a signal handler cannot run before it returns.
+    """
+    y = _row(y0, "y0")
+    system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))
+    control = _control(y.size, rtol, atol, first_step, max_step, max_steps)
+    wanted = _row(times, "times")
+    if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
+        raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
+    _check(system, n_watch, n_measure, keep)
+    done: Run = loop.integrate(
+        system,
+        float(t0),
+        float(t1),
+        y,
+        control,
+        _watches(n_watch, directions, terminal, floor),
+        n_measure,
+        int(keep),
+        wanted,
+        np.zeros(1, np.int64) if flag is None else flag,
+    )
+    return done._replace(status=Status(done.status))
+
+
+def run_many(
+    rhs: int,
+    project: int,
+    inputs: int,
+    watch: int,
+    measure: int,
+    t0: float,
+    t1: float,
+    y0: ArrayLike,
+    p: ArrayLike,
+    first_input: int = 0,
+    rtol: float = 1e-9,
+    atol: ArrayLike = 1e-9,
+    first_step: float = 0.0,
+    max_step: float = np.inf,
+    max_steps: int = 1_000_000,
+    n_watch: int = 0,
+    n_measure: int = 0,
+    *,
+    directions: Sequence[int] | Integers | None = None,
+    terminal: Sequence[bool] | Flags | None = None,
+    floor: Sequence[float] | Array | None = None,
+    flag: Integers | None = None,
+    threads: int | None = None,
+) -> Ensemble:
+    """Integrate from every row of y0 with the same row of p (one row of p serves all), several members at a time.
+
+    Each member is the run with `keep=FINAL` and the same arguments, bit for bit, whatever the number of threads; a member that fails
+    affects no other. Roots of functions that are not terminal are not recorded. Ctrl-C stops all members and raises KeyboardInterrupt;
+    `flag` stops them and returns what there is.
+    """
+    starts = np.array(y0, np.float64, order="C", ndmin=2)
+    members, n = starts.shape
+    given = np.array(p, np.float64, order="C", ndmin=2)
+    parameters = np.ascontiguousarray(np.broadcast_to(given, (members, given.shape[1])))
+    system = System(rhs, project, inputs, watch, measure, first_input, np.empty(given.shape[1]))
+    _check(system, n_watch, n_measure, FINAL)
+    control = _control(n, rtol, atol, first_step, max_step, max_steps)
+    results = Results(
+        status=np.full(members, loop.INTERRUPTED),
+        which=np.full(members, -1),
+        t=np.full(members, float(t0)),
+        y=starts.copy(),
+        minima=starts.copy(),
+        maxima=starts.copy(),
+        measured=np.zeros((members, n_measure)),
+        counts=np.zeros((members, 4), np.int64),
+    )
+    stop = np.zeros(1, np.int64) if flag is None else flag
+    watches = _watches(n_watch, directions, terminal, floor)
+
+    def some(first: int) -> None:
+        last = min(first + portion, members)
+        loop.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, results, stop)
+
+    workers = threads or _processors()
+    portion = max(1, members // (16 * workers))
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for _ in pool.map(some, range(0, members, portion)):
+                pass
+        except BaseException:
+            stop[0] = 1
+            raise
+    counts = np.ascontiguousarray(results.counts.T)
+    return Ensemble(*results[:-1], *counts)
+
+
+def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
+    """States and their rates at any times, from what `run` kept with STEPS; NaN outside the nodes, a node's own state at a node."""
+    found: tuple[Array, Array] = loop.interpolate(nodes, states, coefficients, _row(times, "times"))
+    return found
+
+
+def settle(
+    project: int,
+    inputs: int,
+    times: ArrayLike,
+    states: ArrayLike,
+    p: ArrayLike = (),
+    first_input: int = 0,
+    rtol: float = 1e-9,
+    atol: ArrayLike = 1e-9,
+) -> tuple[Array, Array]:
+    """States projected at their times, as `run` does after a step, and how far each was moved at first, in units of the tolerance."""
+    moved = np.array(states, np.float64, order="C", ndmin=2)
+    system = System(project, project, inputs, 0, 0, first_input, _row(p, "p"))
+    far: Array = loop.settle(system, _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0), _row(times, "times"), moved)
+    return moved, far
+
+
+def _row(values: ArrayLike, name: str) -> Array:
+    """A fresh contiguous array of floats: the compiled loop knows one type only."""
+    row = np.array(values, np.float64, order="C")
+    if row.ndim != 1:
+        raise ValueError(f"{name} must be a row of numbers, not an array of shape {row.shape}")
+    return row
+
+
+def _in_order(times: Array) -> bool:
+    steps = np.diff(times)
+    return bool(np.all(steps >= 0) or np.all(steps <= 0))
+
+
+def _control(n: int, rtol: float, atol: ArrayLike, first_step: float, max_step: float, max_steps: int) -> Control:
+    each = np.ascontiguousarray(np.broadcast_to(np.asarray(atol, np.float64), (n,))).copy()
+    if n == 0:
+        raise ValueError("a state needs at least one component")
+    if not (rtol >= 0 and np.all(each >= 0) and rtol + each.min() > 0):
+        raise ValueError("tolerances must be positive")
+    if not (first_step >= 0 and max_step > 0):
+        raise ValueError("first_step must not be negative and max_step must be positive")
+    return Control(float(rtol), each, float(min(first_step, max_step)), float(max_step), int(max_steps))
+
+
+def _watches(
+    n: int, directions: Sequence[int] | Integers | None, terminal: Sequence[bool] | Flags | None, floor: Sequence[float] | Array | None
+) -> Watches:
+    return Watches(
+        np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
+        np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
+        np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
+    )
+
+
+def _check(system: System, n_watch: int, n_measure: int, keep: int) -> None:
+    if not system.rhs:
+        raise ValueError("there is no right-hand side")
+    if (n_watch > 0 and not system.watch) or (n_measure > 0 and not system.measure):
+        raise ValueError("functions are counted for which there is no kernel")
+    if system.inputs and not 0 <= system.first_input < system.p.size:
+        raise ValueError("p has no room for the inputs")
+    if keep not in (FINAL, STEPS, TIMES):
+        raise ValueError("keep must be FINAL, STEPS or TIMES")
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

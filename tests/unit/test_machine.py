@@ -1,0 +1,473 @@
+"""Machine code from CasADi tapes: every operation against numpy, and what a kernel promises to compiled loops."""
+
+import gc
+import math
+import pickle
+import subprocess
+import sys
+import threading
+
+import casadi as ca
+import numpy as np
+import pytest
+from numba import njit
+from numba.core.errors import TypingError
+
+from chetaev.numerics import machine
+from chetaev.numerics.machine import Kernel, call_kernel, compile_kernel
+
+INF, NAN = math.inf, math.nan
+SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 1e-300, -1e-300, 1e300, -1e300, INF, -INF, NAN]
+
+
+def kernel_of(build, n_state=2, n_parameters=1, **options):
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", n_state), ca.SX.sym("p", n_parameters)
+    function = ca.Function("f", [t, y, p], [build(t, y, p)], options)
+    return compile_kernel(function), function
+
+
+def operations(function):
+    return {function.instruction_id(k) for k in range(function.n_instructions())}
+
+
+def points(arguments):
+    random = np.random.default_rng(5)
+    smooth = [*random.normal(size=20), *random.uniform(-1, 1, 10), *random.uniform(1, 40, 10), *np.exp(random.normal(scale=30, size=10))]
+    if arguments == 1:
+        return np.array([[x, 7.0] for x in SPECIAL + smooth])
+    ties = [[x, x] for x in smooth[:5]]
+    return np.array([[a, b] for a in SPECIAL for b in SPECIAL] + ties + [*zip(smooth, random.permutation(smooth), strict=True)])
+
+
+@njit(cache=True)
+def call_many(address, t, ys, p, outs):
+    for i in range(len(ys)):
+        call_kernel(address, t, ys[i].ctypes, p.ctypes, outs[i].ctypes)
+
+
+def same(ours, theirs, rtol=1e-14):
+    np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=0, equal_nan=True)
+
+
+UNARY = {
+    "NEG": (lambda x: -x, np.negative),
+    "SQ": (lambda x: x * x, np.square),
+    "TWICE": (lambda x: x + x, lambda x: 2 * x),
+    "INV": (lambda x: 1 / x, lambda x: 1 / x),
+    "SQRT": (ca.sqrt, np.sqrt),
+    "SIN": (ca.sin, np.sin),
+    "COS": (ca.cos, np.cos),
+    "TAN": (ca.tan, np.tan),
+    "ASIN": (ca.asin, np.arcsin),
+    "ACOS": (ca.acos, np.arccos),
+    "ATAN": (ca.atan, np.arctan),
+    "SINH": (ca.sinh, np.sinh),
+    "COSH": (ca.cosh, np.cosh),
+    "TANH": (ca.tanh, np.tanh),
+    "ASINH": (ca.asinh, np.arcsinh),
+    "ACOSH": (ca.acosh, np.arccosh),
+    "ATANH": (ca.atanh, np.arctanh),
+    "EXP": (ca.exp, np.exp),
+    "LOG": (ca.log, np.log),
+    "LOG1P": (ca.log1p, np.log1p),
+    "EXPM1": (ca.expm1, np.expm1),
+    "FABS": (ca.fabs, np.abs),
+    "SIGN": (ca.sign, np.sign),
+    "FLOOR": (ca.floor, np.floor),
+    "CEIL": (ca.ceil, np.ceil),
+    "NOT": (ca.logic_not, lambda x: np.where(x == 0, 1.0, 0.0)),
+    "ERF": (ca.erf, np.vectorize(math.erf)),
+}
+
+BINARY = {
+    "ADD": (lambda a, b: a + b, np.add),
+    "SUB": (lambda a, b: a - b, np.subtract),
+    "MUL": (lambda a, b: a * b, np.multiply),
+    "DIV": (lambda a, b: a / b, np.divide),
+    "POW": (lambda a, b: a**b, np.power),
+    "ATAN2": (ca.atan2, np.arctan2),
+    "FMIN": (ca.fmin, np.fmin),
+    "FMAX": (ca.fmax, np.fmax),
+    "LT": (lambda a, b: a < b, np.less),
+    "LE": (lambda a, b: a <= b, np.less_equal),
+    "EQ": (lambda a, b: a == b, np.equal),
+    "NE": (lambda a, b: a != b, np.not_equal),
+    "AND": (ca.logic_and, np.logical_and),
+    "OR": (ca.logic_or, np.logical_or),
+    "IF_ELSE_ZERO": (lambda a, b: ca.if_else(a, b, 0), lambda a, b: np.where(a != 0, b, 0.0)),
+    "COPYSIGN": (ca.copysign, np.copysign),
+    "FMOD": (ca.fmod, np.fmod),
+    "HYPOT": (ca.hypot, np.hypot),
+    "REMAINDER": (
+        ca.remainder,
+        np.vectorize(lambda a, b: NAN if math.isinf(a) or b == 0 else math.remainder(a, b), otypes=[float]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_operations_of_one_argument(name):
+    write, reference = UNARY[name]
+    kernel, function = kernel_of(lambda t, y, p: write(y[0]))
+    assert getattr(ca, f"OP_{name}") in operations(function)
+    at = points(1)
+    with np.errstate(all="ignore"):
+        expected = reference(at[:, 0])
+    same([kernel(0.0, y, [0.0])[0] for y in at], expected)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_operations_of_two_arguments(name):
+    write, reference = BINARY[name]
+    kernel, function = kernel_of(lambda t, y, p: write(y[0], y[1]))
+    assert getattr(ca, f"OP_{name}") in operations(function)
+    at = points(2)
+    with np.errstate(all="ignore"):
+        expected = reference(at[:, 0], at[:, 1])
+    same([kernel(0.0, y, [0.0])[0] for y in at], np.asarray(expected, float))
+
+
+def test_every_operation_that_compiles_is_tested():
+    tested = {getattr(ca, f"OP_{name}") for name in UNARY | BINARY}
+    assert set(machine._LINES) == tested
+
+
+def test_corners_and_zeros_have_their_signs():
+    kernel, _ = kernel_of(lambda t, y, p: ca.vertcat(ca.sign(y[0]), ca.fabs(y[0]), -y[0], ca.fmin(y[0], y[1]), ca.fmax(y[0], y[1])))
+    assert kernel(0.0, [0.0, 0.0], [0.0]).tolist() == [0, 0, 0, 0, 0]
+    assert kernel(0.0, [NAN, 2.0], [0.0])[3:].tolist() == [2, 2]
+    assert kernel(0.0, [2.0, NAN], [0.0])[3:].tolist() == [2, 2]
+    assert math.isnan(kernel(0.0, [NAN, 2.0], [0.0])[0])
+    assert math.copysign(1, kernel(0.0, [0.0, 0.0], [0.0])[2]) == -1
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 5, 7, 10, 64, 100, 101, 127, 128, 129, 1000, -1, -2, -3, -17, -101, -128, -1000])
+def test_integer_powers(exponent):
+    kernel, _ = kernel_of(lambda t, y, p: y[0] ** exponent)
+    at = points(1)[:, 0]
+    with np.errstate(all="ignore"):
+        expected = at ** float(exponent)
+    ours = np.array([kernel(0.0, [x, 0.0], [0.0])[0] for x in at])
+    normal = ~((np.abs(expected) < 1e-300) & (expected != 0))  # a reciprocal loses the subnormal powers
+    same(ours[normal], expected[normal], rtol=1e-14 + abs(exponent) * 2.3e-16)
+    assert (np.abs(ours[~normal]) < 1e-300).all()
+    assert ("@pow" in kernel.text) == (abs(exponent) > 128)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.5, 2.5, 12.5, -0.5, -1.5, -2.5, -12.5, 0.3, -0.7, 1 / 3, 200.5])
+def test_powers_that_are_no_integers(exponent):
+    kernel, _ = kernel_of(lambda t, y, p: y[0] ** exponent)
+    at = points(1)[:, 0]
+    at = at[at != -INF]  # outside the domain: pow has a limit there, a square root has none
+    with np.errstate(all="ignore"):
+        expected = at**exponent
+    ours = np.array([kernel(0.0, [x, 0.0], [0.0])[0] for x in at])
+    normal = ~((np.abs(expected) < 1e-300) & (expected != 0))
+    same(ours[normal], expected[normal])
+    assert ("@pow" in kernel.text) == (exponent not in (0.5, 1.5, 2.5, 12.5, -0.5, -1.5, -2.5, -12.5))
+
+
+def test_general_powers_see_the_exponent_as_a_value():
+    kernel, _ = kernel_of(lambda t, y, p: y[0] ** p[0])
+    for base, exponent in [(2.0, 3.0), (-2.0, 3.0), (-2.0, 0.5), (0.0, 0.0), (0.0, -1.0), (NAN, 0.0), (1.7, -2.4)]:
+        with np.errstate(all="ignore"):
+            same(kernel(0.0, [base, 0.0], [exponent]), [np.power(base, exponent)])
+
+
+def test_constants_are_exact_to_the_bit():
+    numbers = [math.pi, 1 / 3, 5e-324, -1e308, INF, -INF, NAN, 0.1, -0.0]
+    kernel, _ = kernel_of(lambda t, y, p: ca.vertcat(*numbers))
+    np.testing.assert_array_equal(kernel(0.0, [1, 2], [3]), numbers)
+
+
+def test_time_state_and_parameters_keep_their_places():
+    kernel, _ = kernel_of(lambda t, y, p: ca.vertcat(p[2], t, y[1], p[0], y[3]), 4, 3)
+    assert (kernel.n_state, kernel.n_parameters, kernel.n_out) == (4, 3, 5)
+    assert kernel(0.5, [1, 2, 3, 4], [10, 20, 30]).tolist() == [30, 0.5, 2, 10, 4]
+
+
+def test_a_state_or_a_parameter_may_be_missing():
+    kernel, _ = kernel_of(lambda t, y, p: ca.vertcat(t, t * t), 0, 0)
+    assert kernel(3.0, [], []).tolist() == [3, 9]
+    t, y = ca.SX.sym("t"), ca.SX.sym("y", 1)
+    assert compile_kernel(ca.Function("f", [t, y, ca.SX()], [2 * y]))(0.0, [4.0], []).tolist() == [8]
+
+
+def test_structural_zeros_are_written():
+    def build(t, y, p):
+        out = ca.SX(5, 1)
+        out[1], out[3] = y[0], p[0]
+        return out
+
+    kernel, _ = kernel_of(build)
+    out = np.full((1, 5), NAN)
+    call_many(kernel.address, 0.0, np.array([[1.0, 2.0]]), np.array([3.0]), out)
+    assert out.tolist() == [[0, 1, 0, 3, 0]]
+    empty, _ = kernel_of(lambda t, y, p: ca.SX(3, 1))
+    assert empty(0.0, [1, 2], [3]).tolist() == [0, 0, 0]
+
+
+def test_a_graph_of_everything_agrees_with_casadis_own_evaluation():
+    random = np.random.default_rng(2)
+
+    def build(t, y, p):
+        nodes = [t, *ca.vertsplit(y), *ca.vertsplit(p)]
+        unary = [ca.sin, ca.tanh, ca.atan, ca.fabs, lambda u: ca.sqrt(1 + u * u), lambda u: ca.exp(-u * u), ca.sign, ca.asinh]
+        binary = [
+            lambda a, b: a + b,
+            lambda a, b: a - b,
+            lambda a, b: a * b,
+            ca.atan2,
+            ca.fmin,
+            ca.fmax,
+            lambda a, b: ca.if_else(a < b, a, b),
+        ]
+        for _ in range(300):
+            a, b = (nodes[i] for i in random.integers(max(0, len(nodes) - 40), len(nodes), 2))
+            nodes.append(unary[random.integers(len(unary))](binary[random.integers(len(binary))](a, b)))
+        return ca.vertcat(*nodes[-20:])
+
+    kernel, function = kernel_of(build, 6, 2, cse=True)
+    for _ in range(20):
+        t, y, p = random.normal(), random.normal(size=6), random.normal(size=2)
+        np.testing.assert_allclose(kernel(t, y, p), np.array(function(t, y, p)).ravel(), rtol=1e-9, atol=1e-12)
+
+
+# what a kernel promises
+
+
+def pendulum():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 3)
+    return ca.Function("pendulum", [t, y, p], [ca.vertcat(y[1], -p[0] * ca.sin(y[0]) - p[1] * y[1] + p[2] * ca.cos(2 * t))])
+
+
+@njit(cache=True)
+def rk4(address, y, p, h, n):
+    y, z, k = y.copy(), np.empty(y.size), np.empty((4, y.size))
+    for i in range(n):
+        call_kernel(address, i * h, y.ctypes, p.ctypes, k[0].ctypes)
+        for s, a in ((1, h / 2), (2, h / 2), (3, h)):
+            z[:] = y + a * k[s - 1]
+            call_kernel(address, i * h + a, z.ctypes, p.ctypes, k[s].ctypes)
+        y += h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+    return y
+
+
+def numpy_rk4(f, y, h, n):
+    for i in range(n):
+        a = f(i * h, y)
+        b = f(i * h + h / 2, y + h / 2 * a)
+        c = f(i * h + h / 2, y + h / 2 * b)
+        d = f(i * h + h, y + h * c)
+        y = y + h / 6 * (a + 2 * b + 2 * c + d)
+    return y
+
+
+START, VALUES = np.array([1.0, 0.2]), np.array([9.81, 0.3, 0.7])
+
+
+def numpy_pendulum(t, y):
+    return np.array([y[1], -9.81 * np.sin(y[0]) - 0.3 * y[1] + 0.7 * np.cos(2 * t)])
+
+
+def test_a_compiled_loop_agrees_with_numpy():
+    ours = rk4(compile_kernel(pendulum()).address, START, VALUES, 1e-2, 500)
+    np.testing.assert_allclose(ours, numpy_rk4(numpy_pendulum, START, 1e-2, 500), rtol=0, atol=1e-13)
+
+
+def test_one_compiled_loop_serves_every_kernel():
+    growth, _ = kernel_of(lambda t, y, p: p[0] * y, 2, 1)
+    before = len(rk4.signatures)
+    rk4(compile_kernel(pendulum()).address, START, VALUES, 1e-2, 1)
+    same(rk4(growth.address, np.ones(2), np.array([-1.0]), 1e-2, 100), [math.exp(-1)] * 2, rtol=1e-9)
+    assert len(rk4.signatures) == max(before, 1)
+
+
+def test_the_same_graph_is_compiled_once():
+    first, second = compile_kernel(pendulum()), compile_kernel(pendulum())
+    assert first.address == second.address
+    assert first == second
+    assert hash(first) == hash(second)
+    other, _ = kernel_of(lambda t, y, p: 2 * y)
+    assert other.address != first.address
+    assert other != first
+
+
+def test_the_code_outlives_the_kernel():
+    kernel, _ = kernel_of(lambda t, y, p: y * 123.25)
+    address, out = kernel.address, np.empty((1, 2))
+    del kernel
+    gc.collect()
+    call_many(address, 0.0, np.array([[1.0, 2.0]]), np.zeros(1), out)
+    assert out.tolist() == [[123.25, 246.5]]
+
+
+def test_a_kernel_cannot_change():
+    kernel = compile_kernel(pendulum())
+    with pytest.raises(AttributeError):
+        kernel.n_state = 3
+    assert repr(kernel) == f"Kernel(n_state=2, n_parameters=3, n_out=2, instructions={pendulum().n_instructions()})"
+
+
+def test_pickling():
+    kernel = compile_kernel(pendulum())
+    again = pickle.loads(pickle.dumps(kernel))  # noqa: S301
+    assert again == kernel
+    assert again.address == kernel.address
+    assert again(1.0, START, VALUES).tolist() == kernel(1.0, START, VALUES).tolist()
+
+
+SCRIPT = """
+import pickle, sys
+import numpy as np
+from numba import njit
+from chetaev.numerics.machine import call_kernel
+
+@njit(cache=True)
+def euler(address, y, p, h, n):
+    y, k = y.copy(), np.empty(y.size)
+    for i in range(n):
+        call_kernel(address, i * h, y.ctypes, p.ctypes, k.ctypes)
+        y += h * k
+    return y
+
+kernel = pickle.load(open(sys.argv[1], "rb"))
+y = euler(kernel.address, np.array([1.0, 0.2]), np.array([9.81, 0.3, 0.7]), 1e-2, 100)
+print(sum(euler.stats.cache_hits.values()), *(float(x).hex() for x in y))
+"""
+
+
+def test_a_kernel_goes_to_another_process_and_its_caller_is_cached_on_disk(tmp_path):
+    (tmp_path / "loop.py").write_text(SCRIPT)
+    (tmp_path / "kernel.pickle").write_bytes(pickle.dumps(compile_kernel(pendulum())))
+    expected = START
+    for i in range(100):
+        expected = expected + 1e-2 * numpy_pendulum(i * 1e-2, expected)
+    for hits in (0, 1):
+        command = [sys.executable, str(tmp_path / "loop.py"), str(tmp_path / "kernel.pickle")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        found, *state = done.stdout.split()
+        assert int(found) == hits
+        np.testing.assert_allclose([float.fromhex(x) for x in state], expected, rtol=0, atol=1e-13)
+
+
+def test_many_threads_compile_at_once_beside_numba():
+    def family(i):
+        t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 1), ca.SX.sym("p", 1)
+        u = y[0]
+        for k in range(60):
+            u = ca.sin(u * (i % 6 + 1) / 8) + k * p[0]
+        return ca.Function("f", [t, y, p], [u])
+
+    functions = [family(i) for i in range(24)]
+    kernels, errors, gate = [None] * len(functions), [], threading.Barrier(len(functions) + 1)
+
+    def work(i):
+        gate.wait()
+        try:
+            kernels[i] = compile_kernel(functions[i])
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(functions))]
+    for thread in threads:
+        thread.start()
+    gate.wait()
+    assert njit(lambda x: np.sum(np.sin(x)))(np.zeros(3)) == 0
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len({kernel.address for kernel in kernels}) == 6
+    for function, kernel in zip(functions, kernels, strict=True):
+        same(kernel(0.0, [0.3], [0.01]), np.array(function(0.0, [0.3], [0.01])).ravel(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [10_000, 100_000])
+def test_large_tapes(size):
+    def build(t, y, p):
+        u, v = y[0], y[1]
+        for _ in range(size // 4):
+            u, v = u * p[0] - v, v * p[0] + u
+        return ca.vertcat(u, v)
+
+    kernel, _ = kernel_of(build)
+    assert kernel.instructions >= size
+    u, v, c = 1.0, 2.0, 1e-3
+    for _ in range(size // 4):
+        u, v = u * c - v, v * c + u
+    np.testing.assert_allclose(kernel(0.0, [1, 2], [c]), [u, v], rtol=1e-10)
+
+
+# refusals
+
+
+def test_sizes_are_checked():
+    kernel = compile_kernel(pendulum())
+    with pytest.raises(ValueError, match=r"y is a vector of length 2; this one has the shape \(3,\)"):
+        kernel(0.0, [1, 2, 3], VALUES)
+    with pytest.raises(ValueError, match=r"p is a vector of length 3; this one has the shape \(\)"):
+        kernel(0.0, START, 1.0)
+    with pytest.raises(ValueError, match=r"y is a vector of length 2; this one has the shape \(2, 1\)"):
+        kernel(0.0, [[1], [2]], VALUES)
+
+
+def test_any_array_of_numbers_is_read():
+    kernel = compile_kernel(pendulum())
+    expected = kernel(0.5, START, VALUES).tolist()
+    strided = np.array([1.0, -1.0, 0.2, -1.0])[::2]
+    assert kernel(np.float64(0.5), strided, tuple(VALUES)).tolist() == expected
+    assert kernel(0, [1, 2], [3, 4, 5]).tolist() == kernel(0.0, [1.0, 2.0], [3.0, 4.0, 5.0]).tolist()
+
+
+def test_functions_that_are_no_right_hand_sides():
+    t, y, p, free = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 1), ca.SX.sym("mu")
+    m = ca.MX.sym("m")
+    refused = [
+        (ca.Function("f", [m, ca.MX.sym("y"), ca.MX.sym("p")], [m]), "f is not an SX function"),
+        (ca.Function("f", [t, y], [y]), "f has 2 inputs and 1 outputs"),
+        (ca.Function("f", [t, y, p], [y, p]), "f has 3 inputs and 2 outputs"),
+        (ca.Function("f", [t, y, p], [y * free], {"allow_free": True}), r"f has free variables: mu"),
+        (ca.Function("f", [y, y[:0], p], [p]), "input 0 of f is the time"),
+        (ca.Function("f", [t, ca.SX.sym("y", 2, 2), p], [p]), "input 1 of f is not a dense vector"),
+        (ca.Function("f", [t, ca.SX.sym("y", ca.Sparsity(3, 1)), p], [p]), "input 1 of f is not a dense vector"),
+        (ca.Function("f", [t, y, p], [y @ y.T]), r"matrix of shape \(2, 2\)"),
+        (ca.Function("f", [t, y, p], [ca.erfinv(y)]), "OP_ERFINV cannot be compiled"),
+    ]
+    for function, message in refused:
+        with pytest.raises(ValueError, match=message):
+            compile_kernel(function)
+
+
+def test_a_function_that_no_library_has():
+    text = """declare double @besselish(double)
+    define void @kernel(double %t, ptr %y, ptr %p, ptr %out) {
+    %v = call double @besselish(double %t)
+    store double %v, ptr %out
+    ret void
+    }"""
+    with pytest.raises(RuntimeError, match="the function besselish is neither in this process nor in the mathematical library"):
+        Kernel(text, 0, 0, 1, 1)
+
+
+def test_libm_is_found_where_the_process_does_not_show_it(monkeypatch):
+    found = {}
+    monkeypatch.setattr(machine.llvm, "address_of_symbol", lambda name: None)
+    monkeypatch.setattr(machine.llvm, "add_symbol", found.__setitem__)
+    for name in machine._LIBM:
+        machine._bind(name)
+    assert set(machine._LIBM) <= set(found)
+    assert all(found.values())
+
+
+def test_a_compiled_caller_hands_over_pointers_to_doubles():
+    @njit
+    def arrays(address, y):
+        call_kernel(address, 0.0, y, y, y)
+
+    @njit
+    def singles(address, y):
+        call_kernel(address, 0.0, y.ctypes, y.ctypes, y.ctypes)
+
+    for wrong in (lambda: arrays(1, np.zeros(2)), lambda: singles(1, np.zeros(2, np.float32))):
+        with pytest.raises(TypingError, match=r"call_kernel takes y\.ctypes of an array of float64 as y"):
+            wrong()
