@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chetaev.analysis.classify import classify
+    from chetaev.analysis.verdict import Analysis, Verdict, analyze
     from chetaev.constraints import Constraint, VariationalConstraint
     from chetaev.derivation import derive
     from chetaev.equations import Equations
@@ -50,6 +51,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "chetaev.analysis.classify": "classify",
+    "chetaev.analysis.verdict": "Analysis Verdict analyze",
     "chetaev.constraints": "Constraint VariationalConstraint",
     "chetaev.derivation": "derive",
     "chetaev.equations": "Equations",

@@ -74,18 +74,54 @@ class Structure:
 
 def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure | None:
     """The structure of a square system, or None if its rows cannot be assigned to its unknowns."""
-    rows = [row.residual for row in equations.assembled(algebra)]
-    unknowns = equations.unknowns
-    if len(rows) != len(unknowns):
+    rows, weights = _signature(equations, algebra)
+    if len(rows) != len(equations.unknowns):
         return None
-    rows = [_without_fakes(row, algebra) for row in rows]
-    weights = np.array([_orders(row, unknowns, algebra) for row in rows])
     chosen, assignment = linear_sum_assignment(weights, maximize=True)
     if any(weights[i, j] == _ABSENT for i, j in zip(chosen, assignment, strict=True)):
         return None
     c, d = _offsets(weights, assignment)
+    return _structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra)
+
+
+def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
+    """Offsets for any number of rows and unknowns: those of the rows that can be assigned, and what follows for the others.
+
+    An unmatched row is differentiated as often as its jets allow, an unmatched unknown counts with its own highest order.
+    """
+    rows, weights = _signature(equations, algebra)
+    chosen, columns = linear_sum_assignment(weights, maximize=True)
+    matched = {int(i): int(j) for i, j in zip(chosen, columns, strict=True) if weights[i, j] != _ABSENT}
+    present = weights != _ABSENT
+    c = [0] * len(rows)
+    while True:
+        d = [max((int(weights[i, j]) + c[i] for i in range(len(rows)) if present[i, j]), default=0) for j in range(weights.shape[1])]
+        new = [d[matched[i]] - int(weights[i, matched[i]]) if i in matched else c[i] for i in range(len(rows))]
+        if new == c:
+            break
+        c = new
+    for i in range(len(rows)):
+        if i not in matched and present[i].any():
+            c[i] = min(d[j] - int(weights[i, j]) for j in range(weights.shape[1]) if present[i, j])
+    return _structure(equations, rows, weights, tuple(matched.get(i, -1) for i in range(len(rows))), c, d, algebra)
+
+
+def _signature(equations: Equations, algebra: Algebra[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+    rows = [_without_fakes(row.residual, algebra) for row in equations.assembled(algebra)]
+    return rows, np.array([_orders(row, equations.unknowns, algebra) for row in rows])
+
+
+def _structure(
+    equations: Equations,
+    rows: list[Any],
+    weights: NDArray[np.int64],
+    assignment: tuple[int, ...],
+    c: list[int],
+    d: list[int],
+    algebra: Algebra[Any],
+) -> Structure:
     signature = tuple(tuple(None if s == _ABSENT else int(s) for s in line) for line in weights)
-    return Structure(tuple(rows), unknowns, signature, tuple(map(int, assignment)), tuple(c), tuple(d), algebra)
+    return Structure(tuple(rows), equations.unknowns, signature, assignment, tuple(c), tuple(d), algebra)
 
 
 def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:

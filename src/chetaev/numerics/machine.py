@@ -111,9 +111,9 @@ _DECLARATIONS: dict[int, str] = {
 class Kernel:
     r"""Machine code of $(t, y, p) \mapsto$ `out`, with the C signature `void kernel(double t, double* y, double* p, double* out)`.
 
-    `address` is for compiled loops (`call_kernel`); from Python a kernel is called like a function. `out` must not overlap
-    what is read of `y` and `p`. The code lives as long as the process, so that no address is ever left without it, and equal texts share it. A kernel pickles as its text
-    and is compiled again where it is loaded, for the processor there.
+    `address` is for compiled loops (`call_kernel`); from Python a kernel is called like a function. `out` must not overlap what is read of
+    `y` and `p`. The code lives as long as the process, so that no address is ever left without it, and equal texts share it. A kernel
+    pickles as its text and is compiled again where it is loaded, for the processor there.
     """
 
     text: str = field(repr=False)
@@ -129,7 +129,7 @@ class Kernel:
     def __call__(self, t: float, y: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         state, parameters = _vector("y", y, self.n_state), _vector("p", p, self.n_parameters)
         out = np.empty(self.n_out)
-        self._entry(t, state.ctypes.data, parameters.ctypes.data, out.ctypes.data)
+        self._entry(float(t), state.ctypes.data, parameters.ctypes.data, out.ctypes.data)
         return out
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -184,8 +184,8 @@ def _call_kernel(typingctx: Any, address: Any, t: Any, y: Any, p: Any, out: Any)
 call_kernel: Callable[[int, float, Any, Any, Any], None] = intrinsic(_call_kernel)
 """`call_kernel(kernel.address, t, y.ctypes, p.ctypes, out.ctypes)` inside a function compiled by numba.
 
-The arrays hold doubles, are contiguous and long enough, and `out` overlaps nothing that the kernel reads: none of this is checked. The address
-is an argument and not part of the caller's code, so the caller can be cached on disk and serves every kernel.
+The arrays hold doubles, are contiguous and long enough, and `out` overlaps nothing that the kernel reads: none of this is checked. The
+address is an argument and not part of the caller's code, so the caller can be cached on disk and serves every kernel.
 """
 
 
@@ -227,9 +227,8 @@ def _text(function: casadi.Function, out: casadi.Sparsity) -> str:
             held[target[0]] = "%t"
         elif operation == casadi.OP_INPUT:
             held[target[0]] = result
-            lines.append(
-                f"{result}.at = getelementptr double, ptr {_INPUTS[source[0]]}, i64 {source[1]}\n{result} = load double, ptr {result}.at"
-            )
+            lines.append(f"{result}.at = getelementptr double, ptr {_INPUTS[source[0]]}, i64 {source[1]}")
+            lines.append(f"{result} = load double, ptr {result}.at")
         elif operation in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             held[target[0]] = held[source[0]]
         else:
@@ -331,7 +330,7 @@ def _machine_code(text: str, instructions: int) -> int:
 
 def _spelled_for_this_llvm(text: str) -> str:
     """Until version 15 pointers had types (llvmlite 0.43 and 0.44); all of ours point to doubles."""
-    return text if llvm.llvm_version_info[0] > 15 else text.replace("ptr ", "double* ")
+    return text if llvm.llvm_version_info[0] > 15 else text.replace(" ptr ", " double* ")
 
 
 @cache
@@ -361,7 +360,7 @@ _LIBRARIES: dict[str, tuple[str | None, ...]] = {"win32": ("ucrtbase", "msvcrt")
 """Where the functions of libm are, when they are not already in the process."""
 
 _FUSED = {"linux": "sincos", "darwin": "__sincos_stret"}
-"""What LLVM calls instead of sin and cos of one argument."""
+"""What LLVM calls where the tape has both sin and cos of one argument."""
 
 
 def _bind(name: str) -> None:

@@ -9,7 +9,7 @@ alive.
 |---|---|
 | `rhs` | $y'$ |
 | `project` | the state moved onto the constraints |
-| `inputs` | values of the inputs at t; out is `&p[first_input]`; called before every other kernel call |
+| `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
 
@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.methods import dop853_loop as loop
-from chetaev.numerics.methods.dop853_loop import Array, Control, Flags, Integers, Results, Run, System, Watches
+from chetaev.numerics.methods.dop853_types import Array, Control, Flags, Integers, Results, Run, System, Watches
 
 __all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "interpolate", "run", "run_many", "settle"]
 
@@ -81,7 +81,7 @@ class Ensemble(NamedTuple):
     """One row per member; fields as in `Run`."""
 
     status: Integers
-    which: Integers
+    index: Integers  # type: ignore[assignment]
     t: Array
     y: Array
     minima: Array
@@ -132,7 +132,7 @@ def run(
     wanted = _row(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
-    _check(system, n_watch, n_measure, keep)
+    _check(system, t0, t1, n_watch, n_measure, keep)
     done: Run = loop.integrate(
         system,
         float(t0),
@@ -182,13 +182,13 @@ def run_many(
     starts = np.array(y0, np.float64, order="C", ndmin=2)
     members, n = starts.shape
     given = np.array(p, np.float64, order="C", ndmin=2)
-    parameters = np.ascontiguousarray(np.broadcast_to(given, (members, given.shape[1])))
+    parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
     system = System(rhs, project, inputs, watch, measure, first_input, np.empty(given.shape[1]))
-    _check(system, n_watch, n_measure, FINAL)
+    _check(system, t0, t1, n_watch, n_measure, FINAL)
     control = _control(n, rtol, atol, first_step, max_step, max_steps)
     results = Results(
         status=np.full(members, loop.INTERRUPTED),
-        which=np.full(members, -1),
+        index=np.full(members, -1),
         t=np.full(members, float(t0)),
         y=starts.copy(),
         minima=starts.copy(),
@@ -273,7 +273,9 @@ def _watches(
     )
 
 
-def _check(system: System, n_watch: int, n_measure: int, keep: int) -> None:
+def _check(system: System, t0: float, t1: float, n_watch: int, n_measure: int, keep: int) -> None:
+    if not np.isfinite(t0) or np.isnan(t1):
+        raise ValueError("t0 and t1 must be numbers, t0 finite")
     if not system.rhs:
         raise ValueError("there is no right-hand side")
     if (n_watch > 0 and not system.watch) or (n_measure > 0 and not system.measure):

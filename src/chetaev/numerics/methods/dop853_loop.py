@@ -2,7 +2,7 @@ r"""The compiled loop of DOP853: stages, error, projection, interpolant, roots, 
 
 Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` is the door to it. Only `integrate`,
 `integrate_some`, `interpolate` and `settle` are entered from Python and cached on disk. Numba renews that cache when THIS file changes, not
-when an imported one does; that is why the parts of the loop share one file.
+when an imported one does; that is why the parts of the loop share one file, and only numbers and types live elsewhere.
 
 A step of length h from (t, y) is described by $\theta \in [0, 1]$ and the nested polynomial of degree 7
 
@@ -15,18 +15,12 @@ the one the next step starts with: P is C1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from chetaev.numerics.machine import call_kernel
 from chetaev.numerics.methods import dop853_tableau as c
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from chetaev.numerics.methods.dop853_types import Array, Control, Found, Integers, Kept, Results, Run, System, Watches, Work
 
 _part = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _entry = njit(error_model="numpy", no_cfunc_wrapper=True, cache=True, nogil=True)
@@ -36,7 +30,9 @@ FINAL, STEPS, TIMES = range(3)
 """What is kept: the final state, every accepted step, given times."""
 
 _ACCEPTED, _INACCURATE, _DRIFTED, _BROKEN = range(4)
+"""Verdicts on a trial step."""
 _ACCEPTS, _REJECTS, _EVALUATIONS, _PROJECTIONS = range(4)
+"""Places in the array of counts."""
 
 _NEVER = 2.0
 """A root that is not in the step."""
@@ -54,108 +50,6 @@ _SAFETY = 0.8
 """Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every eighth: the same number of evaluations, smaller errors."""
 _EPSILON = 2.0**-52
 _TINY = 1e-300
-
-
-class System(NamedTuple):
-    """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
-
-    `inputs` writes its values to p from index `first_input` on.
-    """
-
-    rhs: int
-    project: int
-    inputs: int
-    watch: int
-    measure: int
-    first_input: int
-    p: Array
-
-
-class Control(NamedTuple):
-    """Tolerances and limits: the error of a step is measured in units of atol + rtol*|y|. `first_step` 0 = choose."""
-
-    rtol: float
-    atol: Array
-    first_step: float
-    max_step: float
-    max_steps: int
-
-
-class Watches(NamedTuple):
-    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any)."""
-
-    directions: Integers
-    terminal: Flags
-    floor: Array
-
-
-class Work(NamedTuple):
-    """Room for one step.
-
-    Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
-    (`ready`: it is this step's), a trial state; watched functions `before` and `after` the step and at a trial, their last signs, where in
-    the step they vanish.
-    """
-
-    k: Array
-    stage: Array
-    free: Array
-    end: Array
-    slope: Array
-    dense: Array
-    ready: Flags
-    trial: Array
-    before: Array
-    after: Array
-    values: Array
-    signs: Integers
-    roots: Array
-
-
-class Found(NamedTuple):
-    """Roots recorded so far, in flat arrays with room to grow."""
-
-    times: Array
-    indices: Integers
-    states: Array
-    size: int
-
-
-class Kept(NamedTuple):
-    """States kept so far, in flat arrays with room to grow."""
-
-    nodes: Array
-    states: Array
-    coefficients: Array
-    size: int
-
-
-class Run(NamedTuple):
-    """What a run leaves.
-
-    `which` is the watched function that stopped it (-1 = none), `t`, `y` the end, `nodes` and `states` what was kept, `coefficients[i]` the
-    rows F_0..F_6 of the step from node i, `found_*` the roots of the functions that are not terminal, `minima` and `maxima` of each
-    component and `measured`, the largest residuals, over start and accepted steps, `next_step` the size the next step would have had.
-    """
-
-    status: int
-    which: int
-    t: float
-    y: Array
-    nodes: Array
-    states: Array
-    coefficients: Array
-    found_times: Array
-    found_indices: Integers
-    found_states: Array
-    minima: Array
-    maxima: Array
-    measured: Array
-    next_step: float
-    accepted: int
-    rejected: int
-    evaluations: int
-    projections: int
 
 
 # ------------------------------------------------------------ calls and norms
@@ -315,7 +209,7 @@ def _attempt(system: System, control: Control, t: float, h: float, y: Array, wor
         far, calls = _settle(system, control, t + h, work.end, work.trial)
         counts[_PROJECTIONS] += calls
         if not far <= _FAR:
-            return _DRIFTED, error
+            return (_DRIFTED if far > _FAR else _BROKEN), error
     _call(system.rhs, system, t + h, work.end, work.slope)
     counts[_EVALUATIONS] += 1
     return (_ACCEPTED if _finite(work.slope) else _BROKEN), error
@@ -468,6 +362,8 @@ def _root(system: System, control: Control, t: float, h: float, y: Array, left: 
         reach = radius - 0.5 * (b - a)
         if not abs(theta - middle) <= reach:
             theta = middle - side * reach
+        if not a < theta < b:
+            theta = middle
         _place(system, control, t, h, y, theta, work.stage, work, counts)
         _call(system.watch, system, t + theta * h, work.stage, work.values)
         value = work.values[which]
@@ -783,19 +679,6 @@ def integrate(
     )
 
 
-class Results(NamedTuple):
-    """Rows for the members of an ensemble; `counts` holds accepted and rejected steps, evaluations and projections."""
-
-    status: Integers
-    which: Integers
-    t: Array
-    y: Array
-    minima: Array
-    maxima: Array
-    measured: Array
-    counts: Integers
-
-
 @_entry
 def integrate_some(
     first: int,
@@ -815,7 +698,7 @@ def integrate_some(
     for i in range(first, last):
         member = System(system.rhs, system.project, system.inputs, system.watch, system.measure, system.first_input, p[i].copy())
         run = integrate(member, t0, t1, y0[i], control, watches, results.measured.shape[1], FINAL, nothing, flag)
-        results.status[i], results.which[i], results.t[i] = run.status, run.which, run.t
+        results.status[i], results.index[i], results.t[i] = run.status, run.index, run.t
         _copy(run.y, results.y[i])
         _copy(run.minima, results.minima[i])
         _copy(run.maxima, results.maxima[i])

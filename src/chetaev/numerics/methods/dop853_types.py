@@ -1,0 +1,127 @@
+"""What goes into the compiled loop of DOP853 and what comes out: tuples with names, which machine code can take apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class System(NamedTuple):
+    """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
+
+    `inputs` writes its values to p from index `first_input` on.
+    """
+
+    rhs: int
+    project: int
+    inputs: int
+    watch: int
+    measure: int
+    first_input: int
+    p: Array
+
+
+class Control(NamedTuple):
+    """Tolerances and limits: the error of a step is measured in units of atol + rtol*|y|. `first_step` 0 = choose."""
+
+    rtol: float
+    atol: Array
+    first_step: float
+    max_step: float
+    max_steps: int
+
+
+class Watches(NamedTuple):
+    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any)."""
+
+    directions: Integers
+    terminal: Flags
+    floor: Array
+
+
+class Work(NamedTuple):
+    """Room for one step.
+
+    Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
+    (`ready`: it is this step's), a trial state; watched functions `before` and `after` the step and at a trial, their last signs, where in
+    the step they vanish.
+    """
+
+    k: Array
+    stage: Array
+    free: Array
+    end: Array
+    slope: Array
+    dense: Array
+    ready: Flags
+    trial: Array
+    before: Array
+    after: Array
+    values: Array
+    signs: Integers
+    roots: Array
+
+
+class Found(NamedTuple):
+    """Roots recorded so far, in flat arrays with room to grow."""
+
+    times: Array
+    indices: Integers
+    states: Array
+    size: int
+
+
+class Kept(NamedTuple):
+    """States kept so far, in flat arrays with room to grow."""
+
+    nodes: Array
+    states: Array
+    coefficients: Array
+    size: int
+
+
+class Run(NamedTuple):
+    """What a run leaves.
+
+    `index` is the watched function that stopped it (-1 = none), `t`, `y` the end, `nodes` and `states` what was kept, `coefficients[i]` the
+    rows F_0..F_6 of the step from node i, `found_*` the roots of the functions that are not terminal, `minima` and `maxima` of each
+    component and `measured`, the largest residuals, over start and accepted steps, `next_step` the size the next step would have had.
+    """
+
+    status: int
+    index: int  # type: ignore[assignment]  # nobody searches a run by value
+    t: float
+    y: Array
+    nodes: Array
+    states: Array
+    coefficients: Array
+    found_times: Array
+    found_indices: Integers
+    found_states: Array
+    minima: Array
+    maxima: Array
+    measured: Array
+    next_step: float
+    accepted: int
+    rejected: int
+    evaluations: int
+    projections: int
+
+
+class Results(NamedTuple):
+    """Rows for the members of an ensemble; `counts` holds accepted and rejected steps, evaluations and projections."""
+
+    status: Integers
+    index: Integers  # type: ignore[assignment]
+    t: Array
+    y: Array
+    minima: Array
+    maxima: Array
+    measured: Array
+    counts: Integers

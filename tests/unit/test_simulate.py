@@ -1,0 +1,195 @@
+"""Motions: end states, drift, events, dense output, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+
+import chetaev as ch
+
+SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
+REST = {"x": 1, "x'": 0}
+SINGULAR = ("krupkova", "cawley", "transformer")
+
+# Reference motions computed by independent means to 14 digits: gallery name, options, start, interval, end.
+ENDS = {
+    "cart-pendulum": {"x": -0.4208917443762907, "theta": 0.03022704915182999, "theta'": -0.22581837403184243},
+    "rocard": {
+        "psi": 3.666204903745213, "theta": 0.7424669230441151, "epsilon": -0.002488766298465032, "x1": 2.958991916344226,
+        "x2": 1.707209962233198, "psi'": 1.697613748163916, "theta'": -0.1787364047191673,
+    },
+    "disk-contact": {
+        "x": 1.3934820742174703, "y": 1.521381416499566, "theta": 2.5559418195298678, "varphi": 1.4527728491139382,
+        "x'": 0.09693358051998477, "y'": 0.8174905857378606, "theta'": 0.8232174541410396, "s": 2.196554486802346,
+    },
+    "viscous-particle": {
+        "x": 0.35744291031950365, "y": 0.4715261897957144, "z": 0.1263592057044939, "x'": -0.6020434150290146,
+        "y'": -0.18412706519568117, "z'": -0.2665920071553069,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_reference_motions_end_where_they_should(name):
+    model = ch.gallery(name)
+    motion = ch.simulate(model, t=(0, 2), tolerance=1e-12)
+    assert motion.outcome == "finished"
+    for key, v in ENDS[name].items():
+        assert motion.final[key] == pytest.approx(v, abs=1e-10)
+    assert max(size for label, size in motion.drift.items() if label != "balance") < 1e-12 if len(motion.drift) > 1 else True
+
+
+def test_the_vakonomic_contact_sleigh():
+    model = ch.gallery("sleigh-contact").under(ch.Herglotz(ch.Vakonomic()))
+    start = {"x": 0.2, "y": -0.1, "theta": 0.5, "x'": 1.0530990742684472, "theta'": 0.8, "s": 0.3, "lambda1": -0.35}
+    motion = ch.simulate(ch.derive(model), start, (0, 3), parameters={"alpha": 0.4, "beta": 0.25, "gamma": -0.2}, tolerance=1e-12)
+    end = {
+        "x": 0.9646646660868877,
+        "y": 2.300301638527686,
+        "theta": 2.204213290053625,
+        "s": 1.6394528692551538,
+        "lambda1": 0.8093224658595884,
+    }
+    for key, v in end.items():
+        assert motion.final[key] == pytest.approx(v, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", [n for n in ch.gallery() if n not in SINGULAR])
+def test_every_gallery_motion_keeps_constraints_energy_balance_and_invariants(name):
+    model = ch.gallery(name)
+    span = model.t[1] - model.t[0]
+    motion = ch.simulate(model, t=(model.t[0], model.t[0] + min(span, 5.0)), tolerance=1e-11)
+    assert motion.outcome == "finished"
+    for label, size in motion.drift.items():
+        assert size < (1e-12 if label != "balance" else 2e-8) * max(1.0, float(np.abs(motion.states).max()) ** 2), label
+    for text in model.invariants.values():
+        column = motion[text]
+        assert np.ptp(column) < 1e-7 * max(1.0, np.abs(column).max()), text
+
+
+def test_closed_form_and_dense_output():
+    motion = ch.simulate(SPRING, REST, (0, 20), tolerance=1e-12)
+    times = np.linspace(0, 20, 501)
+    section = motion.at(times)
+    assert np.abs(section["x"] - np.cos(times)).max() < 1e-9
+    assert np.abs(section["x''"] + np.cos(times)).max() < 1e-9
+    assert motion.at(1.5)["x"] == pytest.approx(math.cos(1.5), abs=1e-10)
+    assert motion.energy == pytest.approx(np.full(len(motion), 0.5), abs=1e-11)
+
+
+def test_dense_output_lies_on_the_constraints():
+    motion = ch.simulate(ch.gallery("cartesian-pendulum"), t=(0, 5), tolerance=1e-9)
+    section = motion.at(np.linspace(0, 5, 200))
+    length = ch.gallery("cartesian-pendulum").parameters["l"]
+    assert np.abs(section["x^2 + y^2"] - length**2).max() < 1e-12
+
+
+def test_backwards_and_back_again():
+    model = ch.gallery("double-pendulum")
+    there = ch.simulate(model, t=(0, 3), tolerance=1e-12)
+    back = ch.simulate(ch.derive(model), there.final, (3, 0), parameters=model.parameters, tolerance=1e-12)
+    for name, v in model.start.fixed.items():
+        assert back.final[name] == pytest.approx(v, abs=1e-8)
+
+
+def test_chosen_times_and_final_only():
+    kept = ch.simulate(SPRING, REST, [0, 1, 2.5], tolerance=1e-11)
+    assert kept["x"] == pytest.approx(np.cos([0, 1, 2.5]), abs=1e-9)
+    final = ch.simulate(SPRING, REST, (0, 2.5), tolerance=1e-11, keep="final")
+    assert len(final) == 1
+    assert final.final["x"] == pytest.approx(math.cos(2.5), abs=1e-9)
+    assert final.extrema["x"][0] < -0.75
+    with pytest.raises(ch.UsageError):
+        kept.at(0.5)
+
+
+def test_multipliers_reactions_and_expressions_along_the_motion():
+    model = ch.gallery("sleigh")
+    motion = ch.simulate(model, tolerance=1e-11)
+    now = ch.evaluate(ch.derive(model), motion.at(2.0), parameters=model.parameters)
+    assert motion.at(2.0)["lambda1"] == pytest.approx(now["lambda1"], abs=1e-9)
+    assert motion.reaction("x")[0] == pytest.approx(ch.evaluate(model).reaction("x"), abs=1e-12)
+
+
+def test_inputs_drive_the_motion():
+    """x'' = u with u = sin(w t): x = t/w - sin(w t)/w^2."""
+    equations = ch.derive(ch.System("x", "w", lagrangian="x'^2/2 + x*u", inputs={"u": None}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 3), parameters={"w": 2}, inputs={"u": "sin(w*t)"}, tolerance=1e-12)
+    assert motion.final["x"] == pytest.approx(3 / 2 - math.sin(6) / 4, abs=1e-11)
+    assert motion["u"][-1] == pytest.approx(math.sin(6))
+    assert motion.drift["balance"] < 1e-10
+
+
+def test_events_are_located():
+    motion = ch.simulate(SPRING, REST, (0, 10), tolerance=1e-12, events=["x", ch.On("x'", direction=1)])
+    assert [e.t for e in motion.events] == pytest.approx([math.pi / 2, math.pi, 3 * math.pi / 2, 5 * math.pi / 2, 3 * math.pi], abs=1e-10)
+    stopped = ch.simulate(SPRING, REST, (0, 10), tolerance=1e-12, events=[ch.On("x - 1/2", terminal=True)])
+    assert stopped.outcome == "event"
+    assert stopped.final["x"] == pytest.approx(0.5, abs=1e-11)
+    assert stopped.end[0] == pytest.approx(math.pi / 3, abs=1e-10)
+
+
+def test_a_singular_locus_ends_the_motion():
+    """000: the cart-pendulum is singular at cos(theta) = -I/(m l b); pushed by a < 0 it gets there."""
+    model = ch.gallery("cart-pendulum", friction=False)
+    motion = ch.simulate(model, {"x": 0, "theta": 0.5, "theta'": 2.0}, (0, 20), parameters={"a": -4.0})
+    assert motion.outcome in ("left_domain", "step_too_small")
+    assert motion.end[0] < 20
+
+
+def test_energy_can_be_conserved_for_long():
+    model = ch.gallery("cartesian-pendulum")
+    motion = ch.simulate(model, t=(0, 500), tolerance=1e-9, conserve="energy", keep="final")
+    assert motion.drift["balance"] < 1e-12
+    assert motion.drift["kinematic[0]"] < 1e-12
+
+
+def test_new_parameters_need_no_new_code():
+    from chetaev.numerics.compiled import compile_equations
+
+    equations = ch.derive(ch.gallery("double-pendulum"))
+    assert compile_equations(equations).rhs.address == compile_equations(equations).rhs.address
+
+
+def test_rows_nonlinear_in_accelerations_keep_their_root():
+    """A rocket with thrust of constant size: x''^2 + y''^2 = 1, no other force; the direction never changes."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - x/2", kinematic=["x''^2 + y''^2 = 1"])
+    start = ch.State({"x": 0, "y": 0, "x'": 0, "y'": 0}, {"x''": -0.9, "y''": 0.0, "lambda1": 0.2})
+    motion = ch.simulate(ch.derive(system, ch.Chetaev()), start, (0, 2), tolerance=1e-11)
+    assert motion.final["x"] == pytest.approx(-2.0, abs=1e-9)
+    assert max(motion.drift.values()) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"t": (1, 1)}, ch.InitialError),
+        ({"t": 5}, ch.UsageError),
+        ({"t": None}, ch.UsageError),
+        ({"t": (0, float("nan"))}, ch.InitialError),
+        ({"t": (0, float("inf"))}, ch.InitialError),
+        ({"t": [0, 2, 1]}, ch.InitialError),
+        ({"t": (0, 1), "tolerance": 0}, ch.InitialError),
+        ({"t": (0, 1), "tolerance": -1e-9}, ch.InitialError),
+        ({"t": (0, 1), "keep": "all"}, ch.UsageError),
+        ({"t": (0, 1), "conserve": "momentum"}, ch.UsageError),
+        ({"t": (0, 1), "events": ["z"]}, ch.NotationError),
+    ],
+)
+def test_bad_input_is_refused(arguments, error):
+    with pytest.raises(error):
+        ch.simulate(SPRING, REST, **arguments)
+
+
+def test_a_budget_of_steps_is_an_outcome():
+    motion = ch.simulate(SPRING, REST, (0, 1e6), max_steps=50)
+    assert motion.outcome == "step_too_small"
+    assert "50 steps" in motion.message
+
+
+def test_blow_up_is_an_outcome():
+    """x'' = 6 x^2 with x = 1/(1 - t)^2: the solution ends at t = 1."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 + 2*x^3"))
+    motion = ch.simulate(equations, {"x": 1, "x'": 2}, (0, 2))
+    assert motion.outcome in ("step_too_small", "left_domain")
+    assert motion.end[0] == pytest.approx(1.0, abs=1e-3)
