@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chetaev.analysis.classify import classify
-    from chetaev.analysis.verdict import Analysis, Verdict, analyze
     from chetaev.constraints import Constraint, VariationalConstraint
     from chetaev.derivation import derive
     from chetaev.equations import Equations
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from chetaev.gallery import gallery
     from chetaev.model import Model
     from chetaev.notation import show, to_sympy
+    from chetaev.numerics.analyze import Analysis, Verdict, analyze
     from chetaev.numerics.evaluate import evaluate, residual
     from chetaev.numerics.initial import State
     from chetaev.numerics.simulate import On, simulate
@@ -51,7 +51,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "chetaev.analysis.classify": "classify",
-    "chetaev.analysis.verdict": "Analysis Verdict analyze",
+    "chetaev.numerics.analyze": "Analysis Verdict analyze",
     "chetaev.constraints": "Constraint VariationalConstraint",
     "chetaev.derivation": "derive",
     "chetaev.equations": "Equations",

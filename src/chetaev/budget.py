@@ -1,6 +1,7 @@
 """A time budget for work whose length nobody can foresee.
 
-`deadline(seconds)` interrupts pure Python code, in any thread, by an exception that no `except Exception` swallows.
+`deadline(seconds)` interrupts pure Python code, in any thread, by an exception that no `except Exception` swallows. The block ends quietly
+and `expired` tells that it did; budgets may be nested, and each stops only its own block.
 """
 
 from __future__ import annotations
@@ -9,30 +10,43 @@ import ctypes
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 
 class OutOfTime(BaseException):
-    """The budget is spent."""
+    """A budget is spent."""
+
+
+@dataclass
+class Clock:
+    """Whether a block was cut short."""
+
+    expired: bool = False
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """A block that ends with `OutOfTime` when it takes longer than so many seconds."""
+def deadline(seconds: float) -> Iterator[Clock]:
+    """A block that ends when it takes longer than so many seconds."""
+    mine: type[OutOfTime] = type("OutOfTime", (OutOfTime,), {})
     here = threading.get_ident()
     lock = threading.Lock()
+    clock = Clock()
     over = False
 
     def interrupt() -> None:
         with lock:
             if not over:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(here), ctypes.py_object(OutOfTime))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(here), ctypes.py_object(mine))
 
     timer = threading.Timer(seconds, interrupt)
     timer.daemon = True
     timer.start()
     try:
-        yield
-    finally:
-        with lock:
-            over = True
-        timer.cancel()
+        try:
+            yield clock
+        finally:
+            with lock:
+                over = True
+            timer.cancel()
+    except mine:
+        clock.expired = True

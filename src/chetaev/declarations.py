@@ -11,7 +11,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.errors import ModelError, did_you_mean, with_article
-from chetaev.functions import FUNCTIONS
+from chetaev.functions import FUNCTIONS, bent_by_corners
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import Kind, spell, tokens
 from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
@@ -133,7 +133,9 @@ def _velocity(expression: Expr, name: str, names: Names) -> Expr:
     """A quasi-velocity must be affine in the velocities and contain no higher derivative."""
     jets = [z for z in jets_in(expression) if not isinstance(z, Input)]
     velocities = [z for z in jets if z.order == 1]
-    curved = any(not seems_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities)
+    curved = bent_by_corners(expression, velocities) or any(
+        not seems_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities
+    )
     if not velocities or curved or any(z.order > 1 for z in jets):
         raise names.error(f"quasi.{name} is not affine in the velocities.", f"write {name}' as a sum of coefficient times velocity")
     return expression

@@ -7,7 +7,7 @@ from typing import Any
 from chetaev.analysis.classify import constraints_are_holonomic
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError, UsageError
-from chetaev.principles import Hamilton, Herglotz, Principle, Vakonomic
+from chetaev.principles import Hamilton, Lowered, Principle
 from chetaev.symbols import jets_in
 from chetaev.system import System
 
@@ -25,7 +25,7 @@ def derive(system: Any, principle: Principle | None = None) -> Equations:
     """
     system, principle = _with_principle(system, principle)
     lowered = principle.lower(system)
-    _require_velocities(system, principle)
+    _require_velocities(lowered)
     return Equations(lowered, principle)
 
 
@@ -74,12 +74,10 @@ def _only_principle(system: System) -> Principle:
     )
 
 
-def _require_velocities(system: System, principle: Principle) -> None:
+def _require_velocities(lowered: Lowered) -> None:
     """A Lagrangian without velocities is almost always a slip; where it has a meaning, something else moves."""
-    inner = principle.inner if isinstance(principle, Herglotz) else principle
-    moving = [system.lagrangian, system.dissipation, *system.forces.values()]
-    if isinstance(inner, Vakonomic):
-        moving += [row.residual for row in system.kinematic]
+    system = lowered.system
+    moving = [lowered.lagrangian, system.dissipation, *system.forces.values()]
     deliberate = system.lagrangian == 0 and (system.kinematic or system.forces)
     if not deliberate and not any(z.order for e in moving for z in jets_in(e)):
         raise PrincipleError(

@@ -12,7 +12,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.assemble import Row, assemble, calculus_of, euler_lagrange, reaction
-from chetaev.budget import OutOfTime, deadline
+from chetaev.budget import deadline
 from chetaev.calculus import SYMBOLIC, Algebra
 from chetaev.errors import ModelError, PrincipleError, UsageError
 from chetaev.notation import Vocabulary, show
@@ -111,7 +111,9 @@ class Equations:
         """The names an expression about the motion may use: those of the system, multipliers and `s'`."""
         names = self.system.vocabulary
         jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
-        return Vocabulary(jets, names.parameters, names.expressions, names.quasi)
+        algebraic = () if self.lowered.vakonomic else self.lowered.multipliers
+        reason = "the multiplier of a reaction carries no prime: it is not part of the state."
+        return Vocabulary(jets, names.parameters, names.expressions, names.quasi, None, {f"{m.base}'": reason for m in algebraic})
 
     def eliminate(self) -> Equations:
         """The equations without multipliers: virtual work against a basis of C_V. `assumptions` says where that is valid."""
@@ -119,7 +121,7 @@ class Equations:
 
         if not self.multipliers:
             return self
-        moving = [z for row in self.rows for z in jets_in(row.residual, Multiplier) if z.order]
+        moving = sorted((z for row in self.rows for z in jets_in(row.residual, Multiplier) if z.order), key=lambda z: z.name)
         if moving:
             raise PrincipleError(
                 f"{moving[0].base} cannot be eliminated.",
@@ -138,12 +140,9 @@ class Equations:
                 f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
             )
         rows = list(self.rows)
-        try:
-            with deadline(seconds), deep():
-                for k, row in enumerate(rows):
-                    rows[k] = replace(row, lhs=sympy.simplify(row.lhs), rhs=sympy.simplify(row.rhs))
-        except OutOfTime:
-            pass  # what is finished is kept, the rest is right but long
+        with deadline(seconds), deep():  # what is finished in time is kept, the rest is right but long
+            for k, row in enumerate(rows):
+                rows[k] = replace(row, lhs=sympy.simplify(row.lhs), rhs=sympy.simplify(row.rhs))
         return replace(self, rewritten=tuple(rows))
 
     def __iter__(self) -> Iterator[Row[Expr]]:

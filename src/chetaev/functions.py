@@ -7,7 +7,7 @@ $D|u| = \mathrm{sign}(u)\,Du$, $D\max(a, b) = \tfrac12(1 + \mathrm{sign}(a-b))\,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy
@@ -32,6 +32,8 @@ class Sign(_Corner):
 
     @classmethod
     def eval(cls, u: Expr) -> Expr | None:
+        if _opaque(u):
+            return None
         if u.is_zero:
             return sympy.S.Zero
         if u.is_positive:
@@ -52,6 +54,8 @@ class Magnitude(_Corner):
 
     @classmethod
     def eval(cls, u: Expr) -> Expr | None:
+        if _opaque(u):
+            return None
         if u.is_nonnegative:
             return u
         return -u if u.is_nonpositive else None
@@ -72,6 +76,8 @@ class _Choice(_Corner):
     @classmethod
     def eval(cls, a: Expr, b: Expr) -> Expr | None:
         difference = a - b
+        if _opaque(difference):
+            return None
         if difference.is_nonnegative:
             return a if cls._side > 0 else b
         if difference.is_nonpositive:
@@ -99,6 +105,11 @@ class Maximum(_Choice):
     """`max(a, b)`."""
 
     _side = 1
+
+
+def _opaque(u: Expr) -> bool:
+    """A constant such as sin(exp(exp(10))), whose sign SymPy would look for without end."""
+    return bool(u.is_number and not u.is_Rational)
 
 
 def _raised(text: str, exponent: str | None) -> str:
@@ -130,3 +141,9 @@ def in_own_words(e: Expr) -> Expr:
         return e
     e = e.replace(sympy.cot, lambda u: sympy.cos(u) / sympy.sin(u))
     return e.replace(lambda f: isinstance(f, sympy.Abs | sympy.sign), lambda f: SYMPY_CORNERS[type(f)](*f.args))
+
+
+def bent_by_corners(e: Expr, symbols: Iterable[sympy.Symbol]) -> bool:
+    """Whether some of the symbols stand inside abs, sign, min or max: second derivatives do not see the corner."""
+    wanted = set(symbols)
+    return any(wanted & corner.free_symbols for corner in e.atoms(_Corner))

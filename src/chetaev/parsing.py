@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, read_names
-from chetaev.model import Model
+from chetaev.errors import UsageError
 from chetaev.notation import Vocabulary, parse_expression
 from chetaev.symbols import Coordinate, Input, Parameter
 
@@ -19,7 +19,11 @@ def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: An
     m*x'**2/2
     """
     if about is not None:
-        return parse_expression(text, (about.system if isinstance(about, Model) else about).vocabulary)
+        known = getattr(about, "vocabulary", None) or getattr(getattr(about, "system", None), "vocabulary", None)
+        if not isinstance(known, Vocabulary):
+            what = f"parse takes the names of a system, equations or model, not {type(about).__name__}."
+            raise UsageError(what, where="parse", hint='parse(text, system), or parse(text, coordinates="x", parameters="m")')
+        return parse_expression(text, known)
     declared = Names("parse")
     jets: dict[str, Any] = {n: Coordinate(n) for n in read_names(coordinates, "coordinate", COORDINATE_KINDS, declared)}
     kinds = read_names(parameters, "parameter", PARAMETER_KINDS, declared)

@@ -20,6 +20,7 @@ from sympy.printing.latex import LatexPrinter
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
+HIGHEST_WRITTEN = 20
 MOST_PRIMES = 3
 """Derivatives up to this order are written with primes, higher ones as `D(x, 4)`."""
 
@@ -122,8 +123,12 @@ class Variation(sympy.Symbol):
 
 
 def jet_name(base: str, order: int) -> str:
-    """`x`, `x'`, `x''`, `x'''`, then `D(x, 4)`: the spelling the notation reads back."""
-    return base + "'" * order if order <= MOST_PRIMES else f"D({base}, {order})"
+    """`x`, `x'`, `x''`, `x'''`, then `D(x, 4)`, and `D(D(x, 20), 1)` beyond: the spelling the notation reads back."""
+    if order <= MOST_PRIMES:
+        return base + "'" * order
+    if order <= HIGHEST_WRITTEN:
+        return f"D({base}, {order})"
+    return f"D({jet_name(base, HIGHEST_WRITTEN)}, {order - HIGHEST_WRITTEN})"
 
 
 def delta(coordinate: Coordinate) -> Variation:

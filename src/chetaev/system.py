@@ -23,6 +23,7 @@ from chetaev.declarations import (
 )
 from chetaev.errors import ModelError, NotationError, UsageError, did_you_mean, require_mapping
 from chetaev.frozen import Frozen
+from chetaev.functions import bent_by_corners
 from chetaev.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.notation.lexer import spell
 from chetaev.symbols import Action, Coordinate, Input, Parameter, Variation, delta, jets_in
@@ -89,6 +90,7 @@ class System:
         `where`         named sub-expressions in any order; primes on them mean the total derivative.
         `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
         """
+        name = str(name)
         place = f"system {name!r}" if name else "system"
         for word in unknown:
             raise UsageError(
@@ -267,7 +269,8 @@ def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> Variati
     deltas = [z for z in vocabulary.jets.values() if isinstance(z, Coordinate) and delta(z) in form.free_symbols]
     coefficients = {q: form.diff(delta(q)) for q in deltas}
     rest = form.xreplace({delta(q): sympy.S.Zero for q in deltas})
-    curved = any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
+    curved = bent_by_corners(form, map(delta, deltas))
+    curved = curved or any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
     if curved or not seems_zero(rest) or not deltas:
         what = "no variation occurs here." if not deltas else "not linear in the variations."
         raise NotationError(
@@ -285,6 +288,13 @@ def _as_written(given: Any) -> str:
     if isinstance(given, Constraint | VariationalConstraint):
         return given.text
     return " ".join(given.split()) if isinstance(given, str) else ""
+
+
+def _coordinate_name(key: Any) -> str:
+    """The coordinate a force acts on, given as a name, a Coordinate or a function of time."""
+    if isinstance(key, sympy.Function):
+        return spell(str(key.func.__name__))
+    return spell(key.name if isinstance(key, sympy.Symbol) else str(key))
 
 
 def _rayleigh(function: Expr, place: str) -> Expr:
@@ -308,9 +318,11 @@ def _read_input(given: Any, base: Vocabulary, where: str) -> Expr | None:
 def _read_forces(given: Mapping[Any, Any], kinds: Mapping[str, str], read: Any, place: str) -> dict[Coordinate, Expr]:
     forces: dict[Coordinate, Expr] = {}
     for key, value in given.items():
-        name = key.base if isinstance(key, Coordinate) else spell(str(key))
+        name = _coordinate_name(key)
         if name not in kinds:
             hint = f"one of {' '.join(kinds)}.  {did_you_mean(name, kinds)}".rstrip()
             raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)
+        if Coordinate(name) in forces:
+            raise ModelError(f"two forces on {name}.", where=f"{place}, forces", hint="add them up")
         forces[Coordinate(name)] = read(value, f"forces.{name}")
     return {q: u for q, u in forces.items() if u != 0}

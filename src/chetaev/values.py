@@ -17,6 +17,7 @@ from sympy import Expr, Symbol
 
 from chetaev.functions import SPELLING
 
+_LARGEST_MAGNITUDE = 20  # arguments of functions beyond 2^20 in size: towers of exponentials
 _UNARY = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log".split()
 
 
@@ -50,7 +51,12 @@ def many_digits(digits: int) -> tuple[mpmath.MPContext, Arithmetic]:
     mp.dps = digits
     functions = {name: getattr(mp, name) for name in [*_UNARY, "atan2", "sqrt"]}
 
+    def bounded(x: Any) -> None:
+        if mp.mag(x) > _LARGEST_MAGNITUDE:
+            raise OverflowError("too large")
+
     def power(base: Any, exponent: Any) -> Any:
+        bounded(exponent)
         value = mp.power(base, exponent)
         if isinstance(value, mp.mpc):
             raise ValueError("not real")
@@ -58,6 +64,8 @@ def many_digits(digits: int) -> tuple[mpmath.MPContext, Arithmetic]:
 
     def real(function: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(*arguments: Any) -> Any:
+            for x in arguments:
+                bounded(x)
             value = function(*arguments)
             if isinstance(value, mp.mpc):
                 raise ValueError("not real")
@@ -106,7 +114,10 @@ class Tape:
                 memory[slot] = _apply(name, [memory[i] for i in sources], arithmetic)
         except (ValueError, OverflowError, ZeroDivisionError) as cause:
             raise Undefined(f"{name}: {cause}") from cause
-        return [memory[slot] for slot in self._outputs]
+        found = [memory[slot] for slot in self._outputs]
+        if arithmetic is FLOAT and not all(map(math.isfinite, found)):
+            raise Undefined("not a finite number")
+        return found
 
     def _slot(self, root: Expr) -> int:
         stack: list[tuple[Expr, bool]] = [(root, False)]

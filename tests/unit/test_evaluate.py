@@ -213,3 +213,67 @@ def test_greek_keys_are_spellings():
     system = ch.System("θ", "ω", lagrangian="θ'^2/2 - ω^2*θ^2/2", forces={"θ": "u"}, inputs={"u": None})
     now = ch.evaluate(ch.derive(system), {"θ": 1, "θ'": 0}, parameters={"ω": 2}, inputs={"u": 1})
     assert now["θ''"] == pytest.approx(-3.0)
+
+
+def test_large_and_small_literals_do_not_hide_a_term():
+    """An orbit in SI units, a stiff spring, a tiny mass: what is written in the row counts."""
+    orbit = ch.System("x y", "m", lagrangian="m/2*(x'^2 + y'^2) + 3.986e14*m/sqrt(x^2 + y^2)")
+    now = ch.evaluate(ch.derive(orbit), {"x": 7e6, "y": 0, "x'": 0, "y'": 7500}, parameters={"m": 1000})
+    assert now["x''"] == pytest.approx(-3.986e14 / 49e12, rel=1e-12)
+    spring = ch.System("x", "m", lagrangian="m/2*x'^2 - 1e12*x^2/2")
+    assert ch.evaluate(ch.derive(spring), {"x": 1, "x'": 0}, parameters={"m": 2})["x''"] == pytest.approx(-5e11)
+    light = ch.System("x y", lagrangian="1e-13*(1 + x^2)*x'^2/2 + y'^2/2 - x*y")
+    assert ch.evaluate(ch.derive(light), {"x": 1, "y": 1, "x'": 0, "y'": 0})["x''"] == pytest.approx(-5e12)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["y'*cos(z) = x'*sin(z)", "y'*sin(z)*cos(z) = x'*sin(z)^2"],
+        ["x = y", "2*x = 2*y"],
+        ["x^2 + y^2 + z^2 = 1", "x*x' + y*y' + z*z' = 0"],
+    ],
+)
+def test_redundant_rows_of_every_kind(rows):
+    system = ch.System("x y z", lagrangian="(x'^2 + 2*y'^2 + z'^2)/2 - z*x", kinematic=rows)
+    start = ch.State({"x": 0.6, "z": 0.3, "z'": 0.2}, {"y": 0.6 if "x = y" in rows else 0.7, "x'": 0.4, "y'": 0.1})
+    both = ch.evaluate(ch.derive(system, ch.DAlembert()), start)
+    names = ("x", "y", "z", "x'", "y'", "z'")
+    single = ch.evaluate(ch.derive(system.replace(kinematic=rows[:1]), ch.DAlembert()), {n: both[n] for n in names})
+    assert [both[f"{n}''"] for n in "xyz"] == pytest.approx([single[f"{n}''"] for n in "xyz"], abs=1e-9)
+
+
+def test_a_guess_selects_a_root_and_the_rest_follows():
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x''^2 = y'^2 + 1"])
+    now = ch.evaluate(ch.derive(system, ch.Chetaev()), ch.State({"x": 0, "y": 0, "x'": 0, "y'": 1}, {"x''": 1}))
+    assert now["x''"] == pytest.approx(math.sqrt(2))
+    assert now["lambda1"] == pytest.approx(0.5)
+
+
+def test_corners_in_the_accelerations_are_not_linear():
+    system = ch.System("x", lagrangian="x'^2/2", forces={"x": "2*abs(x'') - 3"})
+    with pytest.raises(ch.InitialError, match="not linear"):
+        ch.evaluate(ch.derive(system), {"x": 0, "x'": 0})
+
+
+def test_a_multiplier_is_a_guess_where_it_is_no_state():
+    for principle in (ch.DAlembert(), ch.Vakonomic()):
+        start = {"x": 1.2, "y": -1.6, "x'": 0.4, "lambda1": 0}
+        assert ch.evaluate(ch.derive(PENDULUM, principle), start, parameters=VALUES)["lambda1"] != 0
+
+
+def test_values_that_overflow_are_errors():
+    now = ch.evaluate(ch.derive(ch.System("x", lagrangian="x'^2/2")), {"x": 1e200, "x'": 0})
+    with pytest.raises(ch.StateError):
+        now["x*x"]
+    assert "foo" not in now
+    assert now.get("foo") is None
+
+
+def test_rows_defined_in_a_part_of_space_only():
+    system = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2", kinematic=["y' = sqrt(x - 5)*z'"])
+    assert ch.derive(system, ch.Chetaev()).counts == (4, 4)
+    with pytest.raises(ch.PrincipleError):
+        ch.derive(system.replace(variational=["δy = x*δz"]), ch.DAlembert())
+    assert not ch.derive(system, ch.DAlembert()).eliminate().multipliers
+    assert ch.classify(system).integrable is False

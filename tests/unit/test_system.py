@@ -61,6 +61,10 @@ def test_white_space_and_spelling_do_not_matter():
         ("x'^2 + y'^2 = 1", "nonlinear", 1),
         ("x'' = y'", "order 2", 2),
         ("x'*y''' = 1", "order 3", 3),
+        ("x'*(y + 1) = x'*y + x' + y - x^2", "holonomic", 0),
+        ("(x'^2 - y'^2)/(x' - y') = 1", "affine", 1),
+        ("y' = abs(x')", "nonlinear", 1),
+        ("x'^2*(sin(z)^2 + cos(z)^2 - 1)*y + y' = 0", "linear", 1),
     ],
 )
 def test_kinds_of_constraints(row, kind, order):
@@ -107,3 +111,22 @@ def test_quasi_velocities_in_rows():
 
 def test_decimal_literals_are_exact():
     assert ch.System("x", lagrangian="0.1*x'^2").lagrangian.coeff(Coordinate("x").d() ** 2) == sympy.Rational(1, 10)
+
+
+def test_corner_functions_are_not_linear():
+    with pytest.raises(ch.NotationError, match="not linear"):
+        ch.System("x", lagrangian="x'^2", variational=["abs(δx) = 0"])
+    with pytest.raises(ch.ModelError, match="not affine"):
+        ch.System("x", lagrangian="x'^2", quasi={"w": "abs(x')"})
+
+
+def test_forces_are_named_once():
+    with pytest.raises(ch.ModelError, match="two forces"):
+        ch.System("x", lagrangian="x'^2", forces={"x": 1, Coordinate("x"): 2})
+    with pytest.raises(ch.ModelError, match="not a coordinate"):
+        ch.System("x", lagrangian="x'^2", forces={Coordinate("x").d(): 1})
+
+
+def test_floats_of_python_keep_all_their_digits():
+    velocity = Coordinate("x").d()
+    assert float(ch.System("x", lagrangian=sympy.Float(1 / 3) * velocity**2).lagrangian.coeff(velocity**2)) == 1 / 3

@@ -15,7 +15,7 @@ from sympy import Expr, Rational, S, Symbol
 from chetaev.analysis.distributions import Pfaffian, rank_with_and_without
 from chetaev.analysis.integrals import integrals
 from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
-from chetaev.budget import OutOfTime, deadline
+from chetaev.budget import deadline
 from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
 from chetaev.errors import UsageError
@@ -155,7 +155,7 @@ def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, boo
     forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
     forms += [tuple(phi.diff(z) for z in variables) for phi in holonomic]
     symbols = [z for form in forms for e in form for z in e.free_symbols]
-    points: list[Point] = points_on(holonomic, [*variables, *symbols], count=4)
+    points: list[Point] = points_on(holonomic, [*variables, *symbols], count=9)
     with_time, without = rank_with_and_without(forms, points) if forms and points else (0, 0)
     return Pfaffian(variables, tuple(forms), tuple(points), bool(holonomic)), with_time > without
 
@@ -187,11 +187,9 @@ def _integral_count(pfaffian: Pfaffian, system: System) -> int | None:
     holonomic = sum(row.kind == "holonomic" and not row.has_action for row in system.kinematic)
     forms = pfaffian.forms[len(pfaffian.forms) - holonomic :]
     held = Pfaffian(pfaffian.variables, forms, pfaffian.points).rank
-    try:
-        with deadline(_SECONDS):
-            return pfaffian.integrable_part.rank - held
-    except OutOfTime:
-        return None
+    with deadline(_SECONDS):
+        return pfaffian.integrable_part.rank - held
+    return None
 
 
 def _redundant(system: System) -> tuple[int, ...]:

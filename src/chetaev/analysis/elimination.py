@@ -8,6 +8,7 @@ from sympy import Expr, S
 
 from chetaev.analysis.reduction import row_reduce
 from chetaev.assemble import Row
+from chetaev.errors import StateError
 from chetaev.principles.base import points_of
 from chetaev.symbols import Multiplier, jets_in
 
@@ -26,6 +27,9 @@ def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tu
     coefficients = [[-row.residual.diff(m) for row in dynamic] for m in equations.multipliers]
     points = points_of(equations.system, equations.system.kinematic)
     reduced = row_reduce(coefficients, points)
+    if not reduced.pivots and any(e != 0 for line in coefficients for e in line):
+        what = "no point was found at which the coefficients of the multipliers are defined and not zero."
+        raise StateError(what, where=f"eliminate {equations.system.label}", hint="keep the multipliers")
     free = [_without(row) for row in dynamic]
     kept = []
     for f, row in enumerate(dynamic):

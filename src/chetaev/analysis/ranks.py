@@ -5,6 +5,7 @@ A rank off the manifold is the wrong rank: two rows may be independent everywher
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -142,5 +143,6 @@ def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algeb
 
 
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:
-    """The largest rank met at the points."""
-    return max((rank(a) for a in matrices_at(entries, points)), default=0)
+    """The rank met most often at the points."""
+    found = Counter(rank(a) for a in matrices_at(entries, points))
+    return found.most_common(1)[0][0] if found else 0

@@ -24,10 +24,10 @@ from chetaev.calculus import SYMBOLIC, Algebra
 from chetaev.equations import Equations
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
-from chetaev.zero import random_point
+from chetaev.zero import random_point, seems_zero
 
 _ABSENT = -(10**6)
-_NOISE = 1e-11
+_SUSPICIOUS = 1e-9
 _POINTS = 3
 
 
@@ -107,7 +107,7 @@ def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> S
 
 
 def _signature(equations: Equations, algebra: Algebra[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    rows = [_without_fakes(row.residual, algebra) for row in equations.assembled(algebra)]
+    rows = [_without_fakes(equations, i, row.residual, algebra) for i, row in enumerate(equations.assembled(algebra))]
     return rows, np.array([_orders(row, equations.unknowns, algebra) for row in rows])
 
 
@@ -153,22 +153,26 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
     return [found.get(z.base, _ABSENT) for z in unknowns]
 
 
-def _without_fakes(row: Any, algebra: Algebra[Any]) -> Any:
-    """A row without jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count."""
+def _without_fakes(equations: Equations, i: int, row: Any, algebra: Algebra[Any]) -> Any:
+    """A row without jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count.
+
+    Numbers only raise the suspicion, because a small slope may be a small mass; many digits of the symbolic row decide.
+    """
     jets = sorted((z for z in algebra.symbols(row) if isinstance(z, Jet)), key=lambda z: z.name)
-    tape = algebra.tape([row, *algebra.gradient(row, jets)])
+    tape = algebra.tape(algebra.gradient(row, jets))
     largest = np.zeros(len(jets))
     seen = 0
     for seed in range(40):
         try:
-            value, *slopes = tape(random_point(tape.symbols, seed))
+            slopes = np.abs(tape(random_point(tape.symbols, seed)))
         except Undefined:
             continue
-        largest = np.maximum(largest, np.abs(slopes) / max(1.0, abs(value)))
+        largest = np.maximum(largest, slopes / max(1.0, float(slopes.max(initial=0.0))))
         seen += 1
         if seen == _POINTS:
             break
-    fakes = [z for z, size in zip(jets, largest, strict=True) if size <= _NOISE] if seen else []
+    suspects = [z for z, size in zip(jets, largest, strict=True) if size <= _SUSPICIOUS]
+    fakes = [z for z in suspects if seems_zero(equations.rows[i].residual.diff(z))]
     return algebra.without(row, fakes) if fakes else row
 
 

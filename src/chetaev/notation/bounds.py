@@ -10,10 +10,11 @@ import sympy
 from sympy import Expr
 
 MOST_NODES = 1_000_000
-MOST_DERIVED = 30_000
+MOST_DERIVED = 10_000
 """Terms a written derivative may have: repeated derivatives of a short text grow without bound."""
 LARGEST_EXPONENT = 1000
 _MOST_BITS = 1329  # 400 decimal digits
+_MOST_BITS_UNDER_A_ROOT = 133
 
 
 def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
@@ -29,7 +30,7 @@ def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
             if sizes[node] > most:
                 return f"the expression has more than {most} terms when it is written out."
             continue
-        found = _fault_of_node(node)
+        found = node_fault(node)
         if found:
             return found
         stack.append((node, True))
@@ -43,12 +44,36 @@ def power_fault(base: Expr, exponent: Expr) -> str | None:
         return None
     if abs(exponent.p) > LARGEST_EXPONENT or exponent.q > LARGEST_EXPONENT:
         return f"a constant exponent beyond {LARGEST_EXPONENT}."
-    if base.is_Rational and max(base.p.bit_length(), base.q.bit_length()) * abs(exponent.p) > 10 * _MOST_BITS:
+    bits = max(base.p.bit_length(), base.q.bit_length()) if base.is_Rational else 0
+    if bits * abs(exponent.p) > 10 * _MOST_BITS:
         return "a number of more than 400 digits."
+    if exponent.q > 1 and bits > _MOST_BITS_UNDER_A_ROOT:
+        return "a root of a number of more than 40 digits."
     return None
 
 
-def _fault_of_node(node: Expr) -> str | None:
+def call_fault(name: str, argument: Expr) -> str | None:
+    """Why a function must not even be applied, or None: SymPy writes out exp(n*log(2)), and looks for factors under a root."""
+    if name == "exp" and argument.has(sympy.log) and abs(argument.as_coeff_Mul()[0]) > LARGEST_EXPONENT:
+        return f"a constant exponent beyond {LARGEST_EXPONENT}."
+    return power_fault(argument, sympy.Rational(1, 2)) if name == "sqrt" else None
+
+
+class Size:
+    """The size of the numbers collected in one sum or product, so that it is refused before it is computed."""
+
+    def __init__(self) -> None:
+        self._bits = 0
+
+    def grows(self, part: Expr) -> bool:
+        """Whether another number makes the whole too large."""
+        if part.is_Rational:
+            self._bits += max(part.p.bit_length(), part.q.bit_length())
+        return self._bits > 40 * _MOST_BITS
+
+
+def node_fault(node: Expr) -> str | None:
+    """Why a single node cannot be accepted, or None."""
     if node.is_Rational:
         return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
     if node in (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):

@@ -13,20 +13,24 @@ from sympy.core.function import AppliedUndef
 
 from chetaev.errors import NotationError
 from chetaev.functions import SPELLING, SYMPY_CORNERS, in_own_words
-from chetaev.notation.bounds import fault
+from chetaev.notation.bounds import fault, power_fault
 from chetaev.notation.lexer import spell
 from chetaev.notation.vocabulary import Vocabulary
 from chetaev.recursion import deep
 from chetaev.symbols import TIME, Jet, Variation
 
-_PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, sympy.NumberSymbol, *SPELLING)
+_PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, type(sympy.pi), type(sympy.E), *SPELLING)
+_DOUBLE = 53
 
 
 def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
     """An expression built in Python, with every symbol matched by name and every function one of the notation."""
     with deep():
-        converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
-        converted = in_own_words(converted)
+        try:
+            converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
+            converted = in_own_words(converted)
+        except RecursionError:
+            raise NotationError("nested too deep.", where=where) from None
         reason = fault(converted)
         if reason:
             raise NotationError(reason, where=where)
@@ -71,7 +75,7 @@ class _Import:
 
     def _read(self, node: Any) -> Expr:
         if isinstance(node, sympy.Float):
-            return sympy.Rational(str(node))
+            return sympy.Rational(repr(float(node)) if node._prec == _DOUBLE else str(node))
         if isinstance(node, sympy.Symbol):
             return self._symbol(node)
         if isinstance(node, AppliedUndef):
@@ -87,6 +91,10 @@ class _Import:
             while arguments:
                 value = make(arguments.pop(), value)
             return value
+        if isinstance(node, sympy.Pow):
+            reason = power_fault(node.base, node.exp)
+            if reason:
+                raise self.error(reason)
         if isinstance(node, _PLAIN):
             return node.func(*[self.read(a) for a in node.args]) if node.args else node
         raise self.error(f"{type(node).__name__} is not in the notation: {node}.")

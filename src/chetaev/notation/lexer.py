@@ -43,6 +43,9 @@ _ASCII_FOR = {
 _CONFUSABLE = dict(zip("аеіјорсухѕԁһАВЕІЈКМНОРСТУХ", "aeijopcyxsdhABEIJKMHOPCTYX", strict=True))
 
 
+_ASUNDER = re.compile(rf"\s+[{_LETTER}]")
+
+
 class Kind(StrEnum):
     """What a token is."""
 
@@ -86,6 +89,8 @@ def _scan(text: str, where: str) -> Iterator[Token]:
             glued = False
             continue
         piece = match.group()
+        if piece == "δ" and _ASUNDER.match(text, at):
+            raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
         if group == "number" and sum(map(str.isdigit, piece)) > MOST_DIGITS:
             raise NotationError(f"a number of more than {MOST_DIGITS} digits.", where=where, text=text, span=(start, start + 1))
         if group == "name":
@@ -107,8 +112,6 @@ def _stranger(text: str, at: int) -> str:
     c = text[at]
     if c == "|":
         return "no bars here.  Write abs(x) for the absolute value."
-    if c == "δ":
-        return "δ must be glued to a name, as in δx."
     if c == '"':
         return "quotes cannot be read.  Write x'' with two single quotes for a second derivative."
     if c == "\\":

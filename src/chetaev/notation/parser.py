@@ -19,14 +19,15 @@ from sympy import Expr, Integer, Rational
 from chetaev.calculus import total_derivative
 from chetaev.errors import NotationError, did_you_mean
 from chetaev.functions import FUNCTIONS, in_own_words
-from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, fault, power_fault
+from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
 from chetaev.notation.lexer import Kind, Token, tokens
 from chetaev.notation.vocabulary import Vocabulary
 from chetaev.recursion import deep
-from chetaev.symbols import TIME
+from chetaev.symbols import TIME, Action, Variation
 
 DEEPEST = 200
 HIGHEST_DERIVATIVE = 20
+MOST_CHOICES = 50
 _MOST_DIGITS_SHIFTED = 400
 
 
@@ -34,21 +35,27 @@ def parse_expression(text: str, names: Vocabulary, where: str = "expression") ->
     """The expression a text stands for."""
     with deep():
         parser = _Parser(text, names, where)
-        expression = parser.sum()
-        parser.expect_end()
-        return parser.accept(expression, 0, len(text))
+        try:
+            expression = parser.sum()
+            parser.expect_end()
+            return parser.accept(expression, 0, len(text))
+        except RecursionError:
+            raise NotationError("nested too deep.", where=where, text=text) from None
 
 
 def parse_row(text: str, names: Vocabulary, where: str = "row") -> tuple[Expr, Expr]:
     """The two sides of an equation; without `=` the right-hand side is 0."""
     with deep():
         parser = _Parser(text, names, where)
-        lhs = parser.sum()
-        rhs: Expr = sympy.S.Zero
-        if parser.take("="):
-            rhs = parser.sum()
-        parser.expect_end()
-        return parser.accept(lhs, 0, len(text)), parser.accept(rhs, 0, len(text))
+        try:
+            lhs = parser.sum()
+            rhs: Expr = sympy.S.Zero
+            if parser.take("="):
+                rhs = parser.sum()
+            parser.expect_end()
+            return parser.accept(lhs, 0, len(text)), parser.accept(rhs, 0, len(text))
+        except RecursionError:
+            raise NotationError("nested too deep.", where=where, text=text) from None
 
 
 class _Parser:
@@ -65,18 +72,24 @@ class _Parser:
     def sum(self) -> Expr:
         self._descend()
         terms = [self._signed(self.product)]
+        size = Size()
         while self.peek() in ("+", "-"):
-            minus = self.next().text == "-"
+            sign = self.next()
             term = self._signed(self.product)
-            terms.append(-term if minus else term)
+            if size.grows(term):
+                raise self.error("numbers whose sum has more than 400 digits.", sign)
+            terms.append(-term if sign.text == "-" else term)
         self.depth -= 1
         return sympy.Add(*terms)
 
     def product(self) -> Expr:
         factors = [self.power()]
+        size = Size()
         while self.peek() in ("*", "/"):
             sign = self.next()
             factor = self._signed(self.power)
+            if size.grows(factor):
+                raise self.error("numbers whose product has more than 400 digits.", sign)
             if sign.text == "/":
                 if factor.is_zero:
                     raise self.error("division by zero.", sign)
@@ -169,6 +182,9 @@ class _Parser:
         """The total derivative of an expression, kept within bounds."""
         if times > HIGHEST_DERIVATIVE:
             raise self.error(f"at most {HIGHEST_DERIVATIVE} derivatives.", token)
+        for kind, name in ((Action, "the action variable"), (Variation, "a variation")):
+            if times and any(isinstance(z, kind) for z in expression.free_symbols):
+                raise self.error(f"{name} cannot be differentiated here.", token)
         for _ in range(times):
             expression = self.accept(total_derivative(expression), token.start, token.stop, MOST_DERIVED)
         return expression
@@ -187,13 +203,20 @@ class _Parser:
             arguments.append(self.sum())
         self.close(opening)
         if name in ("min", "max") and len(arguments) > 2:
+            if len(arguments) > MOST_CHOICES:
+                raise self.error(f"{name} of more than {MOST_CHOICES} values.", token)
             nested = arguments.pop()
             while arguments:
                 nested = make(arguments.pop(), nested)
             return self._no_primes(nested, "a function")
         if len(arguments) != arity:
             raise self.error(f"{name} takes {arity} argument{'s' * (arity > 1)}, not {len(arguments)}.", token)
-        return self._no_primes(self.accept(make(*arguments), token.start, self.tokens[self.at - 1].stop), "a function")
+        reason = call_fault(name, arguments[0])
+        value = make(*arguments) if reason is None else sympy.S.Zero
+        reason = reason or node_fault(value)
+        if reason:
+            raise NotationError(reason, where=self.where, text=self.text, span=(token.start, self.tokens[self.at - 1].stop))
+        return self._no_primes(value, "a function")
 
     def _derivative(self, token: Token, opening: Token) -> Expr:
         inner, times = self.sum(), 1

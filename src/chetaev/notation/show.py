@@ -10,12 +10,13 @@ from sympy.printing.latex import LatexPrinter
 
 from chetaev.functions import SPELLING
 from chetaev.recursion import deep
+from chetaev.symbols import Variation
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 
 
 def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
-    r"""An expression, or anything that holds one, as text of the notation or as LaTeX.
+    r"""An expression as text of the notation or as LaTeX.
 
     >>> from chetaev.symbols import Coordinate, Parameter
     >>> x, m = Coordinate("x"), Parameter("m")
@@ -27,7 +28,9 @@ def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     with deep():
         if form == "latex":
             return LatexPrinter().doprint(expression)
-        return _show(sympy.S(expression) if isinstance(expression, int | float) else expression, _SUM)
+        if isinstance(expression, int | float):
+            expression = Rational(repr(expression))
+        return _show(expression, _SUM)
 
 
 def in_notation(expression: Expr) -> bool:
@@ -43,6 +46,8 @@ def _show(e: Expr, room: int) -> str:
 
 
 def _render(e: Expr) -> tuple[str, int]:
+    if isinstance(e, Variation):
+        return f"delta {e.coordinate}", _ATOM
     if e.is_Symbol:
         return e.name, _ATOM
     if e.is_Rational:

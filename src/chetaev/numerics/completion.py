@@ -9,7 +9,7 @@ does at every point, the array is complete. The answer is numerical evidence at 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,8 +144,3 @@ def _rows_of(null: Matrix, count: int) -> Matrix:
         return part
     u, s, _ = np.linalg.svd(part, full_matrices=False)
     return u[:, s > 1e-7 * max(1.0, float(s[0]))]
-
-
-def free_coordinates(kinds: Sequence[tuple[Kind, int]]) -> list[str]:
-    """The coordinates left free at the most frequent kind of point."""
-    return list(kinds[0][0].free) if kinds else []

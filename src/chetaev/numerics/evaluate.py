@@ -12,20 +12,21 @@ from sympy import Expr
 
 from chetaev.analysis.ranks import Matrix
 from chetaev.analysis.structure import structure
-from chetaev.budget import OutOfTime, deadline
+from chetaev.budget import deadline
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, InitialError, NotationError, StateError, UsageError
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
 from chetaev.numerics.binding import Binding, bind, number
-from chetaev.numerics.initial import State, complete, read_state
+from chetaev.numerics.initial import Data, State, complete, read_state
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in
 from chetaev.values import Tape, Undefined, value
 
 _INCONSISTENT = 1e-8
 _ON_LOCUS = 1e-8
+_SMALL_ROW = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +70,18 @@ class Evaluation(Mapping[str, float]):
             raise NotationError(
                 f"{sorted(z.name for z in missing)[0]} is not known here.", where=f"evaluation of {self.equations.system.label}"
             )
-        return float(value(expression, {**self.binding.at(expression.free_symbols, self.t), **self.jets}))
+        try:
+            return float(value(expression, {**self.binding.at(expression.free_symbols, self.t), **self.jets}))
+        except Undefined as cause:
+            where = f"evaluation of {self.equations.system.label}"
+            raise StateError(f"{show(expression)} has no finite value here ({cause}).", where=where) from None
+
+    def __contains__(self, name: object) -> bool:
+        return any(jet.name == name for jet in self.jets)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A value that was computed, or a default."""
+        return next((v for jet, v in self.jets.items() if jet.name == name), default)
 
 
 def evaluate(
@@ -111,7 +123,7 @@ def evaluate(
         raise _no_structure(equations, where)
     if system.generic_nullity is None:
         raise _singular_everywhere(system, where)
-    data = read_state(equations, start, binding, where)
+    data = _with_multipliers_guessed(read_state(equations, start, binding, where), system)
     problem = Problem(system, binding, t, where)
     jets = complete(problem, data)
     for level in range(_levels(system)):
@@ -132,8 +144,9 @@ def residual(
     where = f"residual of {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     read = read_state(equations, jets, binding, where)
+    t = number(t, dict(binding.parameters), f"{where}, t", InitialError)
     tape = Tape([row.residual for row in equations.rows])
-    point = {**binding.at(tape.symbols, t), **read.fixed, **read.guess}
+    point = {**_inputs_at(binding, tape, t, where), **read.fixed, **read.guess}
     missing = sorted(z.name for z in tape.symbols if z not in point)
     if missing:
         raise InitialError(f"no value for {' '.join(missing)}.", where=where, hint="give every jet that occurs in the rows")
@@ -143,10 +156,24 @@ def residual(
         raise StateError(f"the equations have no finite value here ({cause}).", where=where) from None
 
 
+def _inputs_at(binding: Binding, tape: Tape, t: float, where: str) -> dict[Any, float]:
+    try:
+        return binding.at(tape.symbols, t)
+    except Undefined:
+        raise StateError(f"an input has no finite value at t = {t:g}.", where=where) from None
+
+
+def _with_multipliers_guessed(data: Data, system: Prolongation) -> Data:
+    """Multipliers that are not part of the state are found, not given: a value is at most a guess."""
+    loose = {z: v for z, v in data.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
+    return Data({z: v for z, v in data.fixed.items() if z not in loose}, {**data.guess, **loose})
+
+
 def _wanted(system: Prolongation) -> dict[Jet, int]:
     """The order up to which each unknown is reported."""
     source = system.equations.system
     written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
+    written += [e for row in source.variational or () for e in row.coefficients.values()]
     highest = max((z.order for e in written for z in jets_in(e, Coordinate)), default=0)
     least = {Coordinate: max(2, highest), Multiplier: int(system.equations.lowered.vakonomic), Action: 1}
     offsets = zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True)
@@ -165,17 +192,18 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     pairs = problem.system.stage(level)
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
-    for _ in range(2):  # the second step only removes round-off
-        values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
-        step, null = least_norm(jacobian, -values)
-        if null.shape[1] > (problem.system.generic_nullity or 0):
-            raise _singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
-        left = values + jacobian @ step
-        sizes = np.abs(values) + np.abs(jacobian) @ np.abs(step)
-        if null.shape[1] and np.any(np.abs(left) > _INCONSISTENT * np.maximum(sizes, 1e-300)):
-            raise _inconsistent(problem, pairs, left)
-        trial = {z: float(trial[z] + s) for z, s in zip(unknowns, step, strict=True)}
-    return trial
+    values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
+    step, null = least_norm(jacobian, -values)
+    if null.shape[1] > (problem.system.generic_nullity or 0):
+        raise _singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
+    sizes = np.abs(values) + np.abs(jacobian) @ np.abs(step)
+    allowed = _INCONSISTENT * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
+    trial = {z: float(s) for z, s in zip(unknowns, step, strict=True)}
+    left, _ = problem.numbers(pairs, unknowns, {**jets, **trial})
+    if np.any(np.abs(left) > allowed):
+        raise _inconsistent(problem, pairs, left)
+    better, _ = least_norm(jacobian, -left)  # removes round-off
+    return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
 
 
 def _singular_everywhere(system: Prolongation, where: str) -> StateError:
@@ -210,12 +238,10 @@ def _inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> Stat
 
 def _locus(problem: Problem, point: Mapping[Jet, float]) -> str:
     """A factor of the Jacobian's determinant that vanishes at the state; empty if none was found in time."""
-    try:
-        with deadline(3.0):
-            symbolic = structure(problem.system.equations)
-            determinant = sympy.factor(sympy.Matrix(symbolic.jacobian).det()) if symbolic else sympy.S.One
-    except OutOfTime:
-        return ""
+    determinant = sympy.S.One
+    with deadline(3.0):
+        symbolic = structure(problem.system.equations)
+        determinant = sympy.factor(sympy.Matrix(symbolic.jacobian).det()) if symbolic else sympy.S.One
     for factor in sympy.Mul.make_args(sympy.fraction(sympy.together(determinant))[0]):
         base = factor.base if factor.is_Pow else factor
         if base.free_symbols:
@@ -230,7 +256,9 @@ def _locus(problem: Problem, point: Mapping[Jet, float]) -> str:
 def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: str) -> None:
     """Fixed values of jets above the state must agree with what the equations say."""
     for z, v in fixed.items():
-        if z in jets and abs(jets[z] - v) > _INCONSISTENT * max(1.0, abs(v)):
+        if z not in jets:
+            raise InitialError(f"{z.name} is beyond what is computed here.", where=where, hint="leave it out")
+        if abs(jets[z] - v) > _INCONSISTENT * max(1.0, abs(v)):
             raise InitialError(
                 f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
                 where=where,

@@ -19,7 +19,7 @@ from chetaev.analysis.ranks import matrices_at, points_on, rank
 from chetaev.numerics.elimination import Matrix, PivotOrder, Solved, pivot_order, solve
 from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.prolong import Pair, Prolongation
+from chetaev.numerics.prolong import Prolongation
 from chetaev.symbols import TIME, Action, Input, Jet, Multiplier, Parameter
 from chetaev.values import Undefined
 
@@ -242,11 +242,6 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
         return None
     order = pivot_order(samples) if samples else None
     return None if order is None else Flow(system, order, tuple(samples))
-
-
-def pairs_of(system: Prolongation) -> list[Pair]:
-    """All rows of the state and of the top."""
-    return [*system.hidden(), *system.stage(0)]
 
 
 def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX], weights: Sequence[float]) -> ca.SX:

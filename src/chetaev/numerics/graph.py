@@ -12,7 +12,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import sympy
 from sympy import Expr, Symbol
 
 from chetaev.functions import SPELLING
@@ -24,7 +23,6 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "min": ca.fmin,
     "max": ca.fmax,
 }
-_HALF = sympy.Rational(1, 2)
 
 
 class GraphAlgebra:

@@ -90,7 +90,7 @@ def _solved_at(problem: Problem, k: int, known: Mapping[Jet, float], guess: Mapp
     if not missing:
         return {}
     curved = system.curved(pairs, missing)
-    unguessed = [z for z in curved if z not in guess]
+    unguessed = system.curved(pairs, [z for z in missing if z not in guess])
     if unguessed:
         if _affine_later(system, k, known, missing):
             return {}

@@ -23,8 +23,8 @@ from chetaev.zero import random_point
 
 _CUT = 1e-9
 _NULL = 1e-7
-_ZERO = 1e-10
-_TRIES = 4
+_ZERO = 1e-9
+_TRIES = 6
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
@@ -92,8 +92,10 @@ class Prolongation:
 
     @cached_property
     def _generic_null(self) -> Matrix:
-        points = points_on([self.row(pair) for pair in self.hidden()], [], algebra=self.algebra)
-        found = [null_space(a) for a in matrices_at(self.structure.jacobian, points, self.algebra)]
+        hidden = [self.row(pair) for pair in self.hidden()]
+        points = points_on(hidden, [], algebra=self.algebra)
+        noise = 1e-11 if hidden else 1e-15  # points on constraints carry the error of Newton's iteration, others round-off only
+        found = [null_space(a, noise) for a in matrices_at(self.structure.jacobian, points, self.algebra)]
         return min(found, key=lambda n: n.shape[1]) if found else np.zeros((len(self.structure.top), 0))
 
     def harmless(self, null: Matrix) -> bool:
@@ -102,25 +104,34 @@ class Prolongation:
         return not opened or (not self.equations.lowered.vakonomic and all(isinstance(z, Multiplier) for z in opened))
 
     def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
-        """The unknowns in which some rows are not affine."""
+        """The unknowns in which some rows are not affine: their slope changes with the unknowns, smoothly or at a corner."""
         found: set[Jet] = set()
         for row in map(self.row, pairs):
-            for z, slope in zip(unknowns, self.algebra.gradient(row, unknowns), strict=True):
-                bent = [w for w in unknowns if w in self.algebra.symbols(slope)]
-                if bent and self._varies(self.algebra.gradient(slope, bent)):
-                    found.add(z)
+            present = [z for z in unknowns if z in self.algebra.symbols(row)]
+            slopes = self.algebra.gradient(row, present)
+            bent = {z: slope for z, slope in zip(present, slopes, strict=True) if self._may_bend(row, slope, unknowns)}
+            found |= {z for z, varies in zip(bent, self._vary(list(bent.values()), unknowns), strict=True) if varies}
         return [z for z in unknowns if z in found]
 
-    def _varies(self, expressions: Sequence[Any]) -> bool:
-        """Whether one of several expressions is not zero at some random point."""
-        tape = self.algebra.tape(expressions)
+    def _may_bend(self, row: Any, slope: Any, unknowns: Sequence[Jet]) -> bool:
+        return bool(self.algebra.symbols(slope) & set(unknowns))
+
+    def _vary(self, slopes: Sequence[Any], unknowns: Sequence[Jet]) -> list[bool]:
+        """Which slopes change when only the unknowns do."""
+        if not slopes:
+            return []
+        tape = self.algebra.tape(slopes)
+        varies = np.zeros(len(slopes), dtype=bool)
         for seed in range(_TRIES):
+            here = random_point(tape.symbols, seed)
+            there = random_point(tape.symbols, 100 + seed)
             try:
-                if max(map(abs, tape(random_point(tape.symbols, seed)))) > _ZERO:
-                    return True
+                a = np.array(tape(here))
+                b = np.array(tape({z: there[z] if z in unknowns else v for z, v in here.items()}))
             except Undefined:
                 continue
-        return False
+            varies |= np.abs(a - b) > _ZERO * np.maximum(1e-30, np.maximum(np.abs(a), np.abs(b)))
+        return varies.tolist()
 
 
 @lru_cache(maxsize=32)
@@ -158,9 +169,9 @@ class Problem:
         return values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(unknowns))
 
 
-def null_space(matrix: Matrix) -> Matrix:
+def null_space(matrix: Matrix, noise: float = 1e-11) -> Matrix:
     """A basis of the null space at a random point of order one, as columns."""
-    return least_norm(matrix, np.zeros(matrix.shape[0]), noise=1e-11)[1]
+    return least_norm(matrix, np.zeros(matrix.shape[0]), noise)[1]
 
 
 def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Matrix, Matrix]:

@@ -18,8 +18,12 @@ from chetaev.calculus import SYMBOLIC, Calculus
 from chetaev.constraints import Constraint
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
+from chetaev.recursion import deep
 from chetaev.symbols import Action, Coordinate, Multiplier, order_in
 from chetaev.system import System
+
+_POINTS = 9
+"""Enough for several scales: constraints and their rows may be defined in a part of space only."""
 
 RowV = Frozen[Coordinate, Expr]
 """One row of R_V: the coefficients of the variations."""
@@ -65,7 +69,8 @@ class Principle(ABC):
                 why=f"Only Herglotz' principle sets {s}' = L.",
                 hint=f"Herglotz({self})" if str(self) != "Hamilton()" else "Herglotz()",
             )
-        return self.rewrite(system)
+        with deep():
+            return self.rewrite(system)
 
     @abstractmethod
     def rewrite(self, system: System) -> Lowered:
@@ -98,7 +103,8 @@ def chetaev_row(system: System, row: Constraint) -> RowV:
     r"""$R_V^i = \partial R_K / \partial q_i^{(k)}$ at the row's own order $k$ and at fixed time.
 
     A holonomic row with the action variable, $\varphi(q, s, t) = 0$, stands for its derivative with $s' = L$:
-    $R_V^i = \varphi_{q^i} + \varphi_s\, \partial L / \partial q'^i$.
+    $R_V^i = \varphi_{q^i} + \varphi_s\, \partial L / \partial q'^i$ for a Lagrangian of first order. For one of order $N > 1$ that
+    derivative is a row of order $N$, and Chetaev's rule gives $\varphi_s\, \partial L / \partial q_i^{(N)}$.
     """
     residual, order = row.residual, row.order
     if row.has_action and order == 0:
@@ -124,7 +130,7 @@ def points_of(system: System, rows: Sequence[Constraint]) -> list[Point]:
         for _ in range(top - row.order):
             e = calculus.total(e)
             prolonged.append(e)
-    return points_on(prolonged, []) or points_on([], [z for e in prolonged for z in e.free_symbols])
+    return points_on(prolonged, [], count=_POINTS) or points_on([], [z for e in prolonged for z in e.free_symbols], count=_POINTS)
 
 
 def matrix(rows: Sequence[RowV], coordinates: Sequence[Coordinate]) -> list[list[Expr]]:
@@ -144,4 +150,6 @@ def inclusion(
     both = matrices_at(matrix([*first, *second], coordinates), points)
     n = len(first)
     ranks = [(rank(a), rank(a[:n]), rank(a[n:])) for a in both]
+    if not ranks:
+        return False, False  # no point where the rows are defined was found: agreement cannot be claimed
     return all(r == r1 for r, r1, _ in ranks), all(r == r2 for r, _, r2 in ranks)

@@ -8,6 +8,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.analysis.ranks import generic_rank
+from chetaev.budget import deadline
 from chetaev.notation import show
 from chetaev.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
 from chetaev.principles.computed import lowered_with
@@ -45,10 +46,13 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
     calculus = contact_calculus(system)
     top = max(row.order for row in system.kinematic)
     raised = [calculus.total(row.residual, top - row.order) for row in system.kinematic]
-    null = sympy.Matrix(matrix(rows, system.coordinates)).T.nullspace()
-    if not null:
+    combination: Expr | None = None
+    with deadline(3.0):
+        null = sympy.Matrix(matrix(rows, system.coordinates)).T.nullspace()
+        if null:
+            combination = sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], raised, strict=True)]))
+    if combination is None:
         return "On the constraint manifold a combination of them contains lower derivatives only.", instead
-    combination: Expr = sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], raised, strict=True)]))
     if combination == 0:
         return "One of them repeats the others: a combination of them is 0 = 0.", "remove the row that repeats others"
     return f"A combination of them is of lower order: {show(combination)} = 0.", instead

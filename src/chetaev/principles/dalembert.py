@@ -6,6 +6,7 @@ from typing import final
 
 from chetaev.principles.base import Lowered, Principle
 from chetaev.principles.computed import lowered_with
+from chetaev.symbols import Coordinate, order_in
 from chetaev.system import System
 
 
@@ -20,7 +21,15 @@ class DAlembert(Principle):
     word = "dalembert"
 
     def rewrite(self, system: System) -> Lowered:
+        higher = order_in(system.lagrangian, Coordinate) > 1
         for k, row in enumerate(system.kinematic):
+            if higher and row.has_action and row.order == 0:
+                raise self.refusal(
+                    system,
+                    f"kinematic[{k}] contains the action, and the Lagrangian is of higher order: {row}.",
+                    why="Its derivative, with s' = L, is not affine in the velocities.",
+                    hint="Chetaev()",
+                )
             if row.kind not in ("holonomic", "linear", "affine"):
                 raise self.refusal(
                     system,

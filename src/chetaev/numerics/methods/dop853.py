@@ -201,7 +201,7 @@ def run_many(
 
     def some(first: int) -> None:
         last = min(first + portion, members)
-        loop.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, results, stop)
+        loop.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, FINAL, results, stop)
 
     workers = threads or _processors()
     portion = max(1, members // (16 * workers))

@@ -13,7 +13,7 @@ from sympy import Expr
 
 from chetaev.analysis.ranks import matrices_at, points_on, rank
 from chetaev.analysis.structure import Structure, structure
-from chetaev.budget import OutOfTime, deadline
+from chetaev.budget import deadline
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
@@ -221,19 +221,14 @@ def _constant_row(found: Completion) -> str:
 
 def _factors(equations: Equations) -> tuple[Expr, ...] | None:
     """The factors of the determinant that can vanish, simplified as far as the time allows."""
-    try:
-        with deadline(_SECONDS):
-            symbolic = structure(equations)
-            if symbolic is None:
-                return None
-            bases = _numerator_factors(sympy.Matrix(symbolic.jacobian).det())
-    except OutOfTime:
+    bases: list[Expr] | None = None
+    with deadline(_SECONDS):
+        symbolic = structure(equations)
+        bases = None if symbolic is None else _numerator_factors(sympy.Matrix(symbolic.jacobian).det())
+    if bases is None:
         return None
-    try:
-        with deadline(_SECONDS):
-            bases = [factor for base in bases for factor in _numerator_factors(sympy.trigsimp(base))]
-    except OutOfTime:
-        pass  # the factors are right, only longer than they need to be
+    with deadline(_SECONDS):  # the factors are right, only perhaps longer than they need to be
+        bases = [factor for base in bases for factor in _numerator_factors(sympy.trigsimp(base))]
     return tuple(dict.fromkeys(b for b in bases if b.free_symbols and not b.is_positive))
 
 

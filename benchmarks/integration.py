@@ -1,0 +1,199 @@
+"""(b) Time to a given global error, and time per right-hand side, against SciPy and hand-written C.
+
+Sides: `simulate` as a user calls it; its compiled loop alone, with projection, watched functions and measures as `simulate` sets it up; C
+with the right-hand side inlined; SciPy's DOP853 on a numba and on a lambdified right-hand side. Every side gets the loosest tolerance of a
+grid with which it reaches the error at the end of the interval, and with the next two as well, so that luck does not count.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import peer
+from compiler import Native, compiled
+from hand import CASES, Case, reference
+from loop import recorded
+from measure import Effort, Spread, Table, figures, seconds_per_call, take_turns
+from numba import njit
+
+import chetaev as ch
+from chetaev.numerics.machine import call_kernel
+
+ERRORS = (1e-6, 1e-10)
+TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 28))
+COLUMNS = ("simulate", "loop", "C", "SciPy, numba", "SciPy, lambdify")
+RATIOS = (
+    ("SciPy, lambdify", "simulate"),
+    ("SciPy, lambdify", "loop"),
+    ("SciPy, numba", "simulate"),
+    ("SciPy, numba", "loop"),
+    ("simulate", "C"),
+    ("loop", "C"),
+)
+COPIES = 64
+"""Runs in one call of the compiled loops, so that the call itself does not count."""
+_SAMPLES = 64
+
+Run = Callable[[float], Any]
+"""The values of a case's names at its end, for a tolerance."""
+
+
+def tables(effort: Effort) -> list[Table]:
+    """Integration, then right-hand sides."""
+    sides = [_Sides.of(case) for case in CASES]
+    return [_to_error(sides, effort), _per_rhs(sides, effort)]
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A case, ready to run on every side."""
+
+    case: Case
+    equations: ch.Equations
+    native: Native | None
+
+    @classmethod
+    def of(cls, case: Case) -> _Sides:
+        return cls(case, ch.derive(case.model), compiled(case.name, case.p))
+
+    def runs(self) -> dict[str, Run]:
+        found: dict[str, Run] = {"simulate": self.simulate, "SciPy, numba": self.numba, "SciPy, lambdify": self.lambdify}
+        return found if self.native is None else {**found, "C": self.c}
+
+    def simulate(self, tolerance: float) -> Any:
+        motion = self.motion(tolerance)
+        return [motion.final[name] for name in self.case.names]
+
+    def motion(self, tolerance: float) -> ch.Trajectory:
+        case = self.case
+        return ch.simulate(
+            self.equations, case.model.start, (0.0, case.t), parameters=case.model.parameters, tolerance=tolerance, keep="final"
+        )
+
+    def loop(self, tolerance: float) -> Callable[[], None]:
+        """What the compiled loop does within `simulate`."""
+        with recorded() as calls:
+            self.motion(tolerance)
+
+        def again() -> None:
+            for call in calls:
+                call.copies(COPIES)
+
+        return again
+
+    def native_loop(self, tolerance: float) -> None:
+        """As many runs of the loop in C."""
+        self.native.repeat(COPIES, self.case.t, self.case.y0, tolerance)  # type: ignore[union-attr]
+
+    def c(self, tolerance: float) -> Any:
+        return self.case.named(self.native.integrate(self.case.t, self.case.y0, tolerance), self.case.p)  # type: ignore[union-attr]
+
+    def numba(self, tolerance: float) -> Any:
+        return self.case.named(peer.integrate(self.case.jitted, self.case.t, self.case.y0, tolerance), self.case.p)
+
+    def lambdify(self, tolerance: float) -> Any:
+        end = peer.integrate(self.case.lambdified, self.case.t, self.case.full_start, tolerance)
+        return [end[self.case.full_names.index(name)] for name in self.case.names]
+
+
+def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
+    found = Table(
+        "(b) Time to a global error",
+        ["system", "error", *COLUMNS, *[f"{a.removeprefix('SciPy, ')} / {b}" for a, b in RATIOS]],
+        "CPU milliseconds with the tolerance in brackets; the error is the largest of all coordinates and velocities at the end. "
+        '`simulate`: the whole call with keep="final" on compiled equations. `loop`: the compiled loop within it, with projection and '
+        "measures, in all coordinates. C and numba integrate equations reduced by hand, without projection. `loop` and C: the mean of "
+        f"{COPIES} runs in one call.",
+    )
+    for sides in all_sides:
+        exact = reference(sides.case)
+        errors = {name: _errors(run, exact) for name, run in sides.runs().items()}
+        for error in ERRORS:
+            needed = {name: _tolerance(e, error) for name, e in errors.items()}
+            found.add(sides.case.model.name, f"{error:.0e}", *_timed(sides, needed, effort))
+    return found
+
+
+def _timed(sides: _Sides, needed: Mapping[str, float | None], effort: Effort) -> list[Any]:
+    work: dict[str, Callable[[], Any]] = {name: partial(run, t) for name, run in sides.runs().items() if (t := needed[name]) is not None}
+    tolerance = needed["simulate"]
+    if tolerance is not None:
+        work["simulate"] = partial(sides.motion, tolerance)
+        work["loop"] = sides.loop(tolerance)
+    if (in_c := needed.get("C")) is not None:
+        work["C"] = partial(sides.native_loop, in_c)
+    at_least = 0.01 if effort.quick else 0.05
+    times = take_turns({name: partial(seconds_per_call, w, at_least) for name, w in work.items()}, effort.repetitions + 2)
+    times |= {name: times[name].scaled(1 / COPIES) for name in ("loop", "C") if name in times}
+    marks = {**needed, "loop": tolerance}
+    cells: list[Any] = [f"{figures(times[name].median * 1e3)} ({marks[name]:.0e})" if name in times else None for name in COLUMNS]
+    return [*cells, *[times[a].over(times[b]) if a in times and b in times else None for a, b in RATIOS]]
+
+
+def _errors(run: Run, exact: list[float]) -> list[float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SciPy raises tolerances below 2e-14 and says so
+        return [float(np.max(np.abs(np.array(run(t), dtype=float) - exact))) for t in TOLERANCES]
+
+
+def _tolerance(errors: list[float], error: float) -> float | None:
+    for k, tolerance in enumerate(TOLERANCES):
+        if all(e <= error for e in errors[k : k + 3]):
+            return tolerance
+    return None
+
+
+# ------------------------------------------------------------ right-hand sides
+
+
+@njit
+def _call_many(address: int, states: Any, p: Any, out: Any, rounds: int) -> None:
+    for _ in range(rounds):
+        for i in range(states.shape[0]):
+            call_kernel(address, 0.0, states[i].ctypes, p.ctypes, out.ctypes)
+
+
+def rhs_seconds(address: int, states: Any, p: Any, at_least: float) -> float:
+    """Seconds per call of a right-hand side, over states that vary."""
+    out, rounds = np.empty(states.shape[1]), 16
+    return seconds_per_call(lambda: _call_many(address, states, p, out, rounds), at_least) / (rounds * states.shape[0])
+
+
+def states_along(equations: ch.Equations, model: ch.Model, t: float) -> tuple[int, Any, Any]:
+    """The address of the right-hand side, states along a motion and the vector of parameters."""
+    times = np.linspace(0.0, t, _SAMPLES)
+    with recorded() as calls:
+        motion = ch.simulate(equations, model.start, times, parameters=model.parameters)
+    y0, p = np.array(calls[0].arguments["y0"]), np.array(calls[0].arguments["p"])
+    states = np.zeros((_SAMPLES, y0.size))
+    states[:, : len(motion.jets)] = motion.states[:, : len(motion.jets)]
+    return calls[0].addresses[0], states, p
+
+
+def _per_rhs(all_sides: list[_Sides], effort: Effort) -> Table:
+    found = Table(
+        "(b) Time per right-hand side",
+        ["system", "chetaev", "C", "chetaev / C"],
+        "Nanoseconds of CPU; both are called by the same compiled loop, at 64 states along the motion. The library's has all coordinates "
+        "and solves for multipliers, C is reduced by hand.",
+    )
+    for sides in all_sides:
+        address, states, p = states_along(sides.equations, sides.case.model, sides.case.t)
+        at_least = 0.02 if effort.quick else 0.1
+        work: dict[str, Callable[[], float]] = {"chetaev": partial(rhs_seconds, address, states, p, at_least)}
+        if sides.native is not None:
+            along = np.array([sides.native.integrate(t, sides.case.y0, 1e-9) for t in np.linspace(0.01, sides.case.t, _SAMPLES)])
+            work["C"] = partial(rhs_seconds, sides.native.address, along, sides.case.p, at_least)
+        times = take_turns(work, effort.repetitions + 2)
+        ratio = times["chetaev"].over(times["C"]) if "C" in times else None
+        found.add(sides.case.model.name, *[_nanoseconds(times.get(name)) for name in ("chetaev", "C")], ratio)
+    return found
+
+
+def _nanoseconds(found: Spread | None) -> str | None:
+    return None if found is None else figures(found.median * 1e9)

@@ -1,0 +1,49 @@
+"""The compiled loop by itself: what `simulate` asks of it, to be run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chetaev.numerics.methods import dop853
+
+
+class Call(NamedTuple):
+    """Arguments of one run of the compiled loop."""
+
+    addresses: tuple[int, ...]
+    arguments: dict[str, Any]
+
+    def again(self, project: bool = True) -> dop853.Run:
+        """The same run once more, or without projection."""
+        rhs, onto, *rest = self.addresses
+        return dop853.run(rhs, onto if project else 0, *rest, **self.arguments)
+
+    def many(self, starts: Any, threads: int | None = None, floor: Any = None) -> dop853.Ensemble:
+        """The same run from other states, keeping the ends only; floors, which belong to one start, must be given."""
+        own = {name: v for name, v in self.arguments.items() if name not in ("y0", "keep", "times", "flag", "floor")}
+        return dop853.run_many(*self.addresses, y0=starts, threads=threads, floor=floor, **own)
+
+    def copies(self, number: int) -> dop853.Ensemble:
+        """The same run several times, in one thread."""
+        return self.many(np.tile(np.asarray(self.arguments["y0"]), (number, 1)), threads=1, floor=self.arguments["floor"])
+
+
+@contextmanager
+def recorded() -> Iterator[list[Call]]:
+    """The runs of the compiled loop that `simulate` makes meanwhile, so that the loop can be measured without what surrounds it."""
+    calls: list[Call] = []
+    original = dop853.run
+
+    def run(*addresses: int, **arguments: Any) -> dop853.Run:
+        calls.append(Call(addresses, arguments))
+        return original(*addresses, **arguments)
+
+    dop853.run = run
+    try:
+        yield calls
+    finally:
+        dop853.run = original

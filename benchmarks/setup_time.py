@@ -1,0 +1,143 @@
+"""(a) From the text of a Lagrangian to the first point of a trajectory, against sympy.physics.mechanics.
+
+The library: System, derive, simulate over one millisecond. The peer: LagrangesMethod, lambdify, solve_ivp over the same interval; it starts
+from SymPy objects, so it has nothing to parse. Warm: everything is imported and has run on a smaller system. Fresh: a new process,
+interpreter and imports included.
+"""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+
+from first_point import SIDES
+from measure import Effort, Spread, Table, figures, milliseconds, seconds_of, take_turns
+from texts import TITLES
+
+SIZES = (2, 5, 10, 20)
+_LARGEST_PEER = 10
+_LATER = 0.5
+_LIMIT = 60
+"""Seconds of CPU that LagrangesMethod.rhs() may take."""
+
+_tags = itertools.count()
+
+
+def tables(effort: Effort) -> list[Table]:
+    """Warm and fresh."""
+    return [_warm(effort), _fresh(effort)]
+
+
+def _warm(effort: Effort) -> Table:
+    found = Table(
+        "(a) Lagrangian to first trajectory point, warm process",
+        ["system", "n", "chetaev", "LagrangesMethod", "ratio", "LagrangesMethod.rhs()", "difference"],
+        "CPU time. LagrangesMethod: mass matrix lambdified with shared sub-expressions and solved numerically, its faster way; `rhs()` "
+        f"inverts it symbolically, in a process of its own with a limit of {_LIMIT} s. Ratio: LagrangesMethod / chetaev, median "
+        f"(least to largest) of interleaved rounds. Difference: the largest between the coordinates of both sides at t = {_LATER:g}, for a "
+        "tolerance of 1e-9.",
+    )
+    for family in TITLES:
+        _warm_up(["chetaev", "peer"], family)
+        for n in SIZES:
+            sides = {name: _side(name, family, n) for name in _compared(n, effort)}
+            times = take_turns(sides, _rounds(n, effort))
+            ratio = times["peer"].over(times["chetaev"]) if "peer" in times else None
+            peer = milliseconds(times["peer"]) if "peer" in times else None
+            symbolic = None if effort.quick and n > 2 else _symbolic(family, n)
+            found.add(TITLES[family], n, milliseconds(times["chetaev"]), peer, ratio, symbolic, _difference(family, n, effort))
+    return found
+
+
+def _fresh(effort: Effort) -> Table:
+    found = Table(
+        "(a) Lagrangian to first trajectory point, fresh process",
+        ["system", "n", "chetaev", "LagrangesMethod", "ratio"],
+        "CPU time of a new process, interpreter and imports included. The library's compiled loop is on disk from an earlier run.",
+    )
+    for family in TITLES:
+        for n in (2, 10) if effort.quick else SIZES:
+            names = ["chetaev"] if n > 5 and effort.quick else _compared(n, effort)
+            times = take_turns(
+                {name: partial(_process, name, family, n) for name in names}, min(2 if effort.quick else 3, _rounds(n, effort))
+            )
+            ratio = times["peer"].over(times["chetaev"]) if "peer" in times else None
+            peer = milliseconds(times["peer"]) if "peer" in times else None
+            found.add(TITLES[family], n, milliseconds(times["chetaev"]), peer, ratio)
+    return found
+
+
+def chetaev_setup(family: str, n: int, rounds: int) -> Spread:
+    """The library's set-up time alone, warm."""
+    _warm_up(["chetaev"], family)
+    return take_turns({"chetaev": _side("chetaev", family, n)}, rounds)["chetaev"]
+
+
+def _warm_up(names: Sequence[str], family: str) -> None:
+    for name in names:
+        for n in (1, 2):
+            SIDES[name](family, n, next(_tags))
+
+
+def _side(name: str, family: str, n: int) -> Callable[[], float]:
+    return lambda: seconds_of(lambda: SIDES[name](family, n, next(_tags)))
+
+
+def _compared(n: int, effort: Effort) -> list[str]:
+    return ["chetaev", "peer"] if n <= _LARGEST_PEER or effort.long else ["chetaev"]
+
+
+def _rounds(n: int, effort: Effort) -> int:
+    """Fewer rounds where one takes many seconds."""
+    if n <= 5:
+        return effort.repetitions
+    return 1 if effort.quick else 3
+
+
+def _difference(family: str, n: int, effort: Effort) -> float | None:
+    if n > (5 if effort.quick else _LARGEST_PEER):
+        return None
+    tag = next(_tags)
+    pairs = zip(SIDES["chetaev"](family, n, tag, _LATER), SIDES["peer"](family, n, tag, _LATER), strict=True)
+    return max(abs(a - b) for a, b in pairs)
+
+
+def _process(name: str, family: str, n: int, limit: int | None = None) -> float:
+    """CPU seconds of a child process; infinite if it exceeds its limit."""
+    script = Path(__file__).with_name("first_point.py")
+    command = [sys.executable, str(script), name, family, str(n), str(next(_tags))]
+    before = _children()
+    done = subprocess.run(command, check=False, preexec_fn=None if limit is None else partial(_limited, limit))  # noqa: S603
+    spent = _children() - before
+    if done.returncode and limit is None:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}")
+    return float("inf") if done.returncode else spent
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _limited(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
+def _symbolic(family: str, n: int) -> str | None:
+    """What LagrangesMethod.rhs() costs, less what a process costs that does nothing but import."""
+    if n > _LARGEST_PEER:
+        return None
+    spent = _process("symbolic", family, n, _LIMIT)
+    if spent == float("inf"):
+        return f"over {_LIMIT} s"
+    return f"{figures(1e3 * (spent - _start_of_peer()))} ms"
+
+
+@cache
+def _start_of_peer() -> float:
+    return _process("peer", "chain", 1)
