@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.evaluate import evaluate, residual
     from chetaev.numerics.initial import State
     from chetaev.numerics.simulate import On, simulate
+    from chetaev.numerics.stability import Equilibrium, Linearization, eigenvalue_sweep, equilibria, linearize
     from chetaev.parsing import parse
     from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic, VirtualWork
     from chetaev.symbols import Coordinate, Input, Parameter, coordinates, delta, inputs, parameters
@@ -62,6 +63,7 @@ _HOMES = {
     "chetaev.numerics.evaluate": "evaluate residual",
     "chetaev.numerics.initial": "State",
     "chetaev.numerics.simulate": "On simulate",
+    "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep equilibria linearize",
     "chetaev.parsing": "parse",
     "chetaev.principles": "Chetaev DAlembert Hamilton Herglotz Principle Vakonomic VirtualWork",
     "chetaev.symbols": "Coordinate Input Parameter coordinates delta inputs parameters",

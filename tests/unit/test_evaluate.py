@@ -277,3 +277,13 @@ def test_rows_defined_in_a_part_of_space_only():
         ch.derive(system.replace(variational=["δy = x*δz"]), ch.DAlembert())
     assert not ch.derive(system, ch.DAlembert()).eliminate().multipliers
     assert ch.classify(system).integrable is False
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-200, 1e-88, 1e-17, 1e-9, 0.1])
+def test_values_that_are_small_or_zero_are_no_trouble(size):
+    """Rocard's tyre as it straightens: J theta'' = -K epsilon, whatever the size of epsilon."""
+    model = ch.gallery("rocard")
+    now = ch.evaluate(ch.derive(model), {**model.start.fixed, "epsilon": size}, parameters=model.parameters)
+    assert now["theta''"] == pytest.approx(-2.0 * size / 0.9, rel=1e-12, abs=1e-15)
+    rest = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), {"x": 0, "y": -2, "x'": size}, parameters=VALUES)
+    assert rest["x''"] == pytest.approx(0.0, abs=1e-12)

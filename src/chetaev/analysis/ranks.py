@@ -25,6 +25,8 @@ _CUT = 1e-8
 _NOISE = 1e-11
 _STEPS = 60
 _PASSES = 2
+_FITS = 4
+_OUTLIER = -7.0
 
 
 def rank(matrix: Matrix) -> int:
@@ -53,16 +55,26 @@ def equilibrated(matrix: Matrix, noise: float = _NOISE) -> tuple[Matrix, Matrix,
 
 
 def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
-    """Scales that bring the logarithms of all entries nearest to zero (Curtis and Reid): units drop out."""
+    """Scales that bring the logarithms of the entries nearest to zero (Curtis and Reid): units drop out.
+
+    An entry that stays very small is left out and the rest fitted again: a small entry does no harm, bent scales do.
+    """
     m, n = a.shape
     i, j = np.nonzero(a)
-    if not len(i):
-        return np.ones(m), np.ones(n)
-    incidence = np.zeros((len(i), m + n))
-    incidence[np.arange(len(i)), i] = 1.0
-    incidence[np.arange(len(i)), m + j] = 1.0
-    logs = np.linalg.lstsq(incidence, np.log(np.abs(a[i, j])), rcond=None)[0]
-    return np.exp(logs[:m]), np.exp(logs[m:])
+    scales = np.zeros(m + n)
+    for _ in range(_FITS):
+        if not len(i):
+            break
+        incidence = np.zeros((len(i), m + n))
+        incidence[np.arange(len(i)), i] = 1.0
+        incidence[np.arange(len(i)), m + j] = 1.0
+        logs = np.log(np.abs(a[i, j]))
+        scales = np.linalg.lstsq(incidence, logs, rcond=None)[0]
+        keep = logs - incidence @ scales > _OUTLIER
+        if keep.all():
+            break
+        i, j = i[keep], j[keep]
+    return np.exp(scales[:m]), np.exp(scales[m:])
 
 
 def _singular_values(matrix: Matrix) -> Matrix:

@@ -154,11 +154,24 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
 
 
 def _without_fakes(equations: Equations, i: int, row: Any, algebra: Algebra[Any]) -> Any:
-    """A row without jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count.
+    """A row without highest jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count.
 
     Numbers only raise the suspicion, because a small slope may be a small mass; many digits of the symbolic row decide.
     """
-    jets = sorted((z for z in algebra.symbols(row) if isinstance(z, Jet)), key=lambda z: z.name)
+    while True:
+        highest: dict[str, Jet] = {}
+        for z in algebra.symbols(row):
+            if isinstance(z, Jet) and (z.base not in highest or z.order > highest[z.base].order):
+                highest[z.base] = z
+        suspects = _small_slopes(row, sorted(highest.values(), key=lambda z: z.name), algebra)
+        fakes = [z for z in suspects if seems_zero(equations.rows[i].residual.diff(z))]
+        if not fakes:
+            return row
+        row = algebra.without(row, fakes)
+
+
+def _small_slopes(row: Any, jets: list[Jet], algebra: Algebra[Any]) -> list[Jet]:
+    """The jets whose slopes are small beside the largest one at every random point."""
     tape = algebra.tape(algebra.gradient(row, jets))
     largest = np.zeros(len(jets))
     seen = 0
@@ -171,9 +184,7 @@ def _without_fakes(equations: Equations, i: int, row: Any, algebra: Algebra[Any]
         seen += 1
         if seen == _POINTS:
             break
-    suspects = [z for z, size in zip(jets, largest, strict=True) if size <= _SUSPICIOUS]
-    fakes = [z for z in suspects if seems_zero(equations.rows[i].residual.diff(z))]
-    return algebra.without(row, fakes) if fakes else row
+    return [z for z, size in zip(jets, largest, strict=True) if size <= _SUSPICIOUS]
 
 
 def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: list[int] | None = None) -> tuple[list[int], list[int]]:

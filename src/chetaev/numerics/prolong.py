@@ -106,15 +106,14 @@ class Prolongation:
     def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns in which some rows are not affine: their slope changes with the unknowns, smoothly or at a corner."""
         found: set[Jet] = set()
+        wanted = set(unknowns)
         for row in map(self.row, pairs):
-            present = [z for z in unknowns if z in self.algebra.symbols(row)]
+            occurring = self.algebra.symbols(row)
+            present = [z for z in unknowns if z in occurring]
             slopes = self.algebra.gradient(row, present)
-            bent = {z: slope for z, slope in zip(present, slopes, strict=True) if self._may_bend(row, slope, unknowns)}
+            bent = {z: slope for z, slope in zip(present, slopes, strict=True) if not wanted.isdisjoint(self.algebra.symbols(slope))}
             found |= {z for z, varies in zip(bent, self._vary(list(bent.values()), unknowns), strict=True) if varies}
         return [z for z in unknowns if z in found]
-
-    def _may_bend(self, row: Any, slope: Any, unknowns: Sequence[Jet]) -> bool:
-        return bool(self.algebra.symbols(slope) & set(unknowns))
 
     def _vary(self, slopes: Sequence[Any], unknowns: Sequence[Jet]) -> list[bool]:
         """Which slopes change when only the unknowns do."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -247,7 +247,7 @@ def eigenvalue_sweep(
     >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
     >>> eigenvalue_sweep(well, {"x": 0, "x'": 0}, "k", [-4, 4]).round(12)
     array([[ 2.+0.j, -2.+0.j],
-           [ 0.+2.j, -0.-2.j]])
+           [ 0.+2.j,  0.-2.j]])
     """
     if isinstance(equations, Model):
         state = equations.start if state is None else state
@@ -298,26 +298,32 @@ def _spot(problem: Problem, x: Matrix) -> _Spot:
     state, top = system.structure.state, system.structure.top
     jets = dict(zip(state, map(float, x), strict=True))
     pairs, both, n = system.stage(0), (*state, *top), len(state)
-    tops = np.zeros(len(top))
-    for _ in range(2):  # the second step only removes round-off
-        values, jacobian = problem.numbers(pairs, both, {**jets, **dict(zip(top, tops, strict=True))})
-        tops = tops - _inverse(jacobian[:, n:])[0] @ values
-    _, jacobian = problem.numbers(pairs, both, {**jets, **dict(zip(top, tops, strict=True))})
+    values, jacobian = problem.numbers(pairs, both, {**jets, **dict.fromkeys(top, 0.0)})
     inverse, rank = _inverse(jacobian[:, n:])
+    tops = -inverse @ values
+    values, jacobian = problem.numbers(pairs, both, {**jets, **dict(zip(top, map(float, tops), strict=True))})
+    tops = tops - inverse @ values  # removes round-off
     if rank < len(top) - (system.generic_nullity or 0):
         raise StateError("the accelerations are not determined at this state.", where=problem.where, hint="a state off this locus")
     slopes, sizes = -inverse @ jacobian[:, :n], np.abs(inverse) @ np.abs(jacobian[:, :n])
+    rises, reached = _places(system)
     full, terms, rates = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
-    for i, z in enumerate(state):
-        if z.d() in jets:
-            full[i, state.index(z.d())] = terms[i, state.index(z.d())] = 1.0
-            rates[i] = jets[z.d()]
-        else:
-            j = top.index(z.d())
-            full[i], terms[i], rates[i] = slopes[j], sizes[j], tops[j]
+    full[rises[:, 0], rises[:, 1]] = terms[rises[:, 0], rises[:, 1]] = 1.0
+    rates[rises[:, 0]] = x[rises[:, 1]]
+    full[reached[:, 0]], terms[reached[:, 0]], rates[reached[:, 0]] = slopes[reached[:, 1]], sizes[reached[:, 1]], tops[reached[:, 1]]
     hidden = system.hidden()
     residual, rows = problem.numbers(hidden, state, jets) if hidden else (np.zeros(0), np.zeros((0, n)))
     return _Spot(np.array(x, dtype=float), rates, full, terms, residual, rows)
+
+
+@lru_cache(maxsize=32)
+def _places(system: Prolongation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of places: a jet and its derivative within the state, and a jet of the state whose derivative is at the top."""
+    state = {z: i for i, z in enumerate(system.structure.state)}
+    top = {z: j for j, z in enumerate(system.structure.top)}
+    rises = [(i, state[z.d()]) for z, i in state.items() if z.d() in state]
+    reached = [(i, top[z.d()]) for z, i in state.items() if z.d() in top]
+    return np.array(rises, dtype=np.int64).reshape(-1, 2), np.array(reached, dtype=np.int64).reshape(-1, 2)
 
 
 @dataclass(frozen=True)
@@ -356,7 +362,9 @@ def _chart(problem: Problem, x: Matrix) -> _Chart:
         jets = [z.d(d + k) for z, d in zip(structure.unknowns, structure.unknown_offsets, strict=True) if d + k >= 0]
         found = [a for a in (_jacobian(problem, pairs, jets, point) for point in nearby) if a is not None]
         varies = np.max([np.abs(a - found[0]).max(axis=0, initial=0.0) for a in found], axis=0)
-        weights = np.where(varies > _CUT, 0.1, 1.0) * np.array([1.0 if z.base in cyclic else 0.7 for z in jets])
+        weights = np.where(varies > _CUT * np.abs(found[0]).max(axis=0, initial=0.0), 0.1, 1.0) * np.array(
+            [1.0 if z.base in cyclic else 0.7 for z in jets]
+        )
         r, order = qr(_scaled(found[0])[1] * weights * (1 + 1e-6 * np.arange(len(jets))), mode="r", pivoting=True)
         sizes = np.abs(np.diag(r))
         rank = int(np.sum(sizes > _CUT * sizes[0])) if len(sizes) and sizes[0] > 0 else 0
@@ -706,7 +714,8 @@ class _Search:
         for name in self.fixed:
             jet = read_value(name, self.equations.vocabulary, self.where)
             if not isinstance(jet, Jet) or jet.base not in known:
-                raise InitialError(f"{name} is not an unknown of the motion.", where=self.where, hint=did_you_mean(name, known))
+                hint = f"jets of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
+                raise InitialError(f"{name} is not an unknown of the motion.", where=self.where, hint=hint)
             if jet not in given:
                 raise InitialError(f"{name} is fixed, and the guess gives it no value.", where=self.where, hint=f'{{"{name}": ...}}')
             held[jet] = given[jet]
@@ -720,7 +729,7 @@ class _Search:
         structure = problem.system.structure
         pairs = [*problem.system.hidden(), *problem.system.stage(0)]
         jets = [*structure.state, *structure.top]
-        at = {z: held.get(z, given.get(z, 0.0) if z.order == 0 else 0.0) for z in jets}
+        first = at = {z: held.get(z, given.get(z, 0.0) if z.order == 0 else 0.0) for z in jets}
         running = self._running(problem, held)
         unknowns = [z for z in jets if z not in held and (z.order == 0 or z in running)]
         for moved in ([z for z in unknowns if z in running or isinstance(z, Multiplier)], unknowns):
@@ -729,9 +738,10 @@ class _Search:
                 if better is None:
                     break
                 at = better
-        at = {z: 0.0 if z in unknowns and abs(v) < 1e-14 else v for z, v in at.items()}
-        residual, jacobian = problem.numbers(pairs, unknowns, at)
-        sizes = np.abs(jacobian) @ np.array([max(1.0, abs(at[z])) for z in unknowns])
+        at = {z: 0.0 if abs(v) <= 1e-13 * abs(first[z]) else v for z, v in at.items()}
+        residual, jacobian = problem.numbers(pairs, jets, at)
+        sizes = np.abs(jacobian) @ np.array([max(1.0, abs(at[z])) if z in unknowns else 0.0 for z in jets])
+        sizes = np.where(sizes > 0, sizes, np.abs(jacobian).max(axis=1, initial=0.0))
         scaled = np.abs(residual) / np.where(sizes > 0, sizes, 1.0)
         worst = int(np.argmax(scaled)) if len(scaled) else 0
         if len(scaled) and scaled[worst] > _SOLVED:

@@ -219,7 +219,7 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
     found = {}
     for k, q in enumerate(coordinates):
         direction = allowed[:, :, k]
-        if np.abs(direction).max() > _FLAT:
+        if not np.abs(direction).max() <= _FLAT:
             found[f"work of δ{q.base}"] = (np.sum(direction * force, axis=1), np.sum(np.abs(direction) * size, axis=1))
     return found
 
@@ -227,13 +227,11 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
 def _projectors(matrices: Array) -> Array:
     """Orthogonal projections onto the null spaces of matrices."""
     scales = np.abs(matrices).max(axis=2, keepdims=True)
-    finite = np.isfinite(matrices).all(axis=(1, 2))
-    scaled = np.where(finite[:, None, None], matrices / np.where(scales > 0, scales, 1.0), 0.0)
+    finite = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
+    scaled = np.where(finite, matrices / np.where(scales > 0, scales, 1.0), 0.0)
     _, s, vt = np.linalg.svd(scaled, full_matrices=False)
     kept = vt * np.where(s > _RANK * np.maximum(s[:, :1], 1e-300), 1.0, 0.0)[:, :, None]
-    found = np.eye(matrices.shape[2]) - np.einsum("pri,prj->pij", kept, kept)
-    found[~finite] = np.nan
-    return found
+    return np.where(finite, np.eye(matrices.shape[2]) - np.einsum("pri,prj->pij", kept, kept), np.nan)
 
 
 class _Values:

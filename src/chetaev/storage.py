@@ -1,0 +1,405 @@
+"""Motions in files and tables: save, load, to_pandas, to_xarray.
+
+A saved motion is an `.npz` archive that explains itself. `model.json` in it holds the system in the words of the constructor, the
+principle, the values and how the run ended; the other members are plain arrays of numbers, readable by `numpy.load`. Nothing in a file is
+ever executed or unpickled: `load` reads texts with the parser of the notation and derives the equations again.
+
+    unzip -p motion.npz model.json
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+import chetaev
+from chetaev.assemble import Row
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import ChetaevError, ModelError, UsageError
+from chetaev.frozen import Frozen
+from chetaev.notation import parse_expression, show
+from chetaev.numerics.binding import bind
+from chetaev.numerics.compiled import Compiled, compile_at, compile_equations
+from chetaev.numerics.simulate import _Piece, _Reader
+from chetaev.principles import PRINCIPLES, Herglotz, Principle
+from chetaev.symbols import Action, Coordinate, Multiplier
+from chetaev.system import System
+from chetaev.trajectory import Event, Outcome, Trajectory
+
+Array = NDArray[np.float64]
+
+_FORMAT, _VERSION = "chetaev motion", 1
+_MODEL = "model.json"
+_PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
+_LARGEST_MODEL = 64_000_000
+"""Bytes of text that are read as a model."""
+
+
+def save(motion: Trajectory, path: str | PathLike[str]) -> Path:
+    """Write a motion, with its model, to an `.npz` file; returns the path. `load` gives the same motion back, dense output included."""
+    where = f"save the motion of {motion.equations.system.label}"
+    reader: Any = motion.reader
+    if not isinstance(reader, _Reader):
+        raise UsageError("this motion was not made by simulate or load.", where=where, hint="save(ch.simulate(...), path)")
+    arrays = {"t": motion.t, "states": motion.states, "end_t": np.array([motion.end[0]]), "end_state": motion.end[1]}
+    for k, piece in enumerate(reader.dense or ()):
+        arrays |= {f"nodes_{k}": piece.run.nodes, f"node_states_{k}": piece.run.states, f"coefficients_{k}": piece.run.coefficients}
+    text = json.dumps(_described(motion, reader, where), indent=1, ensure_ascii=False, allow_nan=False)
+    target = Path(path)
+    try:
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:  # a fixed date in each entry: equal motions, equal files
+            archive.writestr(zipfile.ZipInfo(_MODEL), text.encode())
+            for name, values in arrays.items():
+                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
+                    npy.write_array(stream, np.ascontiguousarray(values, dtype="<f8"), version=(1, 0), allow_pickle=False)
+    except OSError as cause:
+        raise ModelError(f"the file cannot be written ({cause.strerror}).", where=where, hint="another path") from None
+    return target
+
+
+def load(path: str | PathLike[str]) -> Trajectory:
+    """The motion in a file that `save` wrote: equations derived again, every column and expression readable."""
+    where = f"load {Path(path).name!r}"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = Path(path).stat().st_size
+            return _loaded(_Archive(archive, size))
+    except ChetaevError as error:
+        raise ModelError(f"the model in the file is not valid: {error.what}", where=where, why=f"({error.where})") from error
+    except OSError as cause:
+        raise ModelError(f"the file cannot be read ({cause.strerror or cause}).", where=where) from None
+    except Exception as cause:  # whatever a damaged or hostile file provokes
+        detail = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        raise ModelError(f"this is not a motion that save wrote ({detail}).", where=where, hint="save the motion again") from cause
+
+
+def to_pandas(motion: Trajectory) -> Any:
+    """A DataFrame over t: every jet of the state, the accelerations and the multipliers."""
+    pandas = _package("pandas", "to_pandas")
+    frame = pandas.DataFrame(_columns(motion), index=pandas.Index(motion.t, name="t"))
+    frame.attrs.update(_attributes(motion))
+    return frame
+
+
+def to_xarray(motion: Trajectory) -> Any:
+    """A Dataset over t: every jet of the state, the accelerations and the multipliers."""
+    xarray = _package("xarray", "to_xarray")
+    return xarray.Dataset({name: ("t", values) for name, values in _columns(motion).items()}, {"t": motion.t}, _attributes(motion))
+
+
+# ------------------------------------------------------------ tables
+
+
+def column_names(motion: Trajectory) -> tuple[str, ...]:
+    """The jets a table shows: of each coordinate up to its acceleration, s and s', and the multipliers (their rates if vakonomic)."""
+    equations = motion.equations
+    least = {Coordinate: 2, Action: 1, Multiplier: int(equations.lowered.vakonomic)}
+    names = []
+    for z in equations.unknowns:
+        known = [w.order for w in motion.jets if w.base == z.base and type(w) is type(z)]
+        top = max(least[type(z)], max(known, default=-1) + 1)
+        names += [z.d(k).name for k in range(top + 1)]
+    return tuple(names)
+
+
+def _columns(motion: Trajectory) -> dict[str, Array]:
+    return {name: motion[name] for name in column_names(motion)}
+
+
+def _attributes(motion: Trajectory) -> dict[str, str]:
+    system = motion.equations.system
+    return {
+        "system": system.name,
+        "lagrangian": system.lagrangian_text or show(system.lagrangian),
+        "principle": str(motion.equations.principle),
+        "outcome": str(motion.outcome),
+        "message": motion.message,
+    }
+
+
+def _package(name: str, verb: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"{verb} needs the package {name}, which is not installed.", where=verb, hint=f"pip install {name}") from None
+
+
+# ------------------------------------------------------------ from a motion to a text
+
+
+def _described(motion: Trajectory, reader: _Reader, where: str) -> dict[str, Any]:
+    equations, binding = motion.equations, reader.binding
+    steps = reader.dense
+    kept = len(motion.t) > 1
+    found: dict[str, Any] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "chetaev": chetaev.__version__,
+        "system": _written(equations.system, where),
+        "principle": _named(equations.principle),
+        "rewritten": None if equations.rewritten is None else [_row(row) for row in equations.rewritten],
+        "assumptions": [show(a) for a in equations.assumptions],
+        "parameters": {z.name: _number(v) for z, v in binding.parameters.items()},
+        "inputs": {name: show(e) for name, e in binding.inputs.items()},
+        "t": [_number(motion.t[0]), _number(motion.end[0])],
+        "start": {z.name: _number(v) for z, v in zip(motion.jets, motion.states[0], strict=False)} if kept else None,
+        "jets": [z.name for z in motion.jets],
+        "outcome": motion.outcome.value,
+        "message": motion.message,
+        "drift": {name: _number(v) for name, v in motion.drift.items()},
+        "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
+        "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
+        "counts": {name: int(n) for name, n in motion.counts.items()},
+        "energy_at_start": _number(reader.energy_at_start),
+        "pieces": len(steps) if steps is not None else None,
+        "conserve": bool(steps) and steps[-1].project != steps[-1].compiled.project if steps else False,
+    }
+    if hasattr(motion, "tolerance"):
+        found["tolerance"] = _number(motion.tolerance)
+    return found
+
+
+def _written(system: System, where: str) -> dict[str, Any]:
+    """The parts of a system as texts: the user's own where they still say the same, else as `show` writes them."""
+    for own_words in (True, False):
+        parts = _parts(system, own_words)
+        try:
+            if _system(parts) == system:
+                return parts
+        except ChetaevError:
+            continue
+    raise ModelError("the system cannot be written in the notation.", where=where)
+
+
+def _parts(system: System, own_words: bool) -> dict[str, Any]:
+    def row(r: Any) -> str:
+        return str(r if own_words else replace(r, text=""))
+
+    return {
+        "name": system.name,
+        "coordinates": dict(system.kinds),
+        "parameters": {p.name: "positive" if p.is_positive else "real" for p in system.parameters},
+        "lagrangian": (own_words and system.lagrangian_text) or show(system.lagrangian),
+        "kinematic": [row(r) for r in system.kinematic],
+        "variational": None if system.variational is None else [row(r) for r in system.variational],
+        "forces": {q.base: show(u) for q, u in system.forces.items()},
+        "dissipation": show(system.dissipation) if system.dissipation != 0 else None,
+        "action": system.action.base if system.action else None,
+        "inputs": {z.base: None if u is None else show(u) for z, u in system.inputs.items()},
+        "where": {name: show(e) for name, e in system.where.items()},
+        "quasi": {name: show(e) for name, e in system.quasi.items()},
+    }
+
+
+def _named(principle: Principle) -> dict[str, str]:
+    inner = {"inner": principle.inner.word} if isinstance(principle, Herglotz) else {}
+    return {"name": principle.word, **inner}
+
+
+def _row(row: Row[Any]) -> dict[str, str]:
+    return {"label": row.label, "lhs": show(row.lhs), "rhs": show(row.rhs), "origin": row.origin}
+
+
+def _number(v: Any) -> float | str:
+    """JSON has no word for NaN and infinity."""
+    return float(v) if math.isfinite(v) else str(float(v))
+
+
+# ------------------------------------------------------------ from a text to a motion
+
+
+class _Archive:
+    """The members of a file, each checked before it is read. Nothing is compressed, so no member is larger than the file."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self.archive, self.size = archive, size
+
+    def model(self) -> dict[str, Any]:
+        text = self._bytes(_MODEL, _LARGEST_MODEL)
+        model = json.loads(text.decode())
+        if not isinstance(model, dict) or model.get("format") != _FORMAT:
+            raise ValueError("no model inside")
+        if model.get("version") != _VERSION:
+            raise ValueError(f"version {model.get('version')!r} of the format is not known here")
+        return model
+
+    def array(self, name: str, *shape: int | None) -> Array:
+        """An array of floats of a given shape; None leaves a length open."""
+        info = self.archive.getinfo(f"{name}.npy")
+        self._check(info)
+        with self.archive.open(info) as stream:
+            if npy.read_magic(stream) != (1, 0):
+                raise ValueError(f"{name} is not in version 1.0 of the npy format")
+            found, fortran, dtype = npy.read_array_header_1_0(stream)
+            rest = info.file_size - stream.tell()
+            fits = len(found) == len(shape) and all(want in (None, have) for want, have in zip(shape, found, strict=True))
+            if fortran or dtype != np.dtype("<f8") or not fits or 8 * math.prod(found) != rest:
+                raise ValueError(f"{name} is an array of shape {found} and type {dtype}")
+            return np.frombuffer(stream.read(rest), dtype="<f8").reshape(found).astype(np.float64)
+
+    def _bytes(self, name: str, most: int) -> bytes:
+        info = self.archive.getinfo(name)
+        self._check(info)
+        if info.file_size > most:
+            raise ValueError(f"{name} is too large")
+        return self.archive.read(info)
+
+    def _check(self, info: zipfile.ZipInfo) -> None:
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size > self.size or info.file_size != info.compress_size:
+            raise ValueError(f"{info.filename} is compressed")
+
+
+def _loaded(archive: _Archive) -> Trajectory:
+    model = archive.model()
+    equations = _equations(model)
+    binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
+    compiled = compile_equations(equations)
+    if _texts(model["jets"], "jets") != [z.name for z in compiled.flow.state]:
+        raise ValueError("the states are not those of the system")
+    size = compiled.size
+    t = _in_order(archive.array("t", None))
+    states = archive.array("states", len(t), size)
+    end = float(archive.array("end_t", 1)[0]), archive.array("end_state", size)
+    runs = None if model["pieces"] is None else [_run(archive, k, size) for k in range(_count(model["pieces"]))]
+    if runs is not None and len(runs) > 1:  # the pivots of the last piece were chosen where it begins
+        last = runs[-1]
+        at = binding.at(frozenset(compiled.flow.arguments), float(last.nodes[0]))
+        compiled = compile_at(equations, {**at, **dict(zip(compiled.flow.state, map(float, last.states[0]), strict=False))})
+    reader = _Reader(compiled, binding, _pieces(runs, compiled, model["conserve"] is True), float(model["energy_at_start"]))
+    extra = {"tolerance": float(model["tolerance"])} if "tolerance" in model and _has_field("tolerance") else {}
+    return Trajectory(
+        equations=equations,
+        t=t,
+        states=states,
+        end=end,
+        jets=compiled.flow.state,
+        outcome=Outcome(model["outcome"]),
+        message=_text(model["message"], "message"),
+        drift=Frozen({name: float(v) for name, v in _mapping(model, "drift").items()}),
+        extrema=Frozen({name: (float(a), float(b)) for name, (a, b) in _mapping(model, "extrema").items()}),
+        events=tuple(_event(e) for e in _list(model["events"], "events")),
+        counts=Frozen({name: int(n) for name, n in _mapping(model, "counts").items()}),
+        reader=reader,
+        **extra,
+    )
+
+
+def _equations(model: Mapping[str, Any]) -> Equations:
+    """The equations, derived again from the system and the principle's word."""
+    named = _mapping(model, "principle")
+    inner = named.get("inner")
+    principle = _principle(named["name"], None if inner is None else _principle(inner, None))
+    equations = derive(_system(_mapping(model, "system")), principle)
+    if model["rewritten"] is not None:
+        rows = tuple(_read_row(row, equations) for row in _list(model["rewritten"], "rewritten"))
+        assumptions = tuple(parse_expression(a, equations.vocabulary, "assumptions") for a in _texts(model["assumptions"], "assumptions"))
+        equations = replace(equations, rewritten=rows, assumptions=assumptions)
+    return equations
+
+
+def _principle(word: Any, inner: Principle | None) -> Principle:
+    kind = PRINCIPLES[_text(word, "principle")]
+    return Herglotz(inner) if kind is Herglotz else kind()
+
+
+def _system(parts: Mapping[str, Any]) -> System:
+    """A system from texts; every part has its one type."""
+    unknown = [name for name in parts if name not in _PARTS]
+    if unknown:
+        raise ValueError(f"a system has no part {unknown[0]!r}")
+    optional = {name: None if parts[name] is None else _text(parts[name], name) for name in ("dissipation", "action")}
+    return System(
+        _named_texts(parts, "coordinates"),
+        _named_texts(parts, "parameters"),
+        lagrangian=_text(parts["lagrangian"], "lagrangian"),
+        kinematic=_texts(parts["kinematic"], "kinematic"),
+        variational=None if parts["variational"] is None else _texts(parts["variational"], "variational"),
+        forces=_named_texts(parts, "forces"),
+        inputs={name: None if v is None else _text(v, "inputs") for name, v in _mapping(parts, "inputs").items()},
+        where=_named_texts(parts, "where"),
+        quasi=_named_texts(parts, "quasi"),
+        name=_text(parts["name"], "name"),
+        **optional,
+    )
+
+
+def _read_row(row: Any, equations: Equations) -> Row[Any]:
+    label, lhs, rhs, origin = (_text(row[key], key) for key in ("label", "lhs", "rhs", "origin"))
+    names = equations.vocabulary
+    return Row(label, parse_expression(lhs, names, label), parse_expression(rhs, names, label), origin)
+
+
+def _run(archive: _Archive, k: int, size: int) -> Any:
+    """The dense output of one piece."""
+    nodes = _in_order(archive.array(f"nodes_{k}", None))
+    states = archive.array(f"node_states_{k}", len(nodes), size)
+    return SimpleNamespace(nodes=nodes, states=states, coefficients=archive.array(f"coefficients_{k}", len(nodes) - 1, 7, size))
+
+
+def _pieces(runs: Sequence[Any] | None, compiled: Compiled, conserve: bool) -> tuple[_Piece, ...] | None:
+    if runs is None:
+        return None
+    project = compiled.conserving() if conserve else compiled.project
+    return tuple(_Piece(compiled, run, project) for run in runs)
+
+
+def _event(given: Any) -> Event:
+    state = Frozen({name: float(v) for name, v in _mapping(given, "state").items()})
+    return Event(_text(given["text"], "event"), float(given["t"]), state)
+
+
+def _in_order(times: Array) -> Array:
+    steps = np.diff(times)
+    if not len(times) or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
+        raise ValueError("the times are not in order")
+    return times
+
+
+def _has_field(name: str) -> bool:
+    return any(f.name == name for f in fields(Trajectory))
+
+
+def _text(given: Any, name: str) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"{name} is not a text")
+    return given
+
+
+def _texts(given: Any, name: str) -> list[str]:
+    return [_text(v, name) for v in _list(given, name)]
+
+
+def _list(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise TypeError(f"{name} is not a list")
+    return given
+
+
+def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = given[name]
+    if not isinstance(found, dict):
+        raise TypeError(f"{name} is not a mapping")
+    return found
+
+
+def _named_texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
+    return {key: _text(v, name) for key, v in _mapping(given, name).items()}
+
+
+def _count(given: Any) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < 10_000:
+        raise ValueError("the pieces are not counted")
+    return given
