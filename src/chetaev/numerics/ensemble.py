@@ -8,16 +8,17 @@ reported as failed and affects no other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from sympy import Expr
 
-from chetaev.analysis.ranks import equilibrated
 from chetaev.calculus import total_derivative
 from chetaev.derivation import derive
 from chetaev.equations import Equations
@@ -26,15 +27,15 @@ from chetaev.frozen import Frozen
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import spell
-from chetaev.numerics import initial
+from chetaev.numerics import elimination, initial
 from chetaev.numerics import simulate as single
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.compiled import Compiled, compile_equations
-from chetaev.numerics.elimination import PivotOrder, pivot_order
+from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.initial import Data, State, complete, read_state
-from chetaev.numerics.machine import Kernel, compile_kernel
+from chetaev.numerics.machine import Kernel, call_kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm
 from chetaev.symbols import TIME, Jet, Multiplier
@@ -47,6 +48,8 @@ _COUNTS = ("accepted", "rejected", "evaluations", "projections")
 _RANK = 1e-9
 _OPEN = 1e-7
 _SUSPICIOUS = 1e-6
+_TOGETHER = 16
+"""So many members at the same time are worth a pool of their own."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,10 +75,11 @@ class Ensemble:
     """The completed initial data."""
     final: Columns
     """The ends; `Columns` are mappings from names to arrays over the members."""
-    notes: Frozen[int, str] = field(repr=False)
+    notes: Frozen[int, str]
     """What kept some members from starting."""
-    endings: tuple[str, ...] = field(repr=False)
-    """How each member ended, in words."""
+    status: Indices
+    """How the loop ended, by member, as numbers of `dop853.Status`."""
+    max_steps: int
 
     @cached_property
     def failed(self) -> Indices:
@@ -91,7 +95,7 @@ class Ensemble:
     def message(self, member: int) -> str:
         """Why a member ended."""
         k = range(len(self))[member]
-        return self.notes.get(k) or self.endings[k]
+        return self.notes.get(k) or verdict(dop853.Status(int(self.status[k])), float(self.t[k]), self.max_steps)[1]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -234,14 +238,18 @@ class _Batch:
     def at(self, t: Array, members: Indices) -> Array:
         """The vectors p of some members, with the inputs at their times."""
         p: Array = self.p[members]
-        if self.inputs is not None:
+        if self.inputs is not None and len(members):
             first = self.inputs.size1_in(1)
             p[:, first : first + self.inputs.size1_out(0)] = _mapped(self.inputs, t[members], p[:, :first])
         return p
 
-    def values(self, function: ca.Function, t: Array, states: Array, members: Indices) -> Array:
+    def values(self, function: ca.Function | Kernel, t: Array, states: Array, members: Indices) -> Array:
         """One row per member."""
-        return _mapped(function, t[members], states[members], self.at(t, members)) if len(members) else np.zeros((0, function.size1_out(0)))
+        if isinstance(function, Kernel):
+            return _each(function, t[members], states[members], self.at(t, members))
+        if not len(members):
+            return np.zeros((0, function.size1_out(0)))
+        return _mapped(function, t[members], states[members], self.at(t, members))
 
 
 @dataclass(frozen=True)
@@ -482,6 +490,19 @@ def _mapped(function: ca.Function, *columns: Array) -> Array:
     return np.ascontiguousarray(found.T)
 
 
+def _each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
+    """Machine code at many points."""
+    found = np.empty((len(t), kernel.n_out))
+    _calls(kernel.address, t, np.ascontiguousarray(states), np.ascontiguousarray(p), found)
+    return found
+
+
+@njit(error_model="numpy", cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
+def _calls(address: int, t: Array, states: Array, p: Array, out: Array) -> None:
+    for i in range(t.size):
+        call_kernel(address, t[i], states[i].ctypes, p[i].ctypes, out[i].ctypes)
+
+
 # ------------------------------------------------------------ consistent data, for all members together
 
 
@@ -589,59 +610,59 @@ class _Stages:
 
     def _project(self) -> None:
         """Guesses and computed values moved as far as needed, fixed ones by round-off; what is left over is a contradiction."""
-        pairs = self.system.hidden()
+        pairs, state = self.system.hidden(), list(self.flow.state)
         if not pairs:
             return
-        state = list(self.flow.state)
-        loose = [z for z in state if z not in self.fixed]
-        columns = [self.column[z] for z in loose]
+        loose = [self.column[z] for z in state if z not in self.fixed]
         moving = np.flatnonzero(~(self.lost | self.odd))
         best, smallest = self.x.copy(), np.full(len(self.x), np.inf)
+        unsettled = []
         for _ in range(initial._STEPS):
             residual, jacobian = self._numbers(pairs, state, moving)
             finite = np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2))
             self.lost[moving[~finite & ~np.isfinite(smallest[moving])]] = True
+            unsettled.append(moving[~finite])
             moving, residual, jacobian = moving[finite], residual[finite], jacobian[finite]
             size = np.abs(residual).max(axis=1)
             better = moving[size < smallest[moving]]
             best[better], smallest[moving] = self.x[better], np.minimum(size, smallest[moving])
-            rough = _relative(residual, jacobian, state, self.x[moving])[0] > 0.1 * initial._ROUND_OFF
-            if not loose or not rough.any():
+            rough = _relative(residual, jacobian, state, self.x[moving])[0] >= initial._ROUND_OFF
+            moving, residual, jacobian = moving[rough], residual[rough], jacobian[rough]
+            if not loose or not len(moving):
                 break
-            moving = moving[rough]
-            step = _least(jacobian[rough][:, :, columns], -residual[rough])[0]
-            going = np.isfinite(step).all(axis=1) & (np.abs(step).max(axis=1) >= 1e-15)
+            step = _least(jacobian[:, :, loose], -residual)[0]
+            going = np.abs(step).max(axis=1) >= 1e-15
+            self.x[moving[going, None], loose] += step[going]
+            unsettled.append(moving[~going])
             moving = moving[going]
-            self.x[moving[:, None], columns] += step[going]
         self.x = best
-        self._settle(pairs, state)
+        left = np.unique(np.concatenate([moving, *unsettled]))
+        self._settle(pairs, state, left[~self.lost[left]])
 
-    def _settle(self, pairs: Sequence[Pair], state: Sequence[Jet]) -> None:
-        moving = np.flatnonzero(~(self.lost | self.odd))
+    def _settle(self, pairs: Sequence[Pair], state: Sequence[Jet], moving: Indices) -> None:
+        """The last of the way, by round-off in all jets; members that are too far off get a note."""
         columns = [self.column[z] for z in state]
-        for turn in range(3):
+        for turn in range(2):
             if not len(moving):
                 return
             residual, jacobian = self._numbers(pairs, state, moving)
             if turn == 0:
                 size, worst = _relative(residual, jacobian, state, self.x[moving])
-                wrong = ~(size <= initial._CONTRADICTION)
-                for k, row, r in zip(moving[wrong], worst[wrong], residual[wrong], strict=True):
-                    label = self.system.label(pairs[int(row)])
-                    text = f"the data contradict {label}: it is off by {r[row]:.3g}."
+                near = size <= initial._CONTRADICTION
+                for k, row, r in zip(moving[~near], worst[~near], residual[~near], strict=True):
+                    text = f"the data contradict {self.system.label(pairs[int(row)])}: it is off by {r[row]:.3g}."
                     self.notes[int(self.members[k])] = (Outcome.DRIFT_EXCEEDED, text)
-                going = (size <= initial._CONTRADICTION) & (size >= initial._ROUND_OFF)
+                going = near & (size >= initial._ROUND_OFF)
                 moving, residual, jacobian = moving[going], residual[going], jacobian[going]
-            if turn < 2 and len(moving):
-                self.x[moving[:, None], columns] += _least(jacobian, -residual)[0]
+            self.x[moving[:, None], columns] += _least(jacobian, -residual)[0]
 
     def _numbers(self, pairs: Sequence[Pair], jets: Sequence[Jet], rows: Indices) -> tuple[Array, Array]:
         """Residuals of some rows and their Jacobian with respect to some jets, for some members."""
-        graph = self.flow.graph
-        written = [self.system.row(pair) for pair in pairs]
-        function = self.flow.function([*written, *[d for r in written for d in graph.gradient(r, jets)]])
-        found = _mapped(function, np.full(len(rows), self.read.t), self.x[rows], self.p[rows]) if len(rows) else np.zeros((0, 0))
         m = len(pairs)
+        if not len(rows):
+            return np.zeros((0, m)), np.zeros((0, m, len(jets)))
+        function = _rows(self.read.equations, tuple(pairs), tuple(jets))
+        found = _mapped(function, np.full(len(rows), self.read.t), self.x[rows], self.p[rows])
         return found[:, :m], found[:, m:].reshape(len(rows), m, len(jets))
 
     def _note(self, which: NDArray[np.bool_], outcome: Outcome, text: str) -> None:
@@ -688,10 +709,11 @@ def _refuse_singular(read: _Read, flow: Flow, states: Array, notes: dict[int, tu
     """Notes for members that start where the system Jacobian is singular; the test is that of `evaluate`."""
     members = np.array([k for k in range(read.size) if k not in notes], dtype=np.int64)
     times = np.full(read.size, read.t)
-    pivots = np.abs(read.batch.values(_pivots(flow), times, states, members)) / flow.solved.references
+    first = _first(read.equations)
+    pivots = np.abs(read.batch.values(first.pivots, times, states, members)) / first.references
     members = members[~(pivots.min(axis=1, initial=1.0) > single._WORST_PIVOT)]
     n = len(flow.order.pairs)
-    found = read.batch.values(_jacobian(flow), times, states, members).reshape(-1, n, n)
+    found = read.batch.values(first.jacobian, times, states, members).reshape(-1, n, n)
     finite = np.isfinite(found).all(axis=(1, 2))
     for k in members[~finite]:
         notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
@@ -705,6 +727,14 @@ def _refuse_singular(read: _Read, flow: Flow, states: Array, notes: dict[int, tu
         if least_norm(jacobian, np.zeros(len(jacobian)))[1].shape[1] > usual:
             notes[int(k)] = (Outcome.LEFT_DOMAIN, "the system Jacobian is singular at the start.")
     states[list(notes)] = np.nan
+
+
+@lru_cache(maxsize=256)
+def _rows(equations: Equations, pairs: tuple[Pair, ...], jets: tuple[Jet, ...]) -> ca.Function:
+    """Some rows and their Jacobian with respect to some jets; no machine code, because single starts are rounded without it too."""
+    flow = compile_equations(equations).flow
+    written = [flow.system.row(pair) for pair in pairs]
+    return flow.function([*written, *[d for r in written for d in flow.graph.gradient(r, jets)]])
 
 
 def _relative(residual: Array, jacobian: Array, jets: Sequence[Jet], at: Array) -> tuple[Array, Indices]:
@@ -763,7 +793,8 @@ class _Pivoted:
 
     compiled: Compiled
     watch: Kernel
-    pivots: ca.Function
+    pivots: Kernel
+    jacobian: Kernel
 
     @property
     def references(self) -> Array:
@@ -779,7 +810,7 @@ class _Integration:
         self.read, self.base, self.completion = read, compiled, completion
         self.tolerance, self.max_steps, self.threads = tolerance, max_steps, threads
         size, flow = read.size, compiled.flow
-        self.pivoted = [_pivoted(compiled)]
+        self.pivoted = [_first(read.equations)]
         self.orders: dict[PivotOrder, int] = {flow.order: 0}
         self.which = np.zeros(size, dtype=np.int64)
         self.at, self.y = np.full(size, read.t), completion.states.copy()
@@ -798,39 +829,55 @@ class _Integration:
         energy = self.base.flow.function([self.base.flow.energy])
         batch.p[active, -1] = batch.values(energy, self.at, self.y, active)[:, 0]
         for _ in range(single._REORDERINGS):
-            worn = [self._advance(active[some], t1) for some in self._alike(active)]
-            active = self._reordered(np.concatenate([np.zeros(0, np.int64), *worn]))
+            worn = [self._advance(active[self.which[active] == k], t1) for k in np.unique(self.which[active])]
+            active = self._reordered(np.sort(np.concatenate([np.zeros(0, np.int64), *worn])))
             if not len(active) or self.flag[0]:
                 break
         return self._ensemble()
 
-    def _alike(self, active: Indices) -> list[Indices]:
-        """Members with the same pivots at the same time run together."""
-        if not len(active):
-            return []
-        _, kind = np.unique(np.stack([self.which[active], self.at[active]], axis=1), axis=0, return_inverse=True)
-        kind = kind.ravel()
-        ordered = np.argsort(kind, kind="stable")
-        return np.split(ordered, np.flatnonzero(np.diff(kind[ordered])) + 1)
-
     def _advance(self, members: Indices, t1: float) -> Indices:
-        """Integrate some members; those whose pivots wore out on the way."""
+        """Integrate members with the same pivots; those whose pivots wore out on the way."""
         pivoted = self.pivoted[self.which[members[0]]]
-        compiled, at = pivoted.compiled, float(self.at[members[0]])
-        addresses = [compiled.rhs, compiled.project, self.kernel, pivoted.watch, compiled.measure]
-        arguments: dict[str, Any] = {
-            "t0": at, "t1": t1, "y0": self.y[members], "p": self._parameters(pivoted, members),
-            "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
+        compiled = pivoted.compiled
+        names = ("rhs", "project", "inputs", "watch", "measure")
+        kernels = (compiled.rhs, compiled.project, self.kernel, pivoted.watch, compiled.measure)
+        p, starts = self._parameters(pivoted, members), self.y[members]
+        common: dict[str, Any] = {
+            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
             "max_steps": self.max_steps, "n_watch": 2, "n_measure": len(compiled.labels), "terminal": [True, False], "floor": [0.0, 0.5],
-            "flag": self.flag, "threads": self.threads,
+            "flag": self.flag, **{name: 0 if k is None else k.address for name, k in zip(names, kernels, strict=True)},
         }  # fmt: skip
-        done = single._interruptible(lambda: dop853.run_many(*[0 if k is None else k.address for k in addresses], **arguments), self.flag)
+
+        def together(t0: float, some: Indices) -> None:
+            done = dop853.run_many(t0=t0, y0=starts[some], p=p[some], threads=self.threads, **common)
+            self._store(members[some], done)
+
+        def alone(k: int) -> None:
+            done = dop853.run(t0=float(self.at[members[k]]), y0=starts[k], p=p[k], keep=dop853.FINAL, **common)
+            self._store(members[k : k + 1], done)
+
+        def all_of_them() -> None:
+            rest = np.ones(len(members), dtype=bool)
+            times, sizes = np.unique(self.at[members], return_counts=True)
+            for t0 in times[sizes >= _TOGETHER]:
+                some = np.flatnonzero(self.at[members] == t0)
+                rest[some] = False
+                together(float(t0), some)
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(alone, np.flatnonzero(rest)))
+
+        before = self.counts[members, 0]
+        single._interruptible(all_of_them, self.flag)
+        status = self.status[members]
+        at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[members, 0] == before)
+        return members[(status == dop853.Status.FLOOR) | at_once]
+
+    def _store(self, members: Indices, done: Any) -> None:
+        """What a run, or several, left."""
         self.at[members], self.y[members], self.status[members] = done.t, done.y, done.status
         self.measured[members] = np.fmax(self.measured[members], done.measured)
         self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
-        self.counts[members] += np.stack([getattr(done, name) for name in _COUNTS], axis=1)
-        at_once = (done.status == dop853.Status.NOT_FINITE) & (done.accepted == 0)
-        return members[(done.status == dop853.Status.FLOOR) | at_once]
+        self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in _COUNTS], axis=1)
 
     def _parameters(self, pivoted: _Pivoted, members: Indices) -> Array:
         """The vectors p with what the watch compares with: two floors, then the references of the pivots."""
@@ -846,75 +893,145 @@ class _Integration:
     def _reordered(self, worn: Indices) -> Indices:
         """Other pivots for members whose pivots wore out, where it is the pivots and not the state that is singular."""
         batch, flow = self.read.batch, self.base.flow
-        n, function = len(flow.order.pairs), _jacobian(flow)
+        n, function = len(flow.order.pairs), self.pivoted[0].jacobian
         now = batch.values(function, self.at, self.y, worn).reshape(-1, n, n)
         then = batch.values(function, np.full(len(self.at), self.read.t), self.completion.states, worn).reshape(-1, n, n)
-        found = []
-        for k, jacobian, first in zip(worn, now, then, strict=True):
-            order = pivot_order([jacobian, *flow.samples]) if np.isfinite(jacobian).all() else None
-            if order is None or self.orders.get(order) == self.which[k]:
-                continue
-            usual = max(worst_pivot(first, order), worst_pivot(first, flow.order))
-            if not worst_pivot(jacobian, order) > 10 * single._WORST_PIVOT * usual:
+        found = [np.zeros(0, np.int64)]
+        for order, some in pivot_orders(now, flow.samples).items():
+            usual = np.maximum(worst_pivots(then[some], order), worst_pivots(then[some], flow.order))
+            good = worst_pivots(now[some], order) > 10 * single._WORST_PIVOT * usual
+            members = worn[some][good & (self.which[worn[some]] != self.orders.get(order, -1))]
+            if not len(members):
                 continue
             if order not in self.orders:
                 self.orders[order] = len(self.pivoted)
                 self.pivoted.append(_pivoted(_with_order(self.base, order)))
-            self.which[k] = self.orders[order]
-            pivoted = self.pivoted[self.which[k]]
-            pivots = np.abs(batch.values(pivoted.pivots, self.at, self.y, np.array([k]))[0])
-            self.references[k] = np.maximum(pivots, pivoted.references)
-            found.append(int(k))
-        return np.array(found, dtype=np.int64)
+            self.which[members] = self.orders[order]
+            pivoted = self.pivoted[self.orders[order]]
+            self.references[members] = np.maximum(np.abs(batch.values(pivoted.pivots, self.at, self.y, members)), pivoted.references)
+            found.append(members)
+        return np.sort(np.concatenate(found))
 
     def _ensemble(self) -> Ensemble:
         read, flow = self.read, self.base.flow
         notes = self.completion.notes
-        ended = [verdict(dop853.Status(int(s)), float(t), self.max_steps) for s, t in zip(self.status, self.at, strict=True)]
-        outcome = np.empty(read.size, dtype=object)
-        outcome[:] = [notes[k][0] if k in notes else o for k, (o, _) in enumerate(ended)]
+        outcomes = np.array([verdict(status, 0.0, 0)[0] for status in dop853.Status], dtype=object)
+        outcome = outcomes[self.status]
+        for k, (o, _) in notes.items():
+            outcome[k] = o
         flows = tuple(p.compiled.flow for p in self.pivoted)
         first = np.full(read.size, read.t)
-        jets = len(flow.state)
         return Ensemble(
             equations=read.equations,
             shape=read.shape,
             t=self.at,
             outcome=outcome,
             drift=Frozen(zip(self.base.labels, self.measured.T.copy(), strict=True)),
-            extrema=Frozen({z.name: (self.low[:, k].copy(), self.high[:, k].copy()) for k, z in enumerate(flow.state[:jets])}),
+            extrema=Frozen({z.name: (self.low[:, k].copy(), self.high[:, k].copy()) for k, z in enumerate(flow.state)}),
             counts=Frozen(zip(_COUNTS, self.counts.T.copy(), strict=True)),
             start=Columns(read.equations, read.batch, first, self.completion.states, flows, self.which),
             final=Columns(read.equations, read.batch, self.at, self.y, flows, self.which),
             notes=Frozen({k: text for k, (_, text) in notes.items()}),
-            endings=tuple(text for _, text in ended),
+            status=self.status,
+            max_steps=self.max_steps,
         )
 
 
-def worst_pivot(jacobian: Array, order: PivotOrder) -> float:
-    """The smallest pivot of an elimination in a given order, once rows and columns are scaled to one so that units drop out."""
-    a = equilibrated(jacobian, 0.0)[1]
-    left, worst = list(range(len(a))), 1.0
+def pivot_orders(matrices: Array, samples: Sequence[Array]) -> dict[PivotOrder, Indices]:
+    """`elimination.pivot_order([matrix, *samples])` for many matrices at once: which of them take which order.
+
+    Matrices that agree in the pivots chosen so far stay together. A matrix without an order, or with an entry that is not finite, is left
+    out.
+    """
+    found: dict[PivotOrder, Indices] = {}
+    n = matrices.shape[1]
+    good = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
+    stack = [(good, matrices[good].copy(), np.array(samples, dtype=float).reshape(-1, n, n), _Left((), *[tuple(range(n))] * 2))]
+    while stack:
+        which, own, common, left = stack.pop()
+        if not len(which):
+            continue
+        if not left.rows:
+            found[PivotOrder(left.pairs)] = which
+            continue
+        chosen = left.best(own, common)
+        for k in np.unique(chosen[chosen >= 0]):
+            i, j = left.rows[k // len(left.columns)], left.columns[k % len(left.columns)]
+            rest, same = left.without(i, j), chosen == k
+            stack.append((which[same], rest.eliminated(own[same], i, j), rest.eliminated(common, i, j), rest))
+    return dict(sorted(found.items(), key=lambda item: item[0].pairs))
+
+
+@dataclass(frozen=True)
+class _Left:
+    """Rows and columns that are still to be eliminated, and the pivots before."""
+
+    pairs: tuple[tuple[int, int], ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    def without(self, i: int, j: int) -> _Left:
+        return _Left((*self.pairs, (i, j)), tuple(r for r in self.rows if r != i), tuple(c for c in self.columns if c != j))
+
+    def best(self, own: Array, common: Array) -> Indices:
+        """The place of the next pivot for each matrix, -1 for none: least Markowitz count among entries never small in their column."""
+        a, b = (np.abs(m[:, self.rows][:, :, self.columns]) for m in (own, common))
+        present = (a > 0) | (b > 0).any(axis=0)
+        allowed = _not_small(a) & _not_small(b).all(axis=0)
+        worst = np.minimum(_share(a), _share(b).min(axis=0, initial=np.inf))
+        largest = worst.max(axis=(1, 2), keepdims=True)
+        allowed = np.where(allowed.any(axis=(1, 2), keepdims=True), allowed, worst == largest)
+        count = (present.sum(axis=2)[:, :, None] - 1) * (present.sum(axis=1)[:, None, :] - 1)
+        count = np.where(allowed, count, np.iinfo(np.int64).max).reshape(len(a), -1)
+        nothing = (largest.ravel() < 1e-10) & ~(_not_small(a) & _not_small(b).all(axis=0)).any(axis=(1, 2))
+        return np.where(nothing, -1, count.argmin(axis=1))
+
+    def eliminated(self, work: Array, i: int, j: int) -> Array:
+        """The matrices after the pivot (i, j)."""
+        work = work.copy()
+        scale = np.abs(work).max(axis=(1, 2), keepdims=True)
+        if self.rows:
+            rows, columns = np.array(self.rows)[:, None], np.array(self.columns)
+            work[:, rows, columns] -= (
+                work[:, self.rows, j][:, :, None] * work[:, i, self.columns][:, None, :] / work[:, i, j][:, None, None]
+            )
+        work[np.abs(work) < elimination._VANISHES * scale] = 0.0
+        return work
+
+
+def _not_small(sizes: Array) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (sizes >= elimination._THRESHOLD * sizes.max(axis=1, keepdims=True)) & (sizes > 0)
+    return found
+
+
+def _share(sizes: Array) -> Array:
+    found: Array = sizes / np.maximum(sizes.max(axis=(1, 2), keepdims=True), 1e-300)
+    return found
+
+
+def worst_pivots(matrices: Array, order: PivotOrder) -> Array:
+    """The smallest pivots of an elimination in a given order, once rows and columns are scaled to one."""
+    a = _scaled(matrices)[0]
+    left, worst = list(range(a.shape[1])), np.ones(len(a))
     for i, j in order.pairs:
-        if a[i, j] == 0:
-            return 0.0
-        worst = min(worst, abs(float(a[i, j])))
+        pivot = a[:, i, j].copy()
+        worst = np.minimum(worst, np.abs(pivot))
         left.remove(i)
-        a[left] -= np.outer(a[left, j] / a[i, j], a[i])
+        a[:, left] -= (a[:, left, j] / np.where(pivot == 0, np.inf, pivot)[:, None])[:, :, None] * a[:, i][:, None, :]
     return worst
 
 
-def _pivots(flow: Flow) -> ca.Function:
-    return flow.function(list(flow.solved.pivots), "pivots")
-
-
-def _jacobian(flow: Flow) -> ca.Function:
-    return flow.function([e for line in flow.system.structure.jacobian for e in line], "jacobian")
+@lru_cache(maxsize=32)
+def _first(equations: Equations) -> _Pivoted:
+    """The kernels with the pivots that suit random points; remembered, as the equations' own are."""
+    return _pivoted(compile_equations(equations))
 
 
 def _pivoted(compiled: Compiled) -> _Pivoted:
-    pivots = _pivots(compiled.flow)
-    return _Pivoted(compiled, compile_kernel(_watch(compiled.flow, pivots)), pivots)
+    flow = compiled.flow
+    pivots = flow.function(list(flow.solved.pivots), "pivots")
+    jacobian = flow.function([e for line in flow.system.structure.jacobian for e in line], "jacobian")
+    return _Pivoted(compiled, compile_kernel(_watch(flow, pivots)), compile_kernel(pivots), compile_kernel(jacobian))
 
 
 def _with_order(base: Compiled, order: PivotOrder) -> Compiled:
