@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests lock clean
+.PHONY: demo test lint types tests bench lock clean
 
 demo: $(READY)
 	$(RUN)/python examples/demo.py
@@ -26,6 +26,9 @@ $(READY): pyproject.toml requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $(READY)
+
+bench: $(READY)
+	$(RUN)/python benchmarks/run.py
 
 lock:
 	$(RUN)/python -m pip install --quiet "uv>=0.4"

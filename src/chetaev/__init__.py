@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from chetaev.model import Model
     from chetaev.notation import show, to_sympy
     from chetaev.numerics.analyze import Analysis, Verdict, analyze
+    from chetaev.numerics.ensemble import Ensemble, simulate_many
     from chetaev.numerics.evaluate import evaluate, residual
     from chetaev.numerics.initial import State
     from chetaev.numerics.simulate import On, simulate
@@ -60,6 +61,7 @@ _HOMES = {
     "chetaev.gallery": "gallery",
     "chetaev.model": "Model",
     "chetaev.notation": "show to_sympy",
+    "chetaev.numerics.ensemble": "Ensemble simulate_many",
     "chetaev.numerics.evaluate": "evaluate residual",
     "chetaev.numerics.initial": "State",
     "chetaev.numerics.simulate": "On simulate",

@@ -154,7 +154,7 @@ def _described(motion: Trajectory, reader: _Reader, where: str) -> dict[str, Any
         "assumptions": [show(a) for a in equations.assumptions],
         "parameters": {z.name: _number(v) for z, v in binding.parameters.items()},
         "inputs": {name: show(e) for name, e in binding.inputs.items()},
-        "t": [_number(motion.t[0]), _number(motion.end[0])],
+        "t": [_number(motion.t[0]) if kept else None, _number(motion.end[0])],
         "start": {z.name: _number(v) for z, v in zip(motion.jets, motion.states[0], strict=False)} if kept else None,
         "jets": [z.name for z in motion.jets],
         "outcome": motion.outcome.value,
@@ -165,7 +165,7 @@ def _described(motion: Trajectory, reader: _Reader, where: str) -> dict[str, Any
         "counts": {name: int(n) for name, n in motion.counts.items()},
         "energy_at_start": _number(reader.energy_at_start),
         "pieces": len(steps) if steps is not None else None,
-        "conserve": bool(steps) and steps[-1].project != steps[-1].compiled.project if steps else False,
+        "conserve": any(piece.project != piece.compiled.project for piece in steps or ()),
     }
     if hasattr(motion, "tolerance"):
         found["tolerance"] = _number(motion.tolerance)

@@ -107,6 +107,30 @@ class Trajectory:
         """The generalised reaction on a coordinate, at the nodes."""
         return self.reader.values(self.equations.reaction(coordinate), self.t, self.states)
 
+    def verify(self, points: int = 200) -> Any:
+        """A certificate that shares nothing with the solver: the motion inserted into the original rows."""
+        from chetaev.numerics.verify import verify
+
+        return verify(self, points)
+
+    def save(self, path: Any) -> Any:
+        """Write the motion, with its model, to an .npz file; `chetaev.storage.load` reads it back."""
+        from chetaev.storage import save
+
+        return save(self, path)
+
+    def to_pandas(self) -> Any:
+        """A data frame over time with all jets and multipliers."""
+        from chetaev.storage import to_pandas
+
+        return to_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """A data set over time with all jets and multipliers."""
+        from chetaev.storage import to_xarray
+
+        return to_xarray(self)
+
     def _column(self, name: str, times: Array, states: Array) -> Array:
         for k, z in enumerate(self.jets):
             if z.name == name:

@@ -38,7 +38,7 @@ from chetaev.numerics.initial import Data, State, complete, read_state
 from chetaev.numerics.machine import Kernel, call_kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm
-from chetaev.symbols import TIME, Jet, Multiplier
+from chetaev.symbols import TIME, Input, Jet, Multiplier
 from chetaev.trajectory import Outcome
 
 Array = NDArray[np.float64]
@@ -146,7 +146,7 @@ class Columns(Mapping[str, Any]):
         found = np.full(len(self.t), np.nan)
         for k in np.unique(self.which):
             flow, members = self.flows[k], np.flatnonzero(self.which == k)
-            function = flow.function([flow.on_state(flow.graph.of(expression))])
+            function = flow.function([self.batch.with_inputs(flow.on_state(flow.graph.of(expression)))])
             found[members] = self.batch.values(function, self.t, self.states, members)[:, 0]
         return found
 
@@ -233,7 +233,27 @@ class _Batch:
 
     compiled: Compiled
     p: Array
-    inputs: ca.Function | None
+    written: Mapping[str, Expr]
+    """The inputs as functions of time and parameters, by name."""
+
+    @cached_property
+    def inputs(self) -> ca.Function | None:
+        """The jets of inputs that stand in p."""
+        flow = self.compiled.flow
+        if not flow.inputs:
+            return None
+        graph = flow.graph
+        known = graph.vector(flow.system.equations.system.parameters)
+        return ca.Function("inputs", [graph.leaf(TIME), known], [ca.densify(ca.vertcat(*map(self._written, flow.inputs)))])
+
+    def with_inputs(self, e: ca.SX) -> ca.SX:
+        """An expression in which jets of inputs that do not stand in p are written out."""
+        flow = self.compiled.flow
+        others = [z for z in flow.graph.symbols(e) if isinstance(z, Input) and z not in flow.inputs]
+        return ca.substitute(e, flow.graph.vector(others), ca.vertcat(*map(self._written, others))) if others else e
+
+    def _written(self, z: Input) -> ca.SX:
+        return self.compiled.flow.graph.of(total_derivative(self.written[z.base], z.order))
 
     def at(self, t: Array, members: Indices) -> Array:
         """The vectors p of some members, with the inputs at their times."""
@@ -330,7 +350,7 @@ def _read(
         groups = [columns[0].group(np.arange(size), shape, values)]
     else:
         groups = _grouped(columns, values)
-    batch = _Batch(compiled, p, _inputs(flow, binding))
+    batch = _Batch(compiled, p, binding.inputs)
     return _Read(equations, batch, binding, tuple(groups), shape, t, _impossible(equations, values, groups), where)
 
 
@@ -466,16 +486,6 @@ def _real(given: Any, where: str) -> float:
     return number(given, {}, where, InitialError)
 
 
-def _inputs(flow: Flow, binding: Binding) -> ca.Function | None:
-    """The jets of inputs as a function of time and parameters."""
-    if not flow.inputs:
-        return None
-    graph = flow.graph
-    written = [graph.of(total_derivative(binding.inputs[z.base], z.order)) for z in flow.inputs]
-    known = graph.vector(flow.system.equations.system.parameters)
-    return ca.Function("inputs", [graph.leaf(TIME), known], [ca.densify(ca.vertcat(*written))])
-
-
 def _graph_of(expression: Expr, parameters: Sequence[Any], symbols: ca.SX) -> ca.SX:
     from chetaev.numerics.graph import GraphAlgebra
 
@@ -497,7 +507,7 @@ def _each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
     return found
 
 
-@njit(error_model="numpy", cache=True, nogil=True)  # type: ignore[untyped-decorator,unused-ignore]
+@njit(error_model="numpy", cache=True, nogil=True)
 def _calls(address: int, t: Array, states: Array, p: Array, out: Array) -> None:
     for i in range(t.size):
         call_kernel(address, t[i], states[i].ctypes, p[i].ctypes, out[i].ctypes)
@@ -559,21 +569,24 @@ class _Stages:
         for z, v in self.fixed.items():
             self.x[:, self.column[z]] = v
         for k in self.system.stages():
-            known += self._solved_at(k, known)
+            found = self._solved_at(k, known)
+            if found is None:
+                return self._too_few()
+            known += found
         for z, v in self.guess.items():
             if z in self.column and z not in known:
                 self.x[:, self.column[z]] = v
                 known.append(z)
         if any(z not in known for z in self.column):
-            self._ask_the_original()
+            return self._too_few()
         self._project()
         self._note(self.lost, Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
         good = ~(self.odd | self.lost)
         self.states[self.members[good]] = self.x[good]
         return self._one_by_one(self.members[self.odd & ~self.lost], whole=False)
 
-    def _solved_at(self, k: int, known: Sequence[Jet]) -> list[Jet]:
-        """The missing jets that one stage determines, for all members."""
+    def _solved_at(self, k: int, known: Sequence[Jet]) -> list[Jet] | None:
+        """The missing jets that one stage determines, for all members; None if one of them needs a guess."""
         system = self.system
         pairs = system.stage(k)
         missing = initial._missing(system, pairs, dict.fromkeys(known, 0.0))
@@ -581,9 +594,7 @@ class _Stages:
             return []
         curved = system.curved(pairs, missing)
         if system.curved(pairs, [z for z in missing if z not in self.guess]):
-            if not initial._affine_later(system, k, dict.fromkeys(known, 0.0), missing):
-                self._ask_the_original()
-            return []
+            return [] if initial._affine_later(system, k, dict.fromkeys(known, 0.0), missing) else None
         columns = [self.column[z] for z in missing]
         for z in missing:
             self.x[:, self.column[z]] = self.guess.get(z, 0.0)
@@ -669,8 +680,10 @@ class _Stages:
         for member in self.members[which]:
             self.notes[int(member)] = (outcome, text)
 
-    def _ask_the_original(self) -> None:
-        """Data are missing for every member: the reader of single starts says which."""
+    def _too_few(self) -> None:
+        """Data are missing for every member of the group: the reader of single starts says which."""
+        if len(self.read.groups) > 1:  # the others give more
+            return self._one_by_one(self.members, whole=False)
         for member in map(int, self.members[:8]):
             try:
                 complete(self._problem(member), self.group.data(member))
