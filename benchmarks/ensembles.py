@@ -88,8 +88,9 @@ def _library(model: ch.Model, starts: Members) -> tuple[str, Callable[[], Any]]:
 
         def many() -> Any:
             found = ch.simulate_many(equations, starts, (0.0, T), parameters=model.parameters, tolerance=TOLERANCE)
-            final = getattr(found, "final", found)
-            return np.column_stack([np.asarray(final[z]) for z in ("x", "y", "theta")])
+            ends = np.column_stack([found.final[z] for z in ("x", "y", "theta")])
+            ends[found.failed] = np.nan
+            return ends
 
         return "simulate_many", many
     with recorded() as calls:

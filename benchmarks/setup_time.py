@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from first_point import SIDES
@@ -24,6 +24,8 @@ _LARGEST_PEER = 10
 _LATER = 0.5
 _LIMIT = 60
 """Seconds of CPU that LagrangesMethod.rhs() may take."""
+_MEMORY = 4 << 30
+"""Bytes that it may take."""
 
 _tags = itertools.count()
 
@@ -100,23 +102,22 @@ def _rounds(n: int, effort: Effort) -> int:
 
 
 def _difference(family: str, n: int, effort: Effort) -> float | None:
-    if n > (5 if effort.quick else _LARGEST_PEER):
+    if n > (2 if effort.quick else _LARGEST_PEER):
         return None
     tag = next(_tags)
     pairs = zip(SIDES["chetaev"](family, n, tag, _LATER), SIDES["peer"](family, n, tag, _LATER), strict=True)
     return max(abs(a - b) for a, b in pairs)
 
 
-def _process(name: str, family: str, n: int, limit: int | None = None) -> float:
-    """CPU seconds of a child process; infinite if it exceeds its limit."""
-    script = Path(__file__).with_name("first_point.py")
-    command = [sys.executable, str(script), name, family, str(n), str(next(_tags))]
+def _process(name: str, family: str, n: int) -> float:
+    """CPU seconds of a child process."""
     before = _children()
-    done = subprocess.run(command, check=False, preexec_fn=None if limit is None else partial(_limited, limit))  # noqa: S603
-    spent = _children() - before
-    if done.returncode and limit is None:
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}")
-    return float("inf") if done.returncode else spent
+    subprocess.run(_command(name, family, n), check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    return _children() - before
+
+
+def _command(name: str, family: str, n: int) -> list[str]:
+    return [sys.executable, str(Path(__file__).with_name("first_point.py")), name, family, str(n), str(next(_tags))]
 
 
 def _children() -> float:
@@ -124,20 +125,19 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _limited(seconds: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-
-
 def _symbolic(family: str, n: int) -> str | None:
-    """What LagrangesMethod.rhs() costs, less what a process costs that does nothing but import."""
+    """What LagrangesMethod.rhs() costs, in a warm process that may be stopped."""
     if n > _LARGEST_PEER:
         return None
-    spent = _process("symbolic", family, n, _LIMIT)
-    if spent == float("inf"):
+    done = subprocess.run(_command("symbolic", family, n), check=False, capture_output=True, text=True, preexec_fn=_limit)  # noqa: S603
+    if done.returncode < 0:
         return f"over {_LIMIT} s"
-    return f"{figures(1e3 * (spent - _start_of_peer()))} ms"
+    if "MemoryError" in done.stderr:
+        return f"over {_MEMORY >> 30} GiB"
+    done.check_returncode()
+    return f"{figures(1e3 * float(done.stdout))} ms"
 
 
-@cache
-def _start_of_peer() -> float:
-    return _process("peer", "chain", 1)
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (_LIMIT, _LIMIT))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))

@@ -172,7 +172,7 @@ class System:
             "name": self.name,
         }
         changed = System(**(parts | changes))
-        if "lagrangian" not in changes:
+        if not changes.keys() & {"lagrangian", "where", "quasi"}:
             object.__setattr__(changed, "lagrangian_text", self.lagrangian_text)
         return changed
 

@@ -54,7 +54,7 @@ class Event:
     state: Frozen[str, float]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Trajectory:
     """Nodes, states and everything that follows from them.
 

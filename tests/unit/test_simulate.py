@@ -193,3 +193,26 @@ def test_blow_up_is_an_outcome():
     motion = ch.simulate(equations, {"x": 1, "x'": 2}, (0, 2))
     assert motion.outcome in ("step_too_small", "left_domain")
     assert motion.end[0] == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["sleigh", "disk", "knife-edge", "trailer", "leaning-disk", "snakeboard"])
+def test_a_start_in_a_symmetric_position(name):
+    """All angles zero: an order of elimination that suits random points may divide by sin(theta)."""
+    model = ch.gallery(name)
+    start = {k: (0.0 if "'" not in k else v) for k, v in model.start.fixed.items()}
+    if name == "leaning-disk":
+        start["theta"] = model.start.fixed["theta"]
+    motion = ch.simulate(model, start, (0, 0.5))
+    assert motion.outcome == "finished", motion.message
+
+
+def test_inputs_that_the_equations_know_by_their_derivative_only():
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 + x*u'", inputs={"u": "t^2"}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), tolerance=1e-11)
+    assert motion["u"][-1] == pytest.approx(1.0)
+    assert motion["x'''"][-1] == pytest.approx(2.0)
+
+
+def test_a_model_brings_its_tolerance():
+    model = ch.gallery("double-pendulum")
+    assert ch.simulate(model, t=(0, 1)).counts == ch.simulate(model, t=(0, 1), tolerance=model.tolerance).counts

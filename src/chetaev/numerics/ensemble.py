@@ -7,7 +7,7 @@ reported as failed and affects no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -34,6 +34,7 @@ from chetaev.numerics.compiled import Compiled, compile_equations
 from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.flow import Flow
+from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.initial import Data, State, complete, read_state
 from chetaev.numerics.machine import Kernel, call_kernel, compile_kernel
 from chetaev.numerics.methods import dop853
@@ -330,28 +331,26 @@ def _read(
 ) -> _Read:
     arrays, binding = _parameters(equations, parameters, inputs, where)
     listed = _listed(starts, where)
-    together = [State(starts) if isinstance(starts, Mapping) else starts] if listed is None else None
-    columns = [_Given(equations, binding, start, compiled.flow.state, where) for start in together or listed or ()]
-    shapes = [a.shape for a in arrays.values()]
-    shapes += [(len(columns),)] if listed is not None else columns[0].shapes
+
+    def given(start: State) -> _Given:
+        return _Given(equations, binding, start, compiled.flow.state, where)
+
+    together = None if listed is not None else given(starts if isinstance(starts, State) else State(starts))
+    shapes = [*[a.shape for a in arrays.values()], *(together.shapes if together else [(len(listed or ()),)])]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         sizes = ", ".join(sorted({str(s) for s in shapes if s}))
         raise UsageError(f"arrays of the shapes {sizes} do not go together.", where=where, hint="one length for all, or scalars") from None
     size = int(np.prod(shape))
-    if not size or (listed is not None and size != len(columns)):
+    if not size or (listed is not None and size != len(listed)):
         raise UsageError("no members are given." if not size else "more parameters than starts.", where=where, hint="one length for all")
     values = np.array([np.broadcast_to(a, shape).ravel() for a in arrays.values()], dtype=float).reshape(len(arrays), size).T
-    flow = compiled.flow
-    p = np.zeros((size, len(flow.arguments) + 1))
+    p = np.zeros((size, len(compiled.flow.arguments) + 1))
     p[:, : values.shape[1]] = values
-    if together is not None:
-        groups = [columns[0].group(np.arange(size), shape, values)]
-    else:
-        groups = _grouped(columns, values)
-    batch = _Batch(compiled, p, binding.inputs)
-    return _Read(equations, batch, binding, tuple(groups), shape, t, _impossible(equations, values, groups), where)
+    groups = [together.group(np.arange(size), shape, values)] if together else _grouped(listed or [], given, values, where)
+    notes = _impossible(equations, values, groups)
+    return _Read(equations, _Batch(compiled, p, binding.inputs), binding, tuple(groups), shape, t, notes, where)
 
 
 def _parameters(
@@ -405,17 +404,16 @@ class _Given:
         return [v.shape for v in self.values if isinstance(v, np.ndarray)]
 
     def group(self, members: Indices, shape: tuple[int, ...], parameters: Array) -> _Group:
-        """The data of several members."""
-        columns = [self.column(k, parameters, shape) for k in range(len(self.values))]
+        """The data of several members; texts may contain parameters."""
+        columns = [
+            np.array(np.broadcast_to(v, shape).ravel()) if isinstance(v, np.ndarray) else self._computed(v, parameters) for v in self.values
+        ]
         return _Group(members, {z: columns[k] for z, k in self.fixed.items()}, {z: columns[k] for z, k in self.guess.items()})
 
-    def column(self, k: int, parameters: Array, shape: tuple[int, ...]) -> Array:
-        """One value for some members; texts may contain parameters."""
-        v = self.values[k]
-        if isinstance(v, np.ndarray):
-            return np.array(np.broadcast_to(v, shape).ravel())
-        symbols = ca.SX.sym("p", len(self.parameters))
-        return _mapped(ca.Function("value", [symbols], [_graph_of(v, self.parameters, symbols)]), parameters)[:, 0]
+    def _computed(self, expression: Expr, parameters: Array) -> Array:
+        graph = GraphAlgebra()
+        function = ca.Function("value", [graph.vector(self.parameters)], [ca.densify(graph.of(expression))])
+        return _mapped(function, parameters)[:, 0]
 
     def _value(self, given: Any, where: str) -> Array | Expr:
         if not isinstance(given, str | Expr):
@@ -427,31 +425,34 @@ class _Given:
         return expression if expression.free_symbols else np.array(number(given, {}, where, InitialError))
 
 
-def _grouped(columns: Sequence[_Given], parameters: Array) -> list[_Group]:
-    """Starts given one by one, gathered by what they give."""
-    kinds: dict[tuple[frozenset[Jet], frozenset[Jet]], list[int]] = {}
-    for k, given in enumerate(columns):
-        kinds.setdefault((frozenset(given.fixed), frozenset(given.guess)), []).append(k)
-        if any(given.shapes):
-            raise UsageError(f"start {k} contains an array.", where="simulate_many", hint="a list holds one start per member")
+def _grouped(listed: Sequence[State], given: Callable[[State], _Given], parameters: Array, where: str) -> list[_Group]:
+    """Starts given one by one, gathered by the names in them and then by the texts."""
+    kinds: dict[Any, list[int]] = {}
+    for k, start in enumerate(listed):
+        for name, v in [*start.fixed.items(), *start.guess.items()]:
+            if np.ndim(v):
+                raise UsageError(f"start {k} contains an array.", where=f"{where}, {name}", hint="a list holds one start per member")
+        kinds.setdefault((_kind(start.fixed), _kind(start.guess)), []).append(k)
     groups = []
-    for (fixed, guess), found in kinds.items():
-        members = np.array(found)
-        rows = [parameters[k : k + 1] for k in found]
-        groups.append(
-            _Group(
-                members,
-                {
-                    z: np.array([columns[k].column(columns[k].fixed[z], p, (1,))[0] for k, p in zip(found, rows, strict=True)])
-                    for z in fixed
-                },
-                {
-                    z: np.array([columns[k].column(columns[k].guess[z], p, (1,))[0] for k, p in zip(found, rows, strict=True)])
-                    for z in guess
-                },
-            )
-        )
+    for found in kinds.values():
+        first = listed[found[0]]
+        fixed = {name: _one_column(v, [listed[k].fixed[name] for k in found]) for name, v in first.fixed.items()}
+        guess = {name: _one_column(v, [listed[k].guess[name] for k in found]) for name, v in first.guess.items()}
+        groups.append(given(State(fixed, guess)).group(np.array(found), (len(found),), parameters[found]))
     return groups
+
+
+def _kind(values: Mapping[Any, Any]) -> frozenset[Any]:
+    """The names of some data, with the texts among the values."""
+    return frozenset((str(name), v if isinstance(v, str | Expr) else None) for name, v in values.items())
+
+
+def _one_column(first: Any, values: list[Any]) -> Any:
+    """Numbers as an array; a text, which all of them share, as it is."""
+    if isinstance(first, str | Expr):
+        return first
+    array = np.array(values)
+    return array.astype(float) if array.dtype.kind in "iuf" else np.array([_real(v, "start") for v in values])
 
 
 def _impossible(equations: Equations, parameters: Array, groups: Sequence[_Group]) -> dict[int, tuple[Outcome, str]]:
@@ -484,13 +485,6 @@ def _real(given: Any, where: str) -> float:
     if isinstance(given, float) and not np.isfinite(given):
         return given
     return number(given, {}, where, InitialError)
-
-
-def _graph_of(expression: Expr, parameters: Sequence[Any], symbols: ca.SX) -> ca.SX:
-    from chetaev.numerics.graph import GraphAlgebra
-
-    graph = GraphAlgebra()
-    return ca.densify(ca.substitute(graph.of(expression), graph.vector(parameters), symbols))
 
 
 def _mapped(function: ca.Function, *columns: Array) -> Array:

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
+from chetaev.calculus import total_derivative
 from chetaev.declarations import read_value
 from chetaev.derivation import derive
 from chetaev.equations import Equations
@@ -25,6 +26,7 @@ from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.initial import State
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
+from chetaev.symbols import Input
 from chetaev.trajectory import Event, Outcome, Trajectory
 
 _SMALLEST_DETERMINANT = 1e-7
@@ -47,7 +49,7 @@ def simulate(
     t: Any = None,
     *,
     parameters: Mapping[str, Any] | None = None,
-    tolerance: float = 1e-9,
+    tolerance: float | None = None,
     events: Sequence[Any] = (),
     inputs: Mapping[str, Any] | None = None,
     conserve: str | None = None,
@@ -58,7 +60,7 @@ def simulate(
 
     An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
     constraints, hidden ones too. `keep="final"` stores the end, extrema and drift only. `conserve="energy"` projects onto the energy
-    as well where it is a first integral. A model brings its own start, interval and values.
+    as well where it is a first integral. The tolerance is 1e-9 unless given. A model brings its own start, interval and values.
 
     >>> from chetaev import System
     >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")
@@ -70,7 +72,9 @@ def simulate(
         model, equations = equations, derive(equations)
         start = model.start if start is None else start
         t = model.t if t is None else t
+        tolerance = model.tolerance if tolerance is None else tolerance
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
+    tolerance = 1e-9 if tolerance is None else tolerance
     where = f"simulate {equations.system.label}" if isinstance(equations, Equations) else "simulate"
     times = _times(t, where)
     now = evaluate(equations, start, parameters=parameters, t=float(times[0]), inputs=inputs)
@@ -105,6 +109,8 @@ class _Run:
         compiled = compile_equations(self.equations)
         flow = compiled.flow
         state = np.array([*[jets[z] for z in flow.state], *([0.0] if flow.has_power else [])])
+        if not self._pivots_suit(compiled, float(times[0]), state):
+            compiled = compile_at(self.equations, self._point(compiled, float(times[0]), state))
         energy = _Reader(compiled, self.binding, None, 0.0).energy_of(times[0], state)
         pieces: list[_Piece] = []
         at, remaining = float(times[0]), times
@@ -139,6 +145,11 @@ class _Run:
         done = _interruptible(lambda: dop853.run(*[0 if k is None else k.address for k in addresses], **arguments), flag)
         return _Piece(compiled, done, project)
 
+    def _pivots_suit(self, compiled: Compiled, at: float, state: Array) -> bool:
+        """Whether the usual order of elimination works at the start; a symmetric position may make one of its pivots vanish."""
+        found = np.array(compiled.flow.watch()(at, state, compiled.parameters(self.binding, at, 0.0))).ravel()
+        return bool(np.all(np.isfinite(found)) and found[1] > _WORST_PIVOT)
+
     def _only_pivots(self, compiled: Compiled, at: float, state: Array) -> bool:
         """Whether a small pivot means a bad order of elimination and not a singular state."""
         point = self._point(compiled, at, state)
@@ -172,7 +183,14 @@ class _Reader:
 
     def values(self, expression: Expr, times: Array, states: Array) -> Array:
         flow = self.compiled.flow
-        return self._mapped(flow.function([flow.on_state(flow.graph.of(expression))]), times, states)[0]
+        return self._mapped(flow.function([self._with_inputs(flow.on_state(flow.graph.of(expression)))]), times, states)[0]
+
+    def _with_inputs(self, e: ca.SX) -> ca.SX:
+        """An expression with those inputs written out that are no arguments of the flow."""
+        flow = self.compiled.flow
+        others = [z for z in flow.graph.symbols(e) if isinstance(z, Input) and z not in flow.inputs]
+        written = [flow.graph.of(total_derivative(self.binding.inputs[z.base], z.order)) for z in others]
+        return ca.substitute(e, flow.graph.vector(others), ca.vertcat(*written)) if others else e
 
     def energy(self, times: Array, states: Array) -> tuple[Array, Array]:
         energy, *_ = self._mapped(self._energy, times, states)
@@ -211,9 +229,9 @@ class _Reader:
         return dop853.settle(project.address, 0 if inputs is None else inputs.address, times, states, p, first)[0]
 
     def _mapped(self, function: ca.Function, times: Array, states: Array) -> Array:
-        p = np.array([self.compiled.parameters(self.binding, float(t), self.energy_at_start) for t in times])
-        if not self.compiled.flow.inputs:
-            p = np.broadcast_to(p[:1], p.shape)
+        kept = times if self.compiled.flow.inputs else times[:1]
+        p = np.array([self.compiled.parameters(self.binding, float(t), self.energy_at_start) for t in kept])
+        p = np.broadcast_to(p, (len(times), p.shape[1]))
         return np.array(function.map(len(times))(times[None, :], states.T, p.T))
 
 
