@@ -23,7 +23,7 @@ def tables(effort: Effort) -> list[Table]:
         ["system", "quantity", *[f"n = {n}" for n in sizes], "exponent", "last exponent"],
         "Exponent: slope of the logarithm over all n by least squares; last: between the two largest n.",
     )
-    rounds = 1 if effort.quick or effort.long else 3
+    rounds = 2 if effort.long else 3
     for family, title in TITLES.items():
         setup = [chetaev_setup(family, n, rounds) for n in sizes]
         models = [ch.gallery(family, n=n) for n in sizes]

@@ -98,7 +98,7 @@ def _rounds(n: int, effort: Effort) -> int:
     """Fewer rounds where one takes many seconds."""
     if n <= 5:
         return effort.repetitions
-    return 1 if effort.quick else 3
+    return 3 if not effort.quick else 2 if n <= 10 else 1
 
 
 def _difference(family: str, n: int, effort: Effort) -> float | None:
