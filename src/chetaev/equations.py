@@ -47,6 +47,14 @@ class Equations:
         """The rows as SymPy expressions."""
         return self.assembled(SYMBOLIC)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the rows, without forming them."""
+        if self.rewritten is not None:
+            return tuple(row.label for row in self.rewritten)
+        action = () if self.lowered.action is None else ("action",)
+        return (*[f"E_{q.base}" for q in self.system.coordinates], *[f"kinematic[{k}]" for k in range(len(self.system.kinematic))], *action)
+
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
         """The rows in any algebra."""
         with deep():

@@ -62,7 +62,7 @@ class Compiled:
 
     def watch(self, events: Sequence[Expr]) -> Kernel:
         """Determinant, worst pivot, then the functions of events."""
-        return compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]))
+        return compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]), hot=False)
 
     def conserving(self) -> Kernel:
         """A projection onto the constraints and the energy of the start."""
@@ -94,4 +94,5 @@ def _compiled(equations: Equations, points: tuple[dict[Symbol, float], ...]) -> 
         )
     measure, labels = flow.measure()
     project = flow.project()
-    return Compiled(flow, compile_kernel(flow.rhs()), None if project is None else compile_kernel(project), compile_kernel(measure), labels)
+    projecting = None if project is None else compile_kernel(project)
+    return Compiled(flow, compile_kernel(flow.rhs()), projecting, compile_kernel(measure, hot=False), labels)

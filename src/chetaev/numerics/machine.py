@@ -121,10 +121,11 @@ class Kernel:
     n_parameters: int
     n_out: int
     instructions: int
+    hot: bool = field(default=True, repr=False)
     address: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "address", _machine_code(self.text, self.instructions))
+        object.__setattr__(self, "address", _machine_code(self.text, self.hot and self.instructions <= _LARGE))
 
     def __call__(self, t: float, y: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         state, parameters = _vector("y", y, self.n_state), _vector("p", p, self.n_parameters)
@@ -133,15 +134,17 @@ class Kernel:
         return out
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, (self.text, self.n_state, self.n_parameters, self.n_out, self.instructions)
+        return Kernel, (self.text, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
 
     @cached_property
     def _entry(self) -> Callable[..., None]:
         return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.address)
 
 
-def compile_kernel(function: casadi.Function) -> Kernel:
+def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
     """The machine code of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
+
+    Code that is not `hot`, called once a step and not once a stage, is made in less time and runs a little slower.
 
     >>> t, y, p = casadi.SX.sym("t"), casadi.SX.sym("y", 2), casadi.SX.sym("p", 1)
     >>> pendulum = casadi.Function("pendulum", [t, y, p], [casadi.vertcat(y[1], -p[0] * casadi.sin(y[0]))])
@@ -163,7 +166,7 @@ def compile_kernel(function: casadi.Function) -> Kernel:
     out = function.sparsity_out(0)
     if not _is_vector(out):
         raise ValueError(f"the output of {name} is a matrix of shape {out.shape}; make it a vector: casadi.vec")
-    return Kernel(_text(function, out), n_state, n_parameters, out.numel(), function.n_instructions())
+    return Kernel(_text(function, out), n_state, n_parameters, out.numel(), function.n_instructions(), hot)
 
 
 def _call_kernel(typingctx: Any, address: Any, t: Any, y: Any, p: Any, out: Any) -> tuple[Any, Callable[..., Any]]:
@@ -306,13 +309,13 @@ _LOCK = threading.Lock()
 _ADDRESSES: dict[str, int] = {}
 
 
-def _machine_code(text: str, instructions: int) -> int:
+def _machine_code(text: str, optimised: bool) -> int:
     """The address of a text's machine code, compiled the first time it is asked for.
 
     All kernels live in one engine: a small one takes 8 KiB there, and a hundred times that in an engine of its own. Each is parsed in a
     context of its own, because numba may be compiling in the global one at this moment.
     """
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = hashlib.sha256(text.encode()).hexdigest() + "_plain" * (not optimised)
     with _LOCK:
         if digest not in _ADDRESSES:
             engine, symbol = _engine(), f"{_NAME}_{digest}"
@@ -321,7 +324,7 @@ def _machine_code(text: str, instructions: int) -> int:
                     _bind(name)
                 module.triple = llvm.get_process_triple()
                 module.get_function(_NAME).name = symbol
-                code = _target(2 if instructions <= _LARGE else 0).emit_object(module)
+                code = _target(2 if optimised else 0).emit_object(module)
             engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             engine.finalize_object()
             _ADDRESSES[digest] = int(engine.get_function_address(symbol))

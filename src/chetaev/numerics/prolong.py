@@ -70,7 +70,7 @@ class Prolongation:
 
     def label(self, pair: Pair) -> str:
         """How messages call a differentiated row."""
-        return self.equations.rows[pair[0]].label + "'" * pair[1]
+        return self.equations.labels[pair[0]] + "'" * pair[1]
 
     def symbols(self, pairs: Sequence[Pair]) -> frozenset[Symbol]:
         """The symbols that occur in some rows."""
