@@ -1,0 +1,148 @@
+"""Numbers carried by a Morphism: starts, motions, and how well both sides agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Expr
+
+from chetaev.equations import Equations
+from chetaev.errors import StateError
+from chetaev.frozen import Frozen
+from chetaev.numerics.along import values_at
+from chetaev.numerics.initial import State
+from chetaev.numerics.prolong import prolongation
+from chetaev.numerics.simulate import simulate
+from chetaev.symbols import Jet
+from chetaev.trajectory import Outcome, Trajectory
+from chetaev.transforms.morphism import Morphism
+
+Array = NDArray[np.float64]
+_POINTS = 101
+
+
+@dataclass(frozen=True, repr=False)
+class Image:
+    """A motion of the source read with the names of the target: `image["v1'"]` is an array over `image.t`."""
+
+    morphism: Morphism
+    motion: Trajectory
+
+    @property
+    def t(self) -> Array:
+        """The times of the motion."""
+        return self.motion.t
+
+    def __getitem__(self, name: str) -> Array:
+        return self.motion.reader.values(self.morphism.pulled_back(name), self.motion.t, self.motion.states)
+
+    def at(self, t: Any) -> dict[str, Array]:
+        """All unknowns of the target and their velocities, at any times."""
+        section = self.motion.at(np.atleast_1d(t))
+        wanted = _compared(self.morphism.target, self.morphism.to_target)
+        return {z.name: self.motion.reader.values(self.morphism.pulled_back(z), section.t, section.states) for z in wanted}
+
+    def __repr__(self) -> str:
+        return f"<motion of {self.morphism.source.system.label} read on {self.morphism.target.system.label}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement:
+    """The largest differences between the two sides over a motion, relative to the size of each quantity (at least 1)."""
+
+    forward: Frozen[str, float]
+    """The source's motion carried forward against the target's own."""
+    backward: Frozen[str, float]
+    """The target's motion carried back against the source's own."""
+    motion: Trajectory
+    """The target's motion."""
+
+    @property
+    def largest(self) -> float:
+        """The largest difference in either direction."""
+        return max([*self.forward.values(), *self.backward.values()], default=0.0)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [f"largest difference {self.largest:.1e}"]
+        lines += [f"  {name}  {size:.1e}" for name, size in self.forward.items()]
+        lines += [f"  back, {name}  {size:.1e}" for name, size in self.backward.items()]
+        return "\n".join(lines)
+
+
+def carried(morphism: Morphism, given: Any, **values: Any) -> State | Image:
+    """A motion as an image, a start as a start."""
+    return Image(morphism, given) if isinstance(given, Trajectory) else _start(morphism, given, **values)
+
+
+def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _POINTS) -> Agreement:
+    """Simulate the target from the image of the motion's first state at the same times, and compare."""
+    times = np.linspace(motion.t[0], motion.end[0], points)
+    values = _values_of(motion)
+    start = _start(morphism, motion.at(float(times[0])), t=float(times[0]), **values)
+    other = simulate(morphism.target, start, times, tolerance=tolerance, **values)
+    if other.outcome is not Outcome.FINISHED:
+        raise StateError(f"the motion of the target ended early: {other.message}", where=f"check of {morphism.target.system.label}")
+    here = motion.at(times)
+    forward = {
+        z.name: _difference(motion.reader.values(morphism.pulled_back(z), times, here.states), other[z.name])
+        for z in _compared(morphism.target, morphism.to_target)
+    }
+    backward = {
+        z.name: _difference(other.reader.values(morphism.pushed_forward(z), times, other.states), here[z.name])
+        for z in _compared(morphism.source, morphism.to_source)
+    }
+    return Agreement(Frozen(forward), Frozen(backward), other)
+
+
+def _start(
+    morphism: Morphism,
+    start: Any,
+    parameters: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+) -> State:
+    """The image of a start: every jet of the target's state that the map, or a choice, determines."""
+    known = {z.base: z for z in morphism.to_target}
+    chosen = {z.name: e for z, e in morphism.chosen.items()}
+    wanted: dict[str, Expr] = {}
+    for z in _state(morphism.target):
+        if z.name in chosen:
+            wanted[z.name] = chosen[z.name]
+        elif z.base in known:
+            wanted[z.name] = morphism.pulled_back(z)
+    values = values_at(morphism.source, start, list(wanted.values()), parameters=parameters, t=t, inputs=inputs)
+    return State(dict(zip(wanted, values, strict=True)))
+
+
+def _state(equations: Equations) -> tuple[Jet, ...]:
+    system = prolongation(equations)
+    return () if system is None else system.structure.state
+
+
+def _compared(equations: Equations, table: Mapping[Jet, Expr]) -> list[Jet]:
+    """The unknowns a map reaches; coordinates with their velocities."""
+    found = []
+    for z in table:
+        found.append(z)
+        if z in equations.system.coordinates:
+            found.append(z.d())
+    return found
+
+
+def _difference(a: Array, b: Array) -> float:
+    return float(np.max(np.abs(a - b)) / max(1.0, float(np.max(np.abs(b)))))
+
+
+def _values_of(motion: Trajectory) -> dict[str, Any]:
+    binding = motion.reader.binding  # type: ignore[attr-defined]
+    return {
+        "parameters": {z.name: v for z, v in binding.parameters.items()},
+        "inputs": dict(binding.inputs),
+    }

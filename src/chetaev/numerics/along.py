@@ -1,0 +1,38 @@
+"""Values of any expressions at one state of a motion: jets above the state are those the equations of motion give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import Expr
+
+from chetaev.equations import Equations
+from chetaev.errors import StateError
+from chetaev.numerics.binding import bind
+from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.evaluate import evaluate
+
+
+def values_at(
+    equations: Equations,
+    start: Any,
+    expressions: Sequence[Expr],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+) -> list[float]:
+    """Expressions in jets of any order, multipliers and time, at a start that may be incomplete."""
+    where = f"values of {equations.system.label}"
+    now = evaluate(equations, start, parameters=parameters, t=t, inputs=inputs)
+    binding = bind(equations.system, parameters, inputs, where)
+    compiled = compile_equations(equations)
+    flow = compiled.flow
+    state = np.array([*[now.jets[z] for z in flow.state], *([0.0] if flow.has_power else [])])
+    function = flow.function([flow.on_state(flow.graph.of(e)) for e in expressions])
+    found = np.array(function(t, state, compiled.parameters(binding, t, 0.0))).ravel()
+    if not np.all(np.isfinite(found)):
+        raise StateError("an expression has no finite value at this state.", where=where, hint="another state")
+    return [float(v) for v in found]
