@@ -42,13 +42,14 @@ class Row(Generic[E]):
 
 
 def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
-    """All rows: one per coordinate, `E_i = u_i + lambda_a R_V[a, i]`, then the kinematic rows, then `s' = L`."""
+    """All rows: `E_i = u_i + lambda_a R_V[a, i]` per coordinate on which anything acts, then the kinematic rows, then `s' = L`."""
     system = lowered.system
     calculus = calculus_of(lowered, algebra)
     expressions = euler_lagrange(calculus, algebra.of(lowered.lagrangian))
     rows = [
         Row(f"E_{q.base}", e, algebra.of(right_hand_side(lowered, q)), f"variation of {q.base}")
         for q, e in zip(system.coordinates, expressions, strict=True)
+        if q in lowered.varied
     ]
     for k, constraint in enumerate(system.kinematic):
         origin = f"variation of {lowered.multipliers[k].base}" if lowered.vakonomic else "stated by the user"

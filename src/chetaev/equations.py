@@ -53,7 +53,7 @@ class Equations:
         if self.rewritten is not None:
             return tuple(row.label for row in self.rewritten)
         action = () if self.lowered.action is None else ("action",)
-        return (*[f"E_{q.base}" for q in self.system.coordinates], *[f"kinematic[{k}]" for k in range(len(self.system.kinematic))], *action)
+        return (*[f"E_{q.base}" for q in self.lowered.varied], *[f"kinematic[{k}]" for k in range(len(self.system.kinematic))], *action)
 
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
         """The rows in any algebra."""
@@ -79,7 +79,7 @@ class Equations:
     @property
     def counts(self) -> tuple[int, int]:
         """Number of rows and number of unknowns."""
-        coordinates, kinematic = len(self.system.coordinates), len(self.system.kinematic)
+        coordinates, kinematic = len(self.lowered.varied), len(self.system.kinematic)
         action = self.lowered.action is not None
         rows = coordinates + kinematic + action if self.rewritten is None else len(self.rewritten)
         return rows, len(self.unknowns)

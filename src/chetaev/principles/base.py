@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, final
 
 from sympy import Expr, S
@@ -19,7 +20,7 @@ from chetaev.constraints import Constraint
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.recursion import deep
-from chetaev.symbols import Action, Coordinate, Multiplier, order_in
+from chetaev.symbols import Action, Coordinate, Multiplier, jets_in, order_in
 from chetaev.system import System
 
 _POINTS = 9
@@ -48,6 +49,13 @@ class Lowered:
     def vakonomic(self) -> bool:
         """Whether the multipliers are coordinates of an extended Lagrangian."""
         return bool(self.multipliers) and not self.reactions
+
+    @cached_property
+    def varied(self) -> tuple[Coordinate, ...]:
+        """The coordinates on whose variations something acts; the row of any other coordinate would read 0 = 0."""
+        present = jets_in(self.lagrangian, Coordinate) | jets_in(self.system.dissipation, Coordinate)
+        bases = {z.base for z in present} | {q.base for row in self.reactions for q in row} | {q.base for q in self.system.forces}
+        return tuple(q for q in self.system.coordinates if q.base in bases)
 
 
 class Principle(ABC):

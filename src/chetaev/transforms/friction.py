@@ -1,0 +1,198 @@
+r"""Friction as a constraint: Rayleigh's forces as reactions of one kinematic and one variational row (000, section IV).
+
+For a dissipation function $F = \tfrac12 R(\dot q, \dot q)$ the motions are those of the system without friction under the row of energy
+$$ \frac{dE}{dt} = -2F + u_i \dot q^i - \partial_t L $$
+with variations restricted by $\partial F/\partial\dot q^i\, \delta q^i = 0$ (Theorem 20; (61) with $\partial E/\partial q^i\,\dot q^i +
+\partial E/\partial\dot q^i\,\ddot q^i$ on its left). The reaction is the friction, so the new multiplier is $-1$ in our signs.
+
+With constraints besides (Theorem 26) the converse is true only if the other reactions do no work on the velocity: otherwise their power
+stands in the row of energy, an unknown that the row then determines instead of the friction. Where $\dot q$ is no virtual displacement the
+row has to be taken along its $R$-orthogonal projection $w$ on $C_V$,
+$$ \bigl(E_i - u_i + \partial F/\partial\dot q^i\bigr)\, w^i = 0 . $$
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+from sympy import Add, Expr, Matrix, S
+
+from chetaev.analysis.ranks import points_on
+from chetaev.assemble import calculus_of, euler_lagrange
+from chetaev.calculus import SYMBOLIC
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.notation import show
+from chetaev.principles import VirtualWork
+from chetaev.symbols import TIME, Coordinate, delta, jets_in, order_in
+from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.sides import with_reactions
+from chetaev.values import Tape, Undefined
+from chetaev.zero import seems_zero
+
+_NO_WORK = 1e-9
+
+
+def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
+    """The same motions without friction forces: an energy row and a variational row take their place.
+
+    Friction is the dissipation function, or else the part of the forces linear in the velocities. `projected=True` uses the row of
+    energy along the projection of the velocity on the virtual displacements, which is right also where other reactions do work.
+
+    >>> from chetaev import System
+    >>> sled = System("x y", "c", lagrangian="x'^2/2 + y'^2/2", dissipation="c/2*(x'^2 + 2*y'^2)")
+    >>> free = friction_as_constraint(sled).system
+    >>> print(free.kinematic[0])
+    c*x'^2 + 2*c*y'^2 + x'*x'' + y'*y'' = 0
+    >>> print(free.variational[0])
+    2*c*δy*y' + c*δx*x' = 0
+    """
+    source = with_reactions(given, "friction_as_constraint")
+    where = f"friction_as_constraint {source.system.label}"
+    if order_in(source.lagrangian, Coordinate) > 1:
+        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="the theorem is of first order")
+    friction = _Friction(source, where)
+    if not projected:
+        _require_idle_reactions(source, where)
+    system = source.system
+    energy_row = friction.projected_row() if projected else friction.energy_row()
+    rows = [Add(*[c * delta(q) for q, c in row.items()]) for row in source.variational]
+    rows.append(Add(*[f * delta(q) for q, f in zip(system.coordinates, friction.momentum, strict=True)]))
+    target = derive(
+        system.replace(
+            kinematic=[*system.kinematic, energy_row],
+            variational=rows,
+            forces={q: u for q, u in zip(system.coordinates, friction.other_forces, strict=True) if u != 0},
+            dissipation=None,
+            where={},
+            quasi={},
+            name=f"{system.name}, friction as a constraint".lstrip(", "),
+        ),
+        VirtualWork(),
+    )
+    shared = identity_on(source, target)
+    *old, last = target.multipliers
+    multipliers = dict(zip(old, source.multipliers, strict=True))
+    return Morphism(
+        source,
+        target,
+        Frozen({**shared, **multipliers, last: S.NegativeOne}),
+        Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
+        "friction is the reaction of a row of energy (000, Theorem " + ("26, repaired)" if source.variational else "20)"),
+        notes=("valid where the friction does not vanish: at rest the row of energy says 0 = 0.",),
+    )
+
+
+class _Friction:
+    r"""The friction of a system: momenta $R\dot q$, and the forces that are none."""
+
+    def __init__(self, source: Equations, where: str) -> None:
+        self.source, self.where = source, where
+        system = source.system
+        self.velocities = system.velocities
+        forces = [system.forces.get(q, S.Zero) for q in system.coordinates]
+        if system.dissipation != 0:
+            self.momentum, self.other_forces = [system.dissipation.diff(v) for v in self.velocities], forces
+        else:
+            self.momentum = [-_linear_part(u, self.velocities) for u in forces]
+            self.other_forces = [u + f for u, f in zip(forces, self.momentum, strict=True)]
+        self.tensor = Matrix([[f.diff(v) for v in self.velocities] for f in self.momentum])
+        self._check()
+
+    def _check(self) -> None:
+        if all(seems_zero(f) for f in self.momentum):
+            raise PrincipleError(
+                "there is no friction.", where=self.where, hint="a dissipation function, or forces linear in the velocities"
+            )
+        n = len(self.velocities)
+        if any(not seems_zero(self.tensor[i, j].diff(v)) for i in range(n) for j in range(n) for v in self.velocities):
+            raise PrincipleError(
+                "the friction is not linear in the velocities.",
+                where=self.where,
+                why="Theorem 20 needs F = R(q', q')/2: then the power of friction is -2F.",
+                hint="keep the friction as a force",
+            )
+        for i in range(n):
+            for j in range(i):
+                if not seems_zero(self.tensor[i, j] - self.tensor[j, i]):
+                    raise PrincipleError(
+                        "the friction tensor is not symmetric: "
+                        f"R[{i},{j}] = {show(self.tensor[i, j])}, R[{j},{i}] = {show(self.tensor[j, i])}.",
+                        where=self.where,
+                        why="The energy sees the symmetric part only, so that another friction would result (000, Lemma 21 corrected).",
+                        hint="keep the friction as a force, or split off its gyroscopic part",
+                    )
+
+    @property
+    def power(self) -> Expr:
+        """What friction takes away in unit time, $2F$."""
+        return Add(*[f * v for f, v in zip(self.momentum, self.velocities, strict=True)])
+
+    def energy_row(self) -> Expr:
+        r"""$dE/dt + 2F - u_i\dot q^i + \partial_t L$."""
+        lagrangian = self.source.lagrangian
+        energy = Add(*[lagrangian.diff(v) * v for v in self.velocities]) - lagrangian
+        given = Add(*[u * v for u, v in zip(self.other_forces, self.velocities, strict=True)])
+        return sympy.expand(self.source.total(energy) + lagrangian.diff(TIME) + self.power - given)
+
+    def projected_row(self) -> Expr:
+        r"""$(E_i - u_i + \partial F/\partial\dot q^i)\, w^i$ with w the R-orthogonal projection of the velocity on C_V."""
+        expressions = euler_lagrange(calculus_of(self.source.lowered, SYMBOLIC), self.source.lagrangian)
+        w = self._projection()
+        parts = zip(expressions, self.other_forces, self.momentum, w, strict=True)
+        return Add(*[(e - u + f) * component for e, u, f, component in parts])
+
+    def _projection(self) -> Sequence[Expr]:
+        r"""$\dot q - R^{-1} A^T (A R^{-1} A^T)^{-1} A \dot q$, multiplied by the determinants so that nothing is divided by."""
+        velocity = Matrix(self.velocities)
+        rows = [[row.get(q, S.Zero) for q in self.source.system.coordinates] for row in self.source.variational]
+        if not rows:
+            return list(velocity)
+        if seems_zero(self.tensor.det()):
+            raise PrincipleError(
+                "the friction tensor is degenerate.",
+                where=self.where,
+                why="The velocity cannot be projected on the virtual displacements with a metric that is none.",
+                hint="keep the friction as a force",
+            )
+        a = Matrix(rows)
+        inverse = self.tensor.inv()
+        normal = a * inverse * a.T
+        return list(velocity - inverse * a.T * normal.inv() * (a * velocity))
+
+
+def _linear_part(force: Expr, velocities: Sequence[Coordinate]) -> Expr:
+    """The part of a force that is linear in the velocities; nothing if it is curved in them or contains higher derivatives."""
+    if any(z.order > 1 for z in jets_in(force, Coordinate)):
+        return S.Zero
+    slopes = [force.diff(v) for v in velocities]
+    if any(not seems_zero(slope.diff(v)) for slope in slopes for v in velocities):
+        return S.Zero
+    return Add(*[slope * v for slope, v in zip(slopes, velocities, strict=True)])
+
+
+def _require_idle_reactions(source: Equations, where: str) -> None:
+    """Theorem 26 is true only if the velocity is a virtual displacement: R_V q' = 0 on the constraints."""
+    system = source.system
+    rows = [row.residual for row in system.kinematic]
+    rows += [source.total(row.residual) for row in system.kinematic if row.order == 0]
+    for k, row in enumerate(source.variational):
+        power = Add(*[c * q.d() for q, c in row.items()])
+        tape = Tape([power, *[c * q.d() for q, c in row.items()]])
+        for point in points_on(rows, list(power.free_symbols)):
+            try:
+                whole, *parts = tape({**point})
+            except Undefined:
+                continue
+            if abs(whole) > _NO_WORK * max(map(abs, parts)):
+                raise PrincipleError(
+                    f"the reaction lambda{k + 1} does work on the velocity.",
+                    where=where,
+                    why="Its power stands in the row of energy, which then no longer fixes the friction: the converse of Theorem 26 of "
+                    "000 is false here.",
+                    hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
+                )

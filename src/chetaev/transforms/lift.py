@@ -1,0 +1,94 @@
+r"""Order lowering: the canonical $n$-lift of a system with constraints of higher order (000, section V.A).
+
+The configuration space becomes $\tilde Q = T^{(n-1)}Q$: derivatives below the $n$-th are coordinates of their own, joined by the rows
+$\dot q_{(i)} = q_{(i+1)}$ (83). The Lagrangian is read on $(q, \dot q)$ (87), the variations of the new coordinates are free (85). Printed
+are $n \ge \max\{k, l\}$ and, for Rocard's tyre, three of the eight kinematic rows; (85) needs $n \ge l + 1$, and the rows (83) belong to
+the system.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Add, Expr
+
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.principles import VirtualWork
+from chetaev.symbols import Coordinate, delta, jets_in, order_in
+from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.names import fresh
+from chetaev.transforms.sides import with_reactions
+
+
+def lift(given: Any, n: int | None = None) -> Morphism:
+    """The canonical n-lift: an equivalent system whose constraints are of first order.
+
+    `n` is at least `max(k, l + 1, 1)`, for kinematic rows of order k and variational rows that contain jets of order l; without it the
+    smallest such `n` is taken. From `n = k + 1` on all kinematic rows are affine in the velocities (Theorem 33); with `n = k` they are
+    affine if the rows are affine in their highest derivatives (Remark 34).
+
+    >>> from chetaev import System
+    >>> motor = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x'' = y*x'"], variational=["δx = 0"])
+    >>> [str(row) for row in lift(motor).system.kinematic]
+    ["-x1*y + x1' = 0", "x' = x1", "y' = y1"]
+    """
+    source = with_reactions(given, "lift")
+    system, where = source.system, f"lift {source.system.label}"
+    if order_in(source.lagrangian, Coordinate) > 1:
+        raise PrincipleError(
+            "the Lagrangian contains second or higher derivatives.",
+            where=where,
+            why="The canonical lift reads the Lagrangian on positions and velocities (000, (86)).",
+            hint="hamiltonian(system) lowers the order of a Lagrangian",
+        )
+    k = max((order_in(row.residual, Coordinate) for row in system.kinematic), default=0)
+    l = max((order_in(c, Coordinate) for row in source.variational for c in row.values()), default=0)  # noqa: E741 - as in the paper
+    least = max(k, l + 1, 1)
+    if n is None:
+        n = least
+    if n < least:
+        raise PrincipleError(
+            f"n = {n} is too small.",
+            where=where,
+            why=f"Kinematic rows have order k = {k}, variational rows contain jets of order l = {l}: n must be at least max(k, l + 1).",
+            hint=f"lift(system, n={least})",
+        )
+    return _lifted(source, n)
+
+
+def _lifted(source: Equations, n: int) -> Morphism:
+    system = source.system
+    names = [f"{q.base}{'_' * q.base[-1].isdigit()}{i}" for i in range(1, n) for q in system.coordinates]
+    added = fresh(system, names)
+    towers = {q: [q, *added[j :: len(system.coordinates)]] for j, q in enumerate(system.coordinates)}
+
+    def lowered(e: Expr) -> Expr:
+        """An expression with derivatives read as the new coordinates, the n-th as the velocity of the last."""
+        table = {}
+        for z in jets_in(e, Coordinate):
+            tower = towers[Coordinate(z.base)]
+            table[z] = tower[z.order] if z.order < n else tower[-1].d(z.order - n + 1)
+        return e.xreplace(table)
+
+    joined = [tower[i].d() - tower[i + 1] for i in range(n - 1) for tower in towers.values()]
+    lifted = system.replace(
+        coordinates={**system.kinds, **{z.base: "line" for z in added}},
+        kinematic=[*[lowered(row.residual) for row in system.kinematic], *joined],
+        variational=[Add(*[lowered(c) * delta(q) for q, c in row.items()]) for row in source.variational],
+        where={},
+        quasi={},
+        name=f"{system.name}, {n}-lift".lstrip(", "),
+    )
+    target = derive(lifted, VirtualWork())
+    shared = identity_on(source, target)
+    multipliers = dict(zip(target.multipliers, source.multipliers, strict=True))
+    return Morphism(
+        source,
+        target,
+        Frozen({**shared, **{z: q.d(i) for q, tower in towers.items() for i, z in enumerate(tower) if i}, **multipliers}),
+        Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
+        "the canonical n-lift has the same motions (000, Theorem 31)",
+    )

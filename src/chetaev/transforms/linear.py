@@ -1,0 +1,76 @@
+r"""Affine constraints made linear by one more coordinate (000, section V.B).
+
+Take $\tilde L = L + \dot\tau^2/2$ (91), write rows $w^a_i \dot q^i = \gamma^a$ as $w^a_i \dot q^i = \gamma^a \dot\tau$ (94), and leave
+$\delta\tau$ free.
+Then $\ddot\tau = 0$: where $\dot\tau = 1$ at the start it stays so, and the motion is the original one (Theorem 36). A motion with
+$\dot\tau = c \ne 1$ belongs to another system, not to another clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Add, Expr, S
+
+from chetaev.constraints import Constraint
+from chetaev.derivation import derive
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.notation import show
+from chetaev.principles import VirtualWork
+from chetaev.symbols import TIME, Coordinate, delta, jets_in
+from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.names import fresh
+from chetaev.transforms.sides import with_reactions
+
+
+def linearize_constraints(given: Any) -> Morphism:
+    """The linear version of a system whose kinematic rows are affine in the velocities, with the coordinate `tau`.
+
+    Rows without velocities stay as they are: they say where the constraints hold. The start of the target has `tau' = 1`.
+
+    >>> from chetaev import System
+    >>> belt = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x' = y"], variational=["δx = 0"])
+    >>> print(linearize_constraints(belt).system.kinematic[0])
+    -tau'*y + x' = 0
+    """
+    source = with_reactions(given, "linearize_constraints")
+    system = source.system
+    for k, row in enumerate(system.kinematic):
+        if row.kind not in ("holonomic", "linear", "affine"):
+            raise PrincipleError(
+                f"kinematic[{k}] is not affine in the velocities: {row}",
+                where=f"linearize_constraints {system.label}",
+                why="Theorem 36 of 000 multiplies what does not contain a velocity by tau'.",
+                hint="lift(system) first; from n = k + 1 on its rows are affine",
+            )
+    (tau,) = fresh(system, ["tau"])
+    linear = system.replace(
+        coordinates={**system.kinds, tau.base: "line"},
+        lagrangian=source.lagrangian + tau.d() ** 2 / 2,
+        kinematic=[_homogeneous(row, tau) for row in system.kinematic],
+        variational=[Add(*[c * delta(q) for q, c in row.items()]) for row in source.variational],
+        where={},
+        quasi={},
+        name=f"{system.name}, linear".lstrip(", "),
+    )
+    target = derive(linear, VirtualWork())
+    shared = identity_on(source, target)
+    multipliers = dict(zip(target.multipliers, source.multipliers, strict=True))
+    return Morphism(
+        source,
+        target,
+        Frozen({**shared, tau: TIME, **multipliers}),
+        Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
+        "affine constraints become linear with one more coordinate (000, Theorem 36)",
+        notes=(f"{show(tau.d())} is a constant of motion; only motions with {show(tau.d())} = 1 are motions of the source.",),
+    )
+
+
+def _homogeneous(row: Constraint, tau: Coordinate) -> Expr:
+    r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities is left alone."""
+    if row.kind == "holonomic":
+        return row.residual
+    velocities = [z for z in jets_in(row.residual, Coordinate) if z.order == 1]
+    rest = row.residual.xreplace(dict.fromkeys(velocities, S.Zero))
+    return Add(*[row.residual.diff(v) * v for v in sorted(velocities, key=lambda z: z.name)]) + rest * tau.d()
