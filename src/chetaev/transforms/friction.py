@@ -22,14 +22,16 @@ from sympy import Add, Expr, Matrix, S
 from chetaev.analysis.ranks import points_on
 from chetaev.assemble import calculus_of, euler_lagrange
 from chetaev.calculus import SYMBOLIC
+from chetaev.constraints import Constraint
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.notation import show
 from chetaev.principles import VirtualWork
-from chetaev.symbols import TIME, Coordinate, delta, jets_in, order_in
+from chetaev.symbols import TIME, Coordinate, jets_in, order_in
 from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.rows import virtual
 from chetaev.transforms.sides import with_reactions
 from chetaev.values import Tape, Undefined
 from chetaev.zero import seems_zero
@@ -47,9 +49,9 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
     >>> sled = System("x y", "c", lagrangian="x'^2/2 + y'^2/2", dissipation="c/2*(x'^2 + 2*y'^2)")
     >>> free = friction_as_constraint(sled).system
     >>> print(free.kinematic[0])
-    c*x'^2 + 2*c*y'^2 + x'*x'' + y'*y'' = 0
+    x'*x'' + y'*y'' = -c*x'^2 - 2*c*y'^2
     >>> print(free.variational[0])
-    2*c*δy*y' + c*δx*x' = 0
+    delta x*c*x' + 2*delta y*c*y' = 0
     """
     source = with_reactions(given, "friction_as_constraint")
     where = f"friction_as_constraint {source.system.label}"
@@ -60,8 +62,7 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
         _require_idle_reactions(source, where)
     system = source.system
     energy_row = friction.projected_row() if projected else friction.energy_row()
-    rows = [Add(*[c * delta(q) for q, c in row.items()]) for row in source.variational]
-    rows.append(Add(*[f * delta(q) for q, f in zip(system.coordinates, friction.momentum, strict=True)]))
+    rows = [virtual(row) for row in (*source.variational, zip(system.coordinates, friction.momentum, strict=True))]
     target = derive(
         system.replace(
             kinematic=[*system.kinematic, energy_row],
@@ -132,19 +133,19 @@ class _Friction:
         """What friction takes away in unit time, $2F$."""
         return Add(*[f * v for f, v in zip(self.momentum, self.velocities, strict=True)])
 
-    def energy_row(self) -> Expr:
-        r"""$dE/dt + 2F - u_i\dot q^i + \partial_t L$."""
+    def energy_row(self) -> Constraint:
+        r"""$dE/dt = -2F + u_i\dot q^i - \partial_t L$."""
         lagrangian = self.source.lagrangian
         energy = Add(*[lagrangian.diff(v) * v for v in self.velocities]) - lagrangian
         given = Add(*[u * v for u, v in zip(self.other_forces, self.velocities, strict=True)])
-        return sympy.expand(self.source.total(energy) + lagrangian.diff(TIME) + self.power - given)
+        return Constraint(sympy.expand(self.source.total(energy)), given - self.power - lagrangian.diff(TIME))
 
-    def projected_row(self) -> Expr:
+    def projected_row(self) -> Constraint:
         r"""$(E_i - u_i + \partial F/\partial\dot q^i)\, w^i$ with w the R-orthogonal projection of the velocity on C_V."""
         expressions = euler_lagrange(calculus_of(self.source.lowered, SYMBOLIC), self.source.lagrangian)
         w = self._projection()
         parts = zip(expressions, self.other_forces, self.momentum, w, strict=True)
-        return Add(*[(e - u + f) * component for e, u, f, component in parts])
+        return Constraint(Add(*[(e - u + f) * component for e, u, f, component in parts]))
 
     def _projection(self) -> Sequence[Expr]:
         r"""$\dot q - R^{-1} A^T (A R^{-1} A^T)^{-1} A \dot q$, multiplied by the determinants so that nothing is divided by."""

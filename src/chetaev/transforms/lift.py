@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Add, Expr
+from sympy import Expr
 
+from chetaev.constraints import Constraint
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.principles import VirtualWork
-from chetaev.symbols import Coordinate, delta, jets_in, order_in
+from chetaev.symbols import Coordinate, jets_in, order_in
 from chetaev.transforms.morphism import Morphism, identity_on
 from chetaev.transforms.names import fresh
+from chetaev.transforms.rows import rewritten, virtual
 from chetaev.transforms.sides import with_reactions
 
 
@@ -33,7 +35,7 @@ def lift(given: Any, n: int | None = None) -> Morphism:
     >>> from chetaev import System
     >>> motor = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x'' = y*x'"], variational=["δx = 0"])
     >>> [str(row) for row in lift(motor).system.kinematic]
-    ["-x1*y + x1' = 0", "x' = x1", "y' = y1"]
+    ["x1' = x1*y", "x' = x1", "y' = y1"]
     """
     source = with_reactions(given, "lift")
     system, where = source.system, f"lift {source.system.label}"
@@ -73,11 +75,11 @@ def _lifted(source: Equations, n: int) -> Morphism:
             table[z] = tower[z.order] if z.order < n else tower[-1].d(z.order - n + 1)
         return e.xreplace(table)
 
-    joined = [tower[i].d() - tower[i + 1] for i in range(n - 1) for tower in towers.values()]
+    joined = [Constraint(tower[i].d(), tower[i + 1]) for i in range(n - 1) for tower in towers.values()]
     lifted = system.replace(
         coordinates={**system.kinds, **{z.base: "line" for z in added}},
-        kinematic=[*[lowered(row.residual) for row in system.kinematic], *joined],
-        variational=[Add(*[lowered(c) * delta(q) for q, c in row.items()]) for row in source.variational],
+        kinematic=[*[rewritten(row, lowered) for row in system.kinematic], *joined],
+        variational=[lowered(virtual(row)) for row in source.variational],
         where={},
         quasi={},
         name=f"{system.name}, {n}-lift".lstrip(", "),

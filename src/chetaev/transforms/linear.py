@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Add, Expr, S
+from sympy import Add, S
 
 from chetaev.constraints import Constraint
 from chetaev.derivation import derive
@@ -18,9 +18,10 @@ from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.notation import show
 from chetaev.principles import VirtualWork
-from chetaev.symbols import TIME, Coordinate, delta, jets_in
+from chetaev.symbols import TIME, Coordinate, jets_in
 from chetaev.transforms.morphism import Morphism, identity_on
 from chetaev.transforms.names import fresh
+from chetaev.transforms.rows import virtual
 from chetaev.transforms.sides import with_reactions
 
 
@@ -32,7 +33,7 @@ def linearize_constraints(given: Any) -> Morphism:
     >>> from chetaev import System
     >>> belt = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x' = y"], variational=["δx = 0"])
     >>> print(linearize_constraints(belt).system.kinematic[0])
-    -tau'*y + x' = 0
+    x' = tau'*y
     """
     source = with_reactions(given, "linearize_constraints")
     system = source.system
@@ -49,7 +50,7 @@ def linearize_constraints(given: Any) -> Morphism:
         coordinates={**system.kinds, tau.base: "line"},
         lagrangian=source.lagrangian + tau.d() ** 2 / 2,
         kinematic=[_homogeneous(row, tau) for row in system.kinematic],
-        variational=[Add(*[c * delta(q) for q, c in row.items()]) for row in source.variational],
+        variational=[virtual(row) for row in source.variational],
         where={},
         quasi={},
         name=f"{system.name}, linear".lstrip(", "),
@@ -67,10 +68,10 @@ def linearize_constraints(given: Any) -> Morphism:
     )
 
 
-def _homogeneous(row: Constraint, tau: Coordinate) -> Expr:
+def _homogeneous(row: Constraint, tau: Coordinate) -> Constraint:
     r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities is left alone."""
     if row.kind == "holonomic":
-        return row.residual
+        return row
     velocities = [z for z in jets_in(row.residual, Coordinate) if z.order == 1]
     rest = row.residual.xreplace(dict.fromkeys(velocities, S.Zero))
-    return Add(*[row.residual.diff(v) * v for v in sorted(velocities, key=lambda z: z.name)]) + rest * tau.d()
+    return Constraint(Add(*[row.residual.diff(v) * v for v in sorted(velocities, key=lambda z: z.name)]), -rest * tau.d())

@@ -1,0 +1,133 @@
+r"""Herglotz' dynamics on $Q \times \mathbb{R}$ with the row $\dot s = L$: it is nonholonomic, and vakonomic as well (002, Theorems 1, 2).
+
+The action variable becomes a coordinate. Nonholonomically the variations obey $\delta s = p_i\,\delta q^i$, and the multiplier of that row
+is $-L_s$ in our signs. Vakonomically the extended Lagrangian is $(1 - \mu) L + \mu\,\dot s$ with $\dot\mu = (1 - \mu) L_s$, where printed
+are (22) and (38) with the other sign: $1 - \mu = A \exp(-\int L_s\,dt)$, the scale $A$ is arbitrary, and further constraints have
+multipliers $\nu_b = \lambda_b/(1 - \mu)$ in Herglotz' form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Expr, S
+
+from chetaev.constraints import Constraint
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.principles import Herglotz, Vakonomic, VirtualWork
+from chetaev.symbols import Action, Coordinate, Jet, delta, order_in
+from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.rows import rewritten, virtual
+
+
+def contact_as_nonholonomic(given: Any) -> Morphism:
+    r"""Herglotz' motion as that of a system on $Q \times \mathbb{R}$ with the row $\dot s = L$ and variations $\delta s = p_i\,\delta q^i$.
+
+    002, Theorem 1; further constraints keep their rows and their multipliers (Theorem 3, with the sign of design: $E = u + \lambda R_V$).
+
+    >>> from chetaev import System
+    >>> spring = System("x", "k c", lagrangian="x'^2/2 - k*x^2/2 - c*s", action="s")
+    >>> print(contact_as_nonholonomic(spring).target)
+    on Q x R · VirtualWork()
+      E_x           k*x + x'' = -lambda1*x'
+      E_s           c = lambda1
+      kinematic[0]  s' = x'^2/2 - c*s - k*x^2/2
+      3 equations for 3 unknowns: x s lambda1
+    """
+    source, action = _contact(given, "contact_as_nonholonomic")
+    if source.lowered.vakonomic:
+        raise PrincipleError(
+            f"{source.system.label} is under {source.principle}.",
+            where=f"contact_as_nonholonomic {source.system.label}",
+            why="Its multipliers are part of the state; on Q x R it is vakonomic too.",
+            hint="contact_as_vakonomic(...)",
+        )
+    s = Coordinate(action.base)
+    momenta = {q: source.system.lagrangian.diff(q.d()) for q in source.system.coordinates}
+    rows = [*[virtual(row) for row in source.variational], delta(s) - virtual(momenta)]
+    target = derive(_on_product(source, action, s, rows), VirtualWork())
+    *others, last = target.multipliers
+    shared = identity_on(source, target)
+    multipliers: dict[Jet, Expr] = dict(zip(others, source.multipliers, strict=True))
+    return Morphism(
+        source,
+        target,
+        Frozen({**shared, s: action, **multipliers, last: -source.system.lagrangian.diff(action)}),
+        Frozen({**shared, action: s, **{m: z for z, m in multipliers.items()}}),
+        "Herglotz' motion is nonholonomic motion on Q x R with s' = L (002, Theorems 1 and 3)",
+    )
+
+
+def contact_as_vakonomic(given: Any) -> Morphism:
+    r"""Herglotz' motion, with or without vakonomic constraints, as vakonomic motion on $Q \times \mathbb{R}$ with the row $\dot s = L$.
+
+    002, Theorem 2 and section 5, signs corrected. The multiplier $\mu$ of $\dot s = L$ is a scale: it starts at 0 here, so that the other
+    multipliers start at $\nu_b$. $\mu = 1$ is the abnormal case: the Lagrangian drops out and the motion is not Herglotz'.
+    """
+    source, action = _contact(given, "contact_as_vakonomic")
+    if source.variational:
+        raise PrincipleError(
+            f"{source.system.label} is under {source.principle}.",
+            where=f"contact_as_vakonomic {source.system.label}",
+            why="Its constraints have reactions; nonholonomic and vakonomic motions differ.",
+            hint="contact_as_nonholonomic(...), or derive(system, Herglotz(Vakonomic()))",
+        )
+    s = Coordinate(action.base)
+    target = derive(_on_product(source, action, s, None), Vakonomic())
+    *others, scale = target.multipliers
+    shared = identity_on(source, target)
+    ratios: dict[Jet, Expr] = {m: z / (1 - scale) for m, z in zip(source.multipliers, others, strict=True)}
+    return Morphism(
+        source,
+        target,
+        Frozen({**shared, s: action}),
+        Frozen({**shared, action: s, **ratios}),
+        "Herglotz' motion is vakonomic motion on Q x R with s' = L (002, Theorem 2)",
+        chosen=Frozen({scale: S.Zero, **dict(zip(others, source.multipliers, strict=True))}),
+        notes=(
+            f"{scale.base} is a scale and starts at 0; any other value than 1 gives the same motion.",
+            f"{scale.base} = 1 is abnormal: the Lagrangian drops out.",
+        ),
+    )
+
+
+def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
+    """Equations under Herglotz' principle with a Lagrangian of first order, and their action variable."""
+    if isinstance(given, Equations) or hasattr(given, "principle"):
+        source = given if isinstance(given, Equations) else derive(given)
+    else:
+        source = derive(given, Herglotz())
+    action = source.lowered.action
+    where = f"{verb} {source.system.label}"
+    if action is None:
+        raise PrincipleError(f"{source.system.label} has no action variable.", where=where, hint='System(..., action="s") under Herglotz()')
+    if order_in(source.lagrangian, Coordinate) > 1:
+        raise PrincipleError(
+            "the Lagrangian contains second or higher derivatives.",
+            where=where,
+            why="The theorems of 002 are of first order.",
+            hint="derive(system, Herglotz()) treats any order directly",
+        )
+    return source, action
+
+
+def _on_product(source: Equations, action: Action, s: Coordinate, variational: Any) -> Any:
+    """The system on Q x R: the action variable as a coordinate, its rate as the last row."""
+    system = source.system
+    read = {action: s}
+    rows = [*system.kinematic, Constraint(s.d(), system.lagrangian)]
+    return system.replace(
+        coordinates={**system.kinds, s.base: "line"},
+        action=None,
+        lagrangian=system.lagrangian.xreplace(read),
+        kinematic=[rewritten(row, lambda e: e.xreplace(read)) for row in rows],
+        variational=None if variational is None else [row.xreplace(read) for row in variational],
+        forces={q: u.xreplace(read) for q, u in system.forces.items()},
+        dissipation=system.dissipation.xreplace(read) if system.dissipation != 0 else None,
+        where={},
+        quasi={},
+        name=f"{system.name}, on Q x R".lstrip(", "),
+    )
