@@ -48,6 +48,8 @@ class Morphism:
     """The same for the source."""
     notes: tuple[str, ...] = ()
     """What a user should know: where it is valid, what was chosen and why."""
+    expressions: Frozen[str, Expr] = field(default_factory=Frozen)
+    """What the theorem speaks of by name: the Hamiltonian "H", the Routhian "R", ..., on the target."""
 
     @property
     def system(self) -> Any:
@@ -109,6 +111,7 @@ class Morphism:
         lines = [f"{_titled(self.source)}  ->  {_titled(self.target)}", f"  {self.theorem}"]
         lines += [f"  {z.name} = {show(e)}" for z, e in self.to_target.items() if e != z]
         lines += [f"  {z.name} = {show(e)} at the start, by choice" for z, e in self.chosen.items()]
+        lines += [f"  {name} = {show(e)}" for name, e in self.expressions.items()]
         lines += ["  and back"]
         lines += [f"  {z.name} = {show(e)}" for z, e in self.to_source.items() if e != z]
         lines += [f"  {note}" for note in self.notes]

@@ -1,0 +1,229 @@
+r"""The Legendre transformation: the motion in $(q, p)$, for Lagrangians of any order and for vakonomic systems.
+
+For a Lagrangian of order $N$ (Ostrogradsky) the coordinates are $q_{(k)}$, $k < N$, with momenta
+$p_{(k)} = \sum_{j \ge 0} (-D)^j\, \partial L/\partial q^{(k+1+j)}$, and $H = \sum p_{(k)} q_{(k+1)} - L$. For vakonomic motion with rows
+$g_a(t, q, \dot q) = 0$ affine in the velocities the equations $p_i = \partial(L + \lambda_a g_a)/\partial\dot q^i$, $g_a = 0$ are solved
+for velocities and multipliers together, which succeeds where $\det(g\,a^{-1}g^T) \ne 0$ (004, (3.22)-(3.31); footnote 3 there claims it
+for every quadratic L and is false for indefinite ones). The reduced Hamiltonian is a function of $(t, q, p)$. The result is a system with
+the Lagrangian $p_i \dot q^i - H$, so that everything else works on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy import Add, Expr, Matrix, S
+
+from chetaev.budget import deadline
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import PrincipleError
+from chetaev.frozen import Frozen
+from chetaev.notation import show
+from chetaev.principles import Hamilton, VirtualWork
+from chetaev.symbols import Coordinate, Jet, jets_in
+from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.names import fresh
+from chetaev.transforms.rows import rewritten, virtual
+from chetaev.zero import seems_zero
+
+_SECONDS = 10.0
+
+
+def hamiltonian(given: Any) -> Morphism:
+    """The system in positions and momenta, with the Hamiltonian as `expressions["H"]`.
+
+    >>> from chetaev import System
+    >>> legendre = hamiltonian(System("x", {"m": "positive", "k": "real"}, lagrangian="m*x'^2/2 - k*x^2/2", name="spring"))
+    >>> print(legendre.target)
+    spring, Hamiltonian · Hamilton()
+      E_x    k*x + p_x' = 0
+      E_p_x  p_x/m - x' = 0
+      2 equations for 2 unknowns: x p_x
+    """
+    source = given if isinstance(given, Equations) else derive(given)
+    where = f"hamiltonian {source.system.label}"
+    if source.lowered.action is not None:
+        raise PrincipleError(
+            f"{source.system.label} is under {source.principle}.",
+            where=where,
+            why="Contact dynamics has no canonical equations without its action variable.",
+            hint="contact_as_vakonomic(system) first, then hamiltonian of its target",
+        )
+    towers = _towers(source, where)
+    tops = [tower[-1] for tower in towers.values()]
+    rows = _constraints_on_tops(source, tops, where) if source.lowered.vakonomic else ()
+    return _Phase(source, towers, rows, where).morphism()
+
+
+Towers = Mapping[Coordinate, tuple[Coordinate, ...]]
+"""The jets of each coordinate up to its highest derivative in the Lagrangian."""
+
+
+def _towers(source: Equations, where: str) -> dict[Coordinate, tuple[Coordinate, ...]]:
+    towers = {}
+    for q in source.system.coordinates:
+        order = max((z.order for z in jets_in(source.lagrangian, Coordinate) if z.base == q.base), default=0)
+        if order == 0:
+            raise PrincipleError(
+                f"the Lagrangian contains no velocity of {q.base}.",
+                where=where,
+                why="The Legendre map is not invertible: the momentum of this coordinate vanishes.",
+                hint="constraint_algorithm treats singular Lagrangians",
+            )
+        towers[q] = tuple(q.d(k) for k in range(order + 1))
+    return towers
+
+
+def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: str) -> tuple[Expr, ...]:
+    """The vakonomic rows, which must be affine in the highest derivatives and contain them."""
+    for k, row in enumerate(source.system.kinematic):
+        if not set(row.jets) <= set(tops) or not row.affine:
+            raise PrincipleError(
+                f"kinematic[{k}] is not affine in the highest derivatives of the Lagrangian: {row}",
+                where=where,
+                why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
+                hint="restrict(system) removes holonomic rows",
+            )
+    return tuple(row.residual for row in source.system.kinematic)
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """The phase space over the towers of a Lagrangian."""
+
+    source: Equations
+    towers: Towers
+    rows: tuple[Expr, ...]
+    where: str
+
+    def morphism(self) -> Morphism:
+        source, system = self.source, self.source.system
+        positions, momenta = self._names()
+        lower = {z: positions[z] for z in positions}
+        top_of = {tower[-1]: momenta[tower[-2]] for tower in self.towers.values()}
+        solved = self._solved(top_of, lower)
+        lagrangian = source.lagrangian.xreplace(dict.fromkeys(source.multipliers, S.Zero)) if self.rows else source.lagrangian
+        rate = {**lower, **{z: solved[z] for z in top_of}}
+        products = Add(*[momenta[z] * rate[z.d()] for z in positions])
+        energy = _gathered(products - lagrangian.xreplace(rate))
+        moving = Add(*[momenta[z] * positions[z].d() for z in positions])
+
+        def read(e: Expr) -> Expr:
+            """An expression with derivatives read as coordinates, the highest as the velocity of the last."""
+            return e.xreplace({**lower, **{tower[-1]: positions[tower[-2]].d() for tower in self.towers.values()}})
+
+        added = [z for z in (*positions.values(), *momenta.values()) if z not in system.coordinates]
+        target = derive(
+            system.replace(
+                coordinates={**system.kinds, **{z.base: "line" for z in added}},
+                lagrangian=moving - energy,
+                kinematic=() if self.rows else [rewritten(row, read) for row in system.kinematic],
+                variational=[read(virtual(row)) for row in source.variational] if source.variational else None,
+                forces={q: read(u) for q, u in system.forces.items()},
+                dissipation=read(system.dissipation) if system.dissipation != 0 else None,
+                where={},
+                quasi={},
+                name=f"{system.name}, Hamiltonian".lstrip(", "),
+            ),
+            VirtualWork() if source.variational else Hamilton(),
+        )
+        return self._joined(target, positions, momenta, solved, energy)
+
+    def _joined(
+        self, target: Equations, positions: dict[Jet, Coordinate], momenta: dict[Jet, Coordinate], solved: dict[Jet, Expr], energy: Expr
+    ) -> Morphism:
+        source = self.source
+        shared = identity_on(source, target)
+        forward = {**shared, **{z: jet for jet, z in positions.items()}, **{momenta[z]: self._momentum(z) for z in positions}}
+        reactions = dict(zip(target.multipliers, source.multipliers, strict=False)) if source.variational else {}
+        back = {m: solved[m] for m in source.multipliers} if self.rows else {m: z for z, m in reactions.items()}
+        return Morphism(
+            source,
+            target,
+            Frozen({**forward, **reactions}),
+            Frozen({**shared, **back}),
+            "Legendre's transformation"
+            + (" of the vakonomic system (004, (3.29)-(3.31))" if self.rows else " (Ostrogradsky)" * self._high),
+            expressions=Frozen({"H": energy}),
+        )
+
+    @property
+    def _high(self) -> bool:
+        return any(len(tower) > 2 for tower in self.towers.values())
+
+    def _names(self) -> tuple[dict[Jet, Coordinate], dict[Jet, Coordinate]]:
+        """For every jet below the top a coordinate, itself or a new one, and a momentum."""
+        system = self.source.system
+        below: list[Jet] = [z for tower in self.towers.values() for z in tower[:-1]]
+        high = [z for z in below if z.order]
+        tags = [f"{z.base}{'_' * z.base[-1].isdigit()}{z.order}" for z in high]
+        labels = [f"p_{z.base}" + (f"_{z.order}" if z.order else "") for z in below]
+        new = fresh(system, [*tags, *labels])
+        derivatives = dict(zip(high, new, strict=False))
+        positions = {z: derivatives.get(z, Coordinate(z.base)) for z in below}
+        return positions, dict(zip(below, new[len(high) :], strict=True))
+
+    def _momentum(self, z: Jet) -> Expr:
+        r"""$p_{(k)} = \partial L/\partial q^{(k+1)} - D\,p_{(k+1)}$, on the source."""
+        tower = self.towers[Coordinate(z.base)]
+        momentum = S.Zero
+        for jet in reversed(tower[z.order + 1 :]):
+            momentum = self.source.lagrangian.diff(jet) - self.source.total(momentum)
+        return momentum
+
+    def _solved(self, top_of: Mapping[Jet, Coordinate], lower: Mapping[Jet, Coordinate]) -> dict[Jet, Expr]:
+        """The highest derivatives, and vakonomic multipliers, from the momenta."""
+        unknowns: list[Jet] = [*top_of, *(self.source.multipliers if self.rows else ())]
+        equations = [self.source.lagrangian.diff(z) - p for z, p in top_of.items()] + list(self.rows)
+        jacobian = Matrix([[e.diff(z) for z in unknowns] for e in equations])
+        determinant = jacobian.det(method="berkowitz")
+        if seems_zero(determinant):
+            raise self._not_invertible()
+        if any(z in entry.free_symbols for entry in jacobian for z in unknowns):
+            values = self._solved_by_formula(equations, unknowns)
+        else:
+            at_rest = Matrix([e.xreplace(dict.fromkeys(unknowns, S.Zero)) for e in equations])
+            values = dict(zip(unknowns, (-jacobian.LUsolve(at_rest)), strict=True))
+        return {z: _gathered(e.xreplace(dict(lower))) for z, e in values.items()}
+
+    def _solved_by_formula(self, equations: Sequence[Expr], unknowns: Sequence[Jet]) -> dict[Jet, Expr]:
+        found: list[dict[Jet, Expr]] = []
+        with deadline(_SECONDS):
+            found = sympy.solve(equations, unknowns, dict=True)
+        if len(found) != 1:
+            raise PrincipleError(
+                "no formula was found for the velocities." if not found else f"{len(found)} velocities belong to the same momenta.",
+                where=self.where,
+                why="The momenta are not linear in the velocities, and "
+                + ("SymPy does not solve them." if not found else "not one to one."),
+                hint="simulate the Lagrangian system itself",
+            )
+        return {z: found[0][z] for z in unknowns}
+
+    def _not_invertible(self) -> PrincipleError:
+        tops = " ".join(show(tower[-1]) for tower in self.towers.values())
+        if not self.rows:
+            return PrincipleError(
+                "the Legendre map is not invertible.",
+                where=self.where,
+                why=f"The matrix of second derivatives of L with respect to {tops} is singular.",
+                hint="constraint_algorithm treats singular Lagrangians",
+            )
+        return PrincipleError(
+            "velocities and multipliers do not follow from the momenta.",
+            where=self.where,
+            why="det(g a^-1 g^T) = 0, with a the matrix of second derivatives of L: it is not zero for definite L, but can be for others "
+            "(004, footnote 3 corrected).",
+            hint="constraint_algorithm treats singular systems",
+        )
+
+
+def _gathered(e: Expr) -> Expr:
+    """An expression in one fraction, if that does not take long; it is right in either case."""
+    with deadline(2.0):
+        e = sympy.factor_terms(e if e.has(sympy.sin, sympy.cos, sympy.exp) else sympy.cancel(e))
+    return e
