@@ -224,6 +224,7 @@ class _Phase:
 
 def _gathered(e: Expr) -> Expr:
     """An expression in one fraction, if that does not take long; it is right in either case."""
+    forms = [e]
     with deadline(2.0):
-        e = sympy.factor_terms(e if e.has(sympy.sin, sympy.cos, sympy.exp) else sympy.cancel(e))
-    return e
+        forms.append(sympy.factor_terms(e if e.has(sympy.sin, sympy.cos, sympy.exp) else sympy.cancel(e)))
+    return forms[-1]

@@ -1,0 +1,102 @@
+"""A change of coordinates, time-dependent or not: the same system, other names for its positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sympy import Expr, Matrix, S
+
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import ModelError, PrincipleError, UsageError
+from chetaev.frozen import Frozen
+from chetaev.notation import show
+from chetaev.symbols import Coordinate, Jet
+from chetaev.transforms.morphism import Morphism
+from chetaev.transforms.pullback import Substitution, new_coordinates, pulled_back, read_inverse, read_substitution
+from chetaev.zero import seems_zero
+
+
+def change_coordinates(
+    given: Any, formulas: Mapping[str, Any], inverse: Mapping[str, Any] | None = None, kinds: Mapping[str, str] | None = None
+) -> Morphism:
+    """The system with old coordinates written as functions of new ones and time: `{"x": "r*cos(phi)", "y": "r*sin(phi)"}`.
+
+    The principle stays, and so do the multipliers. `inverse` gives the new coordinates by the old ones; it is found where the formulas are
+    affine in the new coordinates, and needed otherwise for carrying a start forward.
+
+    >>> from chetaev import System
+    >>> plane = System("x y", lagrangian="x'^2/2 + y'^2/2", name="plane")
+    >>> polar = change_coordinates(plane, {"x": "r*cos(phi)", "y": "r*sin(phi)"}, inverse={"r": "sqrt(x^2 + y^2)", "phi": "atan2(y, x)"})
+    >>> polar.target.unknowns
+    (phi, r)
+    """
+    source = given if isinstance(given, Equations) else derive(given)
+    system = source.system
+    where = f"change_coordinates {system.label}"
+    table = read_substitution(system, formulas, where)
+    after = new_coordinates(system, table)
+    _require_invertible(system.coordinates, after, table, where)
+    target = derive(pulled_back(system, table, kinds or {}, list(system.kinematic), system.name), source.principle)
+    multipliers = dict(zip(target.multipliers, source.multipliers, strict=True))
+    action = {source.lowered.action: source.lowered.action} if source.lowered.action is not None else {}
+    shared: dict[Jet, Expr] = {q: q for q in system.coordinates if q not in table}
+    forward = {**shared, **action, **_inverse(source, table, inverse, where), **multipliers}
+    back = {**shared, **action, **table, **{m: z for z, m in multipliers.items()}}
+    return Morphism(source, target, Frozen(forward), Frozen(back), "a change of coordinates")
+
+
+def _require_invertible(old: tuple[Coordinate, ...], new: list[Coordinate], table: Substitution, where: str) -> None:
+    if len(old) != len(new):
+        names = " ".join(y.base for y in new)
+        raise ModelError(
+            f"{len(old)} coordinates become {len(new)}: {names}.",
+            where=where,
+            why="A change of coordinates keeps their number; every unknown name in a formula is a new coordinate.",
+            hint="restrict(system, ...) makes them fewer by holonomic constraints; declare constants as parameters",
+        )
+    jacobian = Matrix([[table.get(q, q).diff(y) for y in new] for q in old])
+    if seems_zero(jacobian.det(method="berkowitz")):
+        raise ModelError(
+            "the formulas depend on each other: their Jacobian vanishes.",
+            where=where,
+            why="Different new coordinates would mean the same position.",
+        )
+
+
+def _inverse(source: Equations, table: Substitution, given: Mapping[str, Any] | None, where: str) -> dict[Jet, Expr]:
+    """New coordinates by old ones: as given and checked, or solved where that is linear."""
+    stay = [q for q in source.system.coordinates if q not in table]
+    new = [y for y in new_coordinates(source.system, table) if y not in stay]
+    if given is None:
+        return _solved(table, new)
+    found = read_inverse(source.system, given, where)
+    if set(found) != set(new):
+        raise UsageError(
+            f"the inverse gives {' '.join(given)}; the new coordinates are {' '.join(y.base for y in new)}.",
+            where=where,
+            hint="one formula each",
+        )
+    _require_inverse(table, found, where)
+    return found
+
+
+def _solved(table: Substitution, new: list[Coordinate]) -> dict[Jet, Expr]:
+    jacobian = Matrix([[e.diff(y) for y in new] for e in table.values()])
+    if any(set(new) & entry.free_symbols for entry in jacobian):
+        return {}
+    at_zero = Matrix([q - e.xreplace(dict.fromkeys(new, S.Zero)) for q, e in table.items()])
+    return dict(zip(new, jacobian.LUsolve(at_zero), strict=True))
+
+
+def _require_inverse(table: Substitution, inverse: dict[Jet, Expr], where: str) -> None:
+    """The given inverse must lead back: f(inverse(q)) = q."""
+    for q, e in table.items():
+        difference = e.xreplace(dict(inverse)) - q
+        if not seems_zero(difference):
+            raise PrincipleError(
+                f"the inverse does not lead back to {q.base}: the formulas give {show(e.xreplace(dict(inverse)))}.",
+                where=where,
+                hint="check the formulas and their inverse",
+            )
