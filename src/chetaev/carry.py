@@ -86,7 +86,8 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
     times = np.linspace(motion.t[0], motion.end[0], points)
     values = _values_of(motion)
     start = _start(morphism, motion.at(float(times[0])), t=float(times[0]), **values)
-    other = simulate(morphism.target, start, times, tolerance=tolerance, **values)
+    there = {"parameters": target_parameters(morphism, motion.at(float(times[0])), t=float(times[0]), **values), "inputs": values["inputs"]}
+    other = simulate(morphism.target, start, times, tolerance=tolerance, **there)
     if other.outcome is not Outcome.FINISHED:
         raise StateError(f"the motion of the target ended early: {other.message}", where=f"check of {morphism.target.system.label}")
     here = motion.at(times)
@@ -99,6 +100,22 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
         for z in _compared(morphism.source, morphism.to_source)
     }
     return Agreement(Frozen(forward), Frozen(backward), other)
+
+
+def target_parameters(
+    morphism: Morphism,
+    start: Any,
+    parameters: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+) -> dict[str, float]:
+    """The source's parameters without those that only it has, and the constants of motion that are parameters of the target."""
+    names = {p.name for p in morphism.target.system.parameters}
+    known = {name: v for name, v in (parameters or {}).items() if name in names}
+    if not morphism.constants:
+        return known
+    values = values_at(morphism.source, start, list(morphism.constants.values()), parameters=parameters, t=t, inputs=inputs)
+    return known | {p.name: v for p, v in zip(morphism.constants, values, strict=True)}
 
 
 def _start(

@@ -17,7 +17,7 @@ from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression, show
-from chetaev.symbols import Input, Jet, jets_in
+from chetaev.symbols import Input, Jet, Parameter, jets_in
 
 if TYPE_CHECKING:
     from chetaev.carry import Agreement
@@ -48,6 +48,10 @@ class Morphism:
     """The same for the source."""
     notes: tuple[str, ...] = ()
     """What a user should know: where it is valid, what was chosen and why."""
+    constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
+    """Parameters of the target that are constants of motion of the source."""
+    also_constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
+    """The same for the source."""
     expressions: Frozen[str, Expr] = field(default_factory=Frozen)
     """What the theorem speaks of by name: the Hamiltonian "H", the Routhian "R", ..., on the target."""
 
@@ -75,9 +79,11 @@ class Morphism:
             _through(other.to_target, self.to_target, self.source),
             _through(self.to_source, other.to_source, other.target),
             f"{self.theorem}; then {other.theorem}",
-            Frozen({**_through(other.chosen, self.to_target, self.source)}),
-            Frozen({**_through(self.also_chosen, other.to_source, other.target)}),
+            Frozen(_through(other.chosen, self.to_target, self.source)),
+            Frozen(_through(self.also_chosen, other.to_source, other.target)),
             (*self.notes, *other.notes),
+            Frozen({**self.constants, **_through(other.constants, self.to_target, self.source)}),
+            Frozen({**other.also_constants, **_through(self.also_constants, other.to_source, other.target)}),
         )
 
     def pulled_back(self, expression: Expr | str) -> Expr:
@@ -98,6 +104,12 @@ class Morphism:
         """A start, or a motion, of the target as one of the source."""
         return self.inverse.forward(given, **values)
 
+    def parameters(self, start: Any, **values: Any) -> dict[str, float]:
+        """The target's parameters: those of the source, and the constants of motion at a start."""
+        from chetaev.carry import target_parameters
+
+        return target_parameters(self, start, **values)
+
     def check(self, motion: Any, **settings: Any) -> Agreement:
         """Simulate the target from the image of the motion's start, and say how far the two are apart, in both directions."""
         from chetaev.carry import agreement
@@ -111,6 +123,7 @@ class Morphism:
         lines = [f"{_titled(self.source)}  ->  {_titled(self.target)}", f"  {self.theorem}"]
         lines += [f"  {z.name} = {show(e)}" for z, e in self.to_target.items() if e != z]
         lines += [f"  {z.name} = {show(e)} at the start, by choice" for z, e in self.chosen.items()]
+        lines += [f"  {p.name} = {show(e)}, a constant of motion" for p, e in self.constants.items()]
         lines += [f"  {name} = {show(e)}" for name, e in self.expressions.items()]
         lines += ["  and back"]
         lines += [f"  {z.name} = {show(e)}" for z, e in self.to_source.items() if e != z]
@@ -141,7 +154,7 @@ def image_of(expression: Expr, table: Mapping[Jet, Expr], onto: Equations) -> Ex
     return expression.xreplace(replaced)
 
 
-def _through(outer: Mapping[Jet, Expr], inner: Table, onto: Equations) -> Table:
+def _through(outer: Mapping[Any, Expr], inner: Table, onto: Equations) -> Frozen[Any, Expr]:
     """A table after another: its expressions with the inner table inserted, where the inner table reaches that far."""
     known = {z.base for z in inner}
     reached = {z: e for z, e in outer.items() if {w.base for w in jets_in(e) if not isinstance(w, Input)} <= known}

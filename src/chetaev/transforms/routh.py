@@ -1,0 +1,101 @@
+r"""Routh's reduction: a cyclic coordinate given up for the value of its momentum.
+
+If $\phi$ does not occur in $L$ but $\dot\phi$ does, $\mu = \partial L/\partial\dot\phi$ is constant. With the velocity
+$\dot\phi = \Omega(t, q, \dot q, \mu)$ from it, the other coordinates move by the Routhian $R = L - \mu\,\dot\phi$, and $\phi$ follows by the row $\dot\phi = \Omega$.
+E. J. Routh, A Treatise on the Stability of a Given State of Motion (1877).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import Expr, S
+
+from chetaev.budget import deadline
+from chetaev.constraints import Constraint
+from chetaev.derivation import derive
+from chetaev.errors import PrincipleError, UsageError
+from chetaev.frozen import Frozen
+from chetaev.notation.lexer import spell
+from chetaev.principles import Hamilton, VirtualWork
+from chetaev.symbols import Coordinate, Parameter, jets_in, order_in
+from chetaev.transforms.morphism import Morphism, identity_on
+from chetaev.transforms.names import fresh
+from chetaev.transforms.sides import source_under
+from chetaev.zero import seems_zero
+
+
+def routh(given: Any, coordinate: str) -> Morphism:
+    """The system without the dynamics of a cyclic coordinate; its momentum is the parameter `mu_<coordinate>`.
+
+    >>> from chetaev import System
+    >>> planet = System("r phi", "k", lagrangian="r'^2/2 + r^2*phi'^2/2 + k/r", name="planet")
+    >>> print(routh(planet, "phi").target)
+    planet, without phi · VirtualWork()
+      E_r           k/r^2 + r'' - mu_phi^2/r^3 = 0
+      kinematic[0]  phi' = mu_phi/r^2
+      2 equations for 2 unknowns: r phi
+    """
+    source = source_under(given, Hamilton(), "routh")
+    system = source.system
+    where = f"routh {system.label}"
+    q = Coordinate(spell(coordinate))
+    _require_cyclic(source.lagrangian, system, q, where)
+    mu = Parameter(fresh(system, [f"mu_{q.base}"])[0].base)
+    momentum = source.lagrangian.diff(q.d())
+    velocity = _velocity(momentum - mu, q.d(), where)
+    routhian = sympy.expand((source.lagrangian - mu * q.d()).xreplace({q.d(): velocity}))
+    target = derive(
+        system.replace(
+            parameters=[*system.parameters, mu],
+            lagrangian=routhian,
+            kinematic=[Constraint(q.d(), velocity)],
+            variational=[],
+            where={},
+            quasi={},
+            name=f"{system.name}, without {q.base}".lstrip(", "),
+        ),
+        VirtualWork(),
+    )
+    shared = identity_on(source, target)
+    return Morphism(
+        source,
+        target,
+        Frozen(shared),
+        Frozen(shared),
+        "Routh's reduction by a cyclic coordinate",
+        constants=Frozen({mu: momentum}),
+        expressions=Frozen({"R": routhian}),
+    )
+
+
+def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) -> None:
+    if q not in system.coordinates:
+        raise UsageError(f"{q.base} is not a coordinate.", where=where, hint=f"one of {' '.join(z.base for z in system.coordinates)}")
+    if order_in(lagrangian, Coordinate) > 1:
+        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
+    fault = ""
+    if not seems_zero(lagrangian.diff(q)):
+        fault = f"{q.base} occurs in the Lagrangian"
+    elif q in system.forces or not seems_zero(system.dissipation.diff(q.d())):
+        fault = f"a force acts on {q.base}"
+    elif any(q in jets_in(u) for u in (*system.forces.values(), system.dissipation)):
+        fault = f"a force depends on {q.base}"
+    if fault:
+        raise PrincipleError(
+            f"{q.base} is not cyclic: {fault}.", where=where, why="Its momentum is not constant.", hint="symmetries(system) lists what is"
+        )
+
+
+def _velocity(equation: Expr, velocity: Coordinate, where: str) -> Expr:
+    """The velocity from the momentum."""
+    slope = equation.diff(velocity)
+    if not seems_zero(slope) and not slope.has(velocity):
+        return sympy.expand(-equation.xreplace({velocity: S.Zero}) / slope)
+    found: list[Expr] = []
+    with deadline(5.0):
+        found = sympy.solve(equation, velocity)
+    if len(found) != 1:
+        raise PrincipleError(f"{velocity.name} does not follow from its momentum by one formula.", where=where, hint="keep the coordinate")
+    return found[0]
