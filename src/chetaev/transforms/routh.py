@@ -1,7 +1,8 @@
 r"""Routh's reduction: a cyclic coordinate given up for the value of its momentum.
 
 If $\phi$ does not occur in $L$ but $\dot\phi$ does, $\mu = \partial L/\partial\dot\phi$ is constant. With the velocity
-$\dot\phi = \Omega(t, q, \dot q, \mu)$ from it, the other coordinates move by the Routhian $R = L - \mu\,\dot\phi$, and $\phi$ follows by the row $\dot\phi = \Omega$.
+$\dot\phi = \Omega(t, q, \dot q, \mu)$ from it, the other coordinates move by the Routhian $R = L - \mu\,\dot\phi$, and $\phi$ follows by
+the row $\dot\phi = \Omega$.
 E. J. Routh, A Treatise on the Stability of a Given State of Motion (1877).
 """
 

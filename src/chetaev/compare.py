@@ -1,0 +1,160 @@
+"""compare: one system under several principles, from the same initial data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.analysis.classify import constraints_are_holonomic
+from chetaev.coincidence import coinciding_multipliers
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import UsageError
+from chetaev.frozen import Frozen
+from chetaev.model import Model
+from chetaev.numerics.initial import State
+from chetaev.numerics.simulate import simulate
+from chetaev.principles import Principle
+from chetaev.principles.base import points_of, same_span
+from chetaev.system import System
+from chetaev.trajectory import Trajectory
+from chetaev.zero import seems_zero
+
+Array = NDArray[np.float64]
+_POINTS = 201
+_SAME = 1e-7
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two principles side by side."""
+
+    first: Principle
+    second: Principle
+    identical: bool | None
+    """Whether all motions agree; None where neither is proved."""
+    reason: str
+    distance: Array
+    """The largest difference of a coordinate at each time."""
+    coinciding: Frozen[str, float] | None
+    """Initial multipliers of the vakonomic motion that make it the other one; None if there are none, or none are asked for."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Motions of one system under several principles, and what is between them."""
+
+    t: Array
+    motions: Frozen[Principle, Trajectory]
+    pairs: tuple[Pair, ...]
+
+    def __getitem__(self, principle: Principle) -> Trajectory:
+        return self.motions[principle]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        first = next(iter(self.motions.values()))
+        lines = [f"{first.equations.system.name or 'system'}, t = {self.t[0]:g} to {self.t[-1]:g}"]
+        names = [q.base for q in first.equations.system.coordinates]
+        width = max(len(str(p)) for p in self.motions)
+        columns = [max(len(name), 13) for name in names]
+        lines.append("  " + " " * width + "  " + "  ".join(f"{name:>{w}}" for name, w in zip(names, columns, strict=True)))
+        for principle, motion in self.motions.items():
+            values = "  ".join(f"{motion.final[name]:>{w}.6g}" for name, w in zip(names, columns, strict=True))
+            lines.append(f"  {principle!s:<{width}}  {values}")
+        for pair in self.pairs:
+            verdict = {True: "agree identically", False: "differ", None: "differ or agree: undecided"}[pair.identical]
+            lines.append(f"  {pair.first} and {pair.second} {verdict}: {pair.reason}.")
+            lines.append(f"    here they are {pair.distance[-1]:.3g} apart at the end, {pair.distance.max():.3g} at most")
+            if pair.coinciding is not None:
+                data = ", ".join(f"{name} = {v:.6g}" for name, v in pair.coinciding.items())
+                lines.append(f"    the motions coincide for {data} at the start")
+        return "\n".join(lines)
+
+
+def compare(
+    system: System | Model,
+    principles: Sequence[Principle] | None = None,
+    start: Any = None,
+    t: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    tolerance: float = 1e-10,
+) -> Comparison:
+    """The motions of a system under several principles from the same initial data, and how far they are apart.
+
+    Multipliers given in the start are data for principles under which they are part of the state, and nothing to the others. A model
+    brings its own principles, start, interval and values. For every vakonomic motion it is asked which initial multipliers would make it
+    coincide with the others.
+    """
+    cases = _cases(system, principles, start)
+    model = system if isinstance(system, Model) else None
+    t = model.t if t is None and model else t
+    if t is None:
+        raise UsageError("no interval is given.", where="compare", hint="compare(system, [...], start, t=(0, 10))")
+    values = {
+        "parameters": {**(model.parameters if model else {}), **(parameters or {})},
+        "inputs": {**(model.inputs if model else {}), **(inputs or {})},
+    }
+    times = np.linspace(float(t[0]), float(t[-1]), _POINTS) if len(t) == 2 else np.asarray(t, dtype=float)
+    equations = {p: derive(model.system if model else system, p) for p in cases}
+    motions = {p: simulate(equations[p], cases[p], times, tolerance=tolerance, **values) for p in cases}
+    pairs = [_pair(motions[a], motions[b], times, values) for a, b in combinations(cases, 2)]
+    return Comparison(times, Frozen(motions), tuple(pairs))
+
+
+def _cases(system: System | Model, principles: Sequence[Principle] | None, start: Any) -> dict[Principle, State]:
+    """The start for every principle."""
+    if isinstance(system, Model):
+        chosen = system.principles if principles is None else principles
+        if start is None:
+            return {p: system.under(p).start for p in chosen}
+    elif principles is None or start is None:
+        raise UsageError(
+            "compare needs principles and a start.", where="compare", hint="compare(system, [DAlembert(), Vakonomic()], start)"
+        )
+    else:
+        chosen = principles
+    state = start if isinstance(start, State) else State(dict(start))
+    return dict.fromkeys(chosen, state)
+
+
+def _pair(first: Trajectory, second: Trajectory, times: Array, values: Mapping[str, Any]) -> Pair:
+    identical, reason = same_motions(first.equations, second.equations)
+    names = [q.base for q in first.equations.system.coordinates]
+    shorter = min(len(first.t), len(second.t))
+    distance = np.max([np.abs(first[n][:shorter] - second[n][:shorter]) for n in names], axis=0)
+    coinciding = None
+    vakonomic = [m for m in (first, second) if m.equations.lowered.vakonomic]
+    if len(vakonomic) == 1 and identical is not True:
+        other = second if vakonomic[0] is first else first
+        coinciding = coinciding_multipliers(vakonomic[0].equations, other, times, **values)
+    return Pair(first.equations.principle, second.equations.principle, identical, reason, distance, coinciding)
+
+
+def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]:
+    """Whether two principles give the same motions of one system, and why."""
+    a, b = first.lowered, second.lowered
+    if a.vakonomic != b.vakonomic:
+        holonomic = None if any(row.has_action for row in first.system.kinematic) else constraints_are_holonomic(first.system)
+        reasons = {True: "the constraints are holonomic", False: "the constraints are not integrable"}
+        return holonomic, reasons.get(holonomic, "no theorem speaks of these constraints")  # type: ignore[call-overload]
+    if (a.action is None) != (b.action is None):
+        free = a.action is None or seems_zero(first.lagrangian.diff(a.action))
+        return (True, "the action does not occur in the Lagrangian") if free else (False, "the action occurs in the Lagrangian")
+    if a.reactions == b.reactions and seems_zero(a.lagrangian - b.lagrangian):
+        return True, "the equations are the same, row by row"
+    if a.vakonomic:
+        return None, "both are vakonomic"
+    points = points_of(first.system, first.system.kinematic)
+    if same_span(a.reactions, b.reactions, first.system.coordinates, points):
+        return True, "the variational rows span the same covectors on the constraints"
+    return False, "the virtual displacements differ"
