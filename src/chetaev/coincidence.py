@@ -37,7 +37,7 @@ def coinciding_multipliers(
     if other.equations.lowered.action is not None:
         start[other.equations.lowered.action.name] = float(other[other.equations.lowered.action.name][0])
     jets = [q.d(order) for order in _ORDERS for q in coordinates]
-    values = {"parameters": parameters, "t": float(times[0]), "inputs": inputs}
+    values: dict[str, Any] = {"parameters": parameters, "t": float(times[0]), "inputs": inputs}
     wanted = np.array(values_at(other.equations, start, jets, **values))
 
     def rates(multipliers: Array) -> Array:

@@ -100,7 +100,7 @@ def compare(
     t = model.t if t is None and model else t
     if t is None:
         raise UsageError("no interval is given.", where="compare", hint="compare(system, [...], start, t=(0, 10))")
-    values = {
+    values: dict[str, Any] = {
         "parameters": {**(model.parameters if model else {}), **(parameters or {})},
         "inputs": {**(model.inputs if model else {}), **(inputs or {})},
     }
@@ -145,8 +145,8 @@ def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]
     a, b = first.lowered, second.lowered
     if a.vakonomic != b.vakonomic:
         holonomic = None if any(row.has_action for row in first.system.kinematic) else constraints_are_holonomic(first.system)
-        reasons = {True: "the constraints are holonomic", False: "the constraints are not integrable"}
-        return holonomic, reasons.get(holonomic, "no theorem speaks of these constraints")  # type: ignore[call-overload]
+        reasons: dict[bool | None, str] = {True: "the constraints are holonomic", False: "the constraints are not integrable"}
+        return holonomic, reasons.get(holonomic, "no theorem speaks of these constraints")
     if (a.action is None) != (b.action is None):
         free = a.action is None or seems_zero(first.lagrangian.diff(a.action))
         return (True, "the action does not occur in the Lagrangian") if free else (False, "the action occurs in the Lagrangian")
