@@ -35,8 +35,8 @@ RATIOS = (
     ("simulate", "C"),
     ("loop", "C"),
 )
-COPIES = 64
-"""Runs in one call of the compiled loops, so that the call itself does not count."""
+COPIES = 1024
+"""Runs in one call of the compiled loops, so that the call itself, half a millisecond for threads and arrays, does not count."""
 _SAMPLES = 64
 
 Run = Callable[[float], Any]

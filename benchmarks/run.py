@@ -20,11 +20,19 @@ import compiler
 import ensembles
 import growth
 import integration
+import large_input
 import long_runs
 import setup_time
 from measure import Effort
 
-PARTS = {"setup_time": setup_time, "integration": integration, "ensembles": ensembles, "long_runs": long_runs, "growth": growth}
+PARTS = {
+    "setup_time": setup_time,
+    "large_input": large_input,
+    "integration": integration,
+    "ensembles": ensembles,
+    "long_runs": long_runs,
+    "growth": growth,
+}
 RESULTS = Path(__file__).with_name("results.md")
 
 

@@ -69,10 +69,10 @@ def euler_lagrange(calculus: Calculus[Any], lagrangian: Any) -> list[Any]:
     """The expressions $E_a$, one per velocity of the frame."""
     frame, algebra = calculus.frame, calculus.algebra
     adjoint = Adjoint(calculus, lagrangian)
-    momenta = [_momentum(adjoint, lagrangian, velocity) for velocity in frame.velocities]
+    momenta = _momenta(adjoint, lagrangian)
     expressions = []
-    for a, momentum in enumerate(momenta):
-        e = adjoint(momentum) - calculus.field(a, lagrangian)
+    for momentum, slope, a in zip(momenta, calculus.fields(lagrangian), range(len(momenta)), strict=True):
+        e = adjoint(momentum) - slope
         for b, velocity in enumerate(frame.velocities):
             for c, component in frame.bracket(a, b).items():
                 e = e + algebra.of(component * velocity) * momenta[c]
@@ -106,13 +106,19 @@ class Adjoint:
         return derivative if self.damping is None else derivative - self.damping * e
 
 
-def _momentum(adjoint: Adjoint, lagrangian: Any, velocity: Jet) -> Any:
-    """$p_a$, by Horner's rule from the highest derivative down."""
-    algebra = adjoint.calculus.algebra
-    orders = [z.order for z in algebra.symbols(lagrangian) if isinstance(z, Jet) and z.base == velocity.base]
-    highest = max(orders, default=0) - velocity.order
-    jets = [velocity.d(k) for k in range(max(highest, 0) + 1)]
-    *lower, momentum = algebra.gradient(lagrangian, jets)
-    for partial in reversed(lower):
-        momentum = partial - adjoint(momentum)
-    return momentum
+def _momenta(adjoint: Adjoint, lagrangian: Any) -> list[Any]:
+    """$p_a$ of all velocities, by Horner's rule from the highest derivative down. The gradient of L is taken once for all of them."""
+    algebra, velocities = adjoint.calculus.algebra, adjoint.calculus.frame.velocities
+    orders: dict[str, int] = {}
+    for z in algebra.symbols(lagrangian):
+        if isinstance(z, Jet):
+            orders[z.base] = max(z.order, orders.get(z.base, 0))
+    jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in velocities]
+    partials = iter(algebra.gradient(lagrangian, [z for line in jets for z in line]))
+    momenta = []
+    for line in jets:
+        *lower, momentum = [next(partials) for _ in line]
+        for partial in reversed(lower):
+            momentum = partial - adjoint(momentum)
+        momenta.append(momentum)
+    return momenta

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -40,13 +40,32 @@ def deadline(seconds: float) -> Iterator[Clock]:
 
     timer = threading.Timer(seconds, interrupt)
     timer.daemon = True
-    timer.start()
+
+    def stop() -> None:
+        nonlocal over
+        with lock:
+            over = True
+        timer.cancel()
+
     try:
         try:
+            timer.start()
             yield clock
         finally:
-            with lock:
-                over = True
-            timer.cancel()
+            _surely(stop, mine)
     except mine:
         clock.expired = True
+
+
+def _surely(action: Callable[[], None], own: type[OutOfTime]) -> None:
+    """Finish an action although an outer budget may end within it; the outer one's exception is raised afterwards."""
+    late: OutOfTime | None = None
+    done = False
+    while not done:
+        try:
+            action()
+            done = True
+        except OutOfTime as fault:
+            late = late if isinstance(fault, own) else fault
+    if late is not None:
+        raise late

@@ -12,7 +12,8 @@ $[X_a, X_b] = C^c_{ab} X_c$. Coordinates are the frame $X_a = \partial/\partial 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -38,8 +39,11 @@ class Algebra(Protocol[E]):
     def along(self, e: E, rates: Mapping[Symbol, E]) -> E:
         """The derivative in a direction: the sum of rate times partial derivative."""
 
-    def symbols(self, e: E) -> set[Symbol]:
+    def symbols(self, e: E) -> AbstractSet[Symbol]:
         """The symbols an expression depends on."""
+
+    def symbols_of(self, expressions: Sequence[E]) -> AbstractSet[Symbol]:
+        """The symbols some expressions depend on."""
 
     def without(self, e: E, symbols: Sequence[Symbol]) -> E:
         """The expression with some symbols set to zero."""
@@ -64,14 +68,21 @@ class SymbolicAlgebra:
         return expression
 
     def gradient(self, e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
-        present = e.free_symbols
-        return [_tidy(e.diff(z)) if z in present else sympy.S.Zero for z in symbols]
+        terms: dict[Symbol, list[Expr]] = {z: [] for z in symbols}
+        for term in sympy.Add.make_args(e):
+            for z in term.free_symbols & terms.keys():
+                terms[z].append(_partial(term, z))
+        return [_tidy(sympy.Add(*terms[z])) for z in symbols]
 
     def along(self, e: Expr, rates: Mapping[Symbol, Expr]) -> Expr:
-        return sympy.Add(*[rate * _tidy(e.diff(z)) for z, rate in rates.items()])
+        slopes = self.gradient(e, list(rates))
+        return sympy.Add(*[rate * slope for rate, slope in zip(rates.values(), slopes, strict=True)])
 
     def symbols(self, e: Expr) -> set[Symbol]:
         return e.free_symbols
+
+    def symbols_of(self, expressions: Sequence[Expr]) -> set[Symbol]:
+        return set().union(*[e.free_symbols for e in expressions])
 
     def without(self, e: Expr, symbols: Sequence[Symbol]) -> Expr:
         return e.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
@@ -149,10 +160,16 @@ class Calculus(Generic[E]):
             e = self.algebra.along(e, rates)
         return e
 
-    def field(self, a: int, e: E) -> E:
-        """The derivative $X_a(e)$ along a field of the frame."""
+    def fields(self, e: E) -> list[E]:
+        """The derivatives $X_a(e)$ along all fields of the frame, from one gradient."""
         present = self.algebra.symbols(e)
-        return self.algebra.along(e, {z: self.algebra.of(c) for z, c in self.frame.fields[a].items() if z in present})
+        moving = sorted({z for components in self.frame.fields for z in components} & present, key=lambda z: z.name)
+        slopes: dict[Symbol, Any] = dict(zip(moving, self.algebra.gradient(e, moving), strict=True))
+        return [self._along_field(components, slopes) for components in self.frame.fields]
+
+    def _along_field(self, components: Mapping[Symbol, Expr], slopes: Mapping[Symbol, Any]) -> Any:
+        terms = [slopes[z] if c == 1 else self.algebra.of(c) * slopes[z] for z, c in components.items() if z in slopes]
+        return sum(terms[1:], terms[0]) if terms else self.algebra.of(sympy.S.Zero)
 
     def _rate(self, z: Symbol, moving: Mapping[Symbol, list[tuple[Jet, Expr]]]) -> Any:
         if z in moving:
@@ -176,6 +193,40 @@ def total_derivative(expression: Expr, times: int = 1) -> Expr:
     2*t*x'*x'' + x'**2
     """
     return _ORDINARY.total(expression, times)
+
+
+def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
+    """The degree of an expression in some symbols as it is written: 0, 1, or 2 for anything that is not affine at sight.
+
+    >>> from chetaev.symbols import Coordinate
+    >>> x, y = Coordinate("x"), Coordinate("y")
+    >>> degree(x + sympy.sin(y), [x]), degree(x * (x + 1) - x**2, [x]), degree(sympy.sin(y), [x])
+    (1, 2, 0)
+    """
+    found: dict[Expr, int] = dict.fromkeys(symbols, 1)
+    stack = [(e, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if node.args and not ready:
+            stack.append((node, True))
+            stack += [(a, False) for a in node.args]
+            continue
+        parts = [found[a] for a in node.args]
+        found[node] = max(parts, default=0) if node.is_Add else min(2, sum(parts)) if node.is_Mul else 2 * any(parts)
+    return found[e]
+
+
+def _partial(term: Expr, z: Symbol) -> Expr:
+    """The derivative of one term; most are products of the symbol and of factors without it, which need no rules."""
+    if term == z:
+        return sympy.S.One
+    if term.is_Mul and z in term.args:
+        others = [factor for factor in term.args if factor != z]
+        if not any(z in factor.free_symbols for factor in others):
+            return sympy.Mul(*others)
+    return term.diff(z)
 
 
 def _tidy(e: Expr) -> Expr:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.equations import Equations
-from chetaev.errors import StateError
+from chetaev.errors import StateError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.numerics.along import values_at
 from chetaev.numerics.initial import State
@@ -83,20 +83,20 @@ def carried(morphism: Morphism, given: Any, **values: Any) -> State | Image:
 
 def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _POINTS) -> Agreement:
     """Simulate the target from the image of the motion's first state at the same times, and compare."""
-    times = np.linspace(motion.t[0], motion.end[0], points)
+    times, states = _compared_at(motion, points)
     values = _values_of(motion)
-    start = _start(morphism, motion.at(float(times[0])), t=float(times[0]), **values)
-    there = {"parameters": target_parameters(morphism, motion.at(float(times[0])), t=float(times[0]), **values), "inputs": values["inputs"]}
+    first = State({z.name: float(v) for z, v in zip(motion.jets, states[0], strict=False)})  # the work done comes after the jets
+    start = _start(morphism, first, t=float(times[0]), **values)
+    there = {"parameters": target_parameters(morphism, first, t=float(times[0]), **values), "inputs": values["inputs"]}
     other = simulate(morphism.target, start, times, tolerance=tolerance, **there)
     if other.outcome is not Outcome.FINISHED:
         raise StateError(f"the motion of the target ended early: {other.message}", where=f"check of {morphism.target.system.label}")
-    here = motion.at(times)
     forward = {
-        z.name: _difference(motion.reader.values(morphism.pulled_back(z), times, here.states), other[z.name])
+        z.name: _difference(motion.reader.values(morphism.pulled_back(z), times, states), other[z.name])
         for z in _compared(morphism.target, morphism.to_target)
     }
     backward = {
-        z.name: _difference(other.reader.values(morphism.pushed_forward(z), times, other.states), here[z.name])
+        z.name: _difference(other.reader.values(morphism.pushed_forward(z), times, other.states), motion.reader.values(z, times, states))
         for z in _compared(morphism.source, morphism.to_source)
     }
     return Agreement(Frozen(forward), Frozen(backward), other)
@@ -134,8 +134,24 @@ def _start(
             wanted[z.name] = chosen[z.name]
         elif z.base in known:
             wanted[z.name] = morphism.pulled_back(z)
+    lost = [q.base for q in morphism.target.system.coordinates if q.base not in known and q.name not in chosen]
+    if lost:
+        raise UsageError(
+            f"the map says nothing about {' '.join(lost)}.",
+            where=f"map to {morphism.target.system.label}",
+            why="No formula for these coordinates is known.",
+            hint="change_coordinates or restrict with inverse={...}",
+        )
     values = values_at(morphism.source, start, list(wanted.values()), parameters=parameters, t=t, inputs=inputs)
     return State(dict(zip(wanted, values, strict=True)))
+
+
+def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:
+    """Times evenly over the motion with the states there; those that were kept if nothing between them is known."""
+    if not motion.reader.dense:  # type: ignore[attr-defined]
+        return motion.t, motion.states
+    times = np.linspace(motion.t[0], motion.end[0], points)
+    return times, motion.at(times).states
 
 
 def _state(equations: Equations) -> tuple[Jet, ...]:

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement
 import sympy
 from sympy import Expr
 
+from chetaev.calculus import SYMBOLIC, degree
 from chetaev.frozen import Frozen
 from chetaev.functions import bent_by_corners
 from chetaev.notation.show import show
@@ -56,15 +57,20 @@ class Constraint:
             return f"order {self.order}"
         if not self.affine:
             return "nonlinear"
-        drift = self.residual - sympy.Add(*[v * self.residual.diff(v) for v in self.jets])
+        if degree(self.residual, self.jets) <= 1:
+            drift = self.residual.xreplace(dict.fromkeys(self.jets, sympy.S.Zero))
+        else:
+            drift = self.residual - sympy.Add(*[v * self.residual.diff(v) for v in self.jets])
         return "linear" if seems_zero(drift) else "affine"
 
     @cached_property
     def affine(self) -> bool:
-        """Whether the row is affine in its highest derivatives."""
+        """Whether the row is affine in its highest derivatives: as it is written, or after all cancels."""
+        if degree(self.residual, self.jets) <= 1:
+            return True
         if bent_by_corners(self.residual, self.jets):
             return False
-        gradient = {v: self.residual.diff(v) for v in self.jets}
+        gradient = dict(zip(self.jets, SYMBOLIC.gradient(self.residual, self.jets), strict=True))
         return all(seems_zero(gradient[v].diff(w)) for v, w in combinations_with_replacement(self.jets, 2))
 
     @property
@@ -86,7 +92,7 @@ def _genuine(residual: Expr) -> Expr:
         coordinates = jets_in(residual, Coordinate)
         order = max((z.order for z in coordinates), default=0)
         top = [z for z in coordinates if z.order == order]
-        if not order or not all(seems_zero(residual.diff(z)) for z in top):
+        if not order or not all(seems_zero(SYMBOLIC.gradient(residual, [z])[0]) for z in top):
             return residual
         residual = residual.xreplace({z: sympy.Rational(7, 5) for z in top})
 

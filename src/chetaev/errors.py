@@ -79,6 +79,14 @@ class StateError(ChetaevError):
     """The equations do not determine the motion at this state."""
 
 
+class GaugeError(StateError):
+    """Functions of time that the equations leave free are not chosen, or not well."""
+
+
+class BranchError(StateError):
+    """The motions live on several manifolds, and it is not clear which one is meant."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`"Did you mean theta?"`, or an empty string."""
     spellings = {candidate.lower(): candidate for candidate in known}

@@ -128,6 +128,29 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 """Every function of the notation with its number of arguments; nothing else can be called."""
 
+_EVEN, _ODD = (sympy.cos, sympy.cosh), (sympy.sin, sympy.tan, sympy.sinh, sympy.tanh)
+
+
+def called(make: Callable[..., Any], *arguments: Expr) -> Expr:
+    """A function of some arguments, as SymPy makes it.
+
+    SymPy looks for multiples of pi and i, poles and inverse functions in every argument of a sine. In a polynomial of symbols there is
+    nothing to find but the sign, which alone is looked at here: several times sooner.
+    """
+    if (make in _EVEN or make in _ODD) and _polynomial(arguments[0]):
+        (u,) = arguments
+        negative = u.could_extract_minus_sign()
+        value = make(-u if negative else u, evaluate=False)
+        return -value if negative and make in _ODD else value
+    return make(*arguments)
+
+
+def _polynomial(u: Expr) -> bool:
+    """Whether an expression is a sum of products of symbols and rational numbers, and no number itself."""
+    parts = [part for term in sympy.Add.make_args(u) for part in sympy.Mul.make_args(term)]
+    return not u.is_Rational and all(part.is_Symbol or part.is_Rational for part in parts)
+
+
 SPELLING: dict[type, str] = {make: name for name, (make, _) in FUNCTIONS.items() if isinstance(make, type)}
 """How a function class is written."""
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -31,19 +31,23 @@ from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, ModelError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression, show
-from chetaev.numerics.binding import bind
-from chetaev.numerics.compiled import Compiled, compile_at, compile_equations
-from chetaev.numerics.simulate import _Piece, _Reader
+from chetaev.numerics.binding import Binding, bind
+from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.methods.base import NESTED, POWERS
+from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
+from chetaev.numerics.pieces import Layout, Piece, Setting, setting
+from chetaev.numerics.reader import Reader
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
 from chetaev.symbols import Action, Coordinate, Multiplier
 from chetaev.system import System
-from chetaev.trajectory import Event, Outcome, Trajectory
+from chetaev.trajectory import Event, Outcome, Switch, Trajectory
 
 Array = NDArray[np.float64]
 
-_FORMAT, _VERSION = "chetaev motion", 1
+_FORMAT, _VERSION = "chetaev motion", 2
 _MODEL = "model.json"
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
+_MOST_PIECES = 1_000_000
 _LARGEST_MODEL = 64_000_000
 """Bytes of text that are read as a model."""
 
@@ -52,11 +56,14 @@ def save(motion: Trajectory, path: str | PathLike[str]) -> Path:
     """Write a motion, with its model, to an `.npz` file; returns the path. `load` gives the same motion back, dense output included."""
     where = f"save the motion of {motion.equations.system.label}"
     reader: Any = motion.reader
-    if not isinstance(reader, _Reader):
+    if not isinstance(reader, Reader):
         raise UsageError("this motion was not made by simulate or load.", where=where, hint="save(ch.simulate(...), path)")
     arrays = {"t": motion.t, "states": motion.states, "end_t": np.array([motion.end[0]]), "end_state": motion.end[1]}
-    for k, piece in enumerate(reader.dense or ()):
-        arrays |= {f"nodes_{k}": piece.run.nodes, f"node_states_{k}": piece.run.states, f"coefficients_{k}": piece.run.coefficients}
+    arrays["pieces"] = np.zeros(len(motion.t)) if motion.pieces is None else motion.pieces
+    for k, piece in enumerate(reader.pieces):
+        arrays[f"first_{k}"] = piece.first
+        if reader.dense:
+            arrays |= {f"nodes_{k}": piece.run.nodes, f"node_states_{k}": piece.run.states, f"coefficients_{k}": piece.run.coefficients}
     text = json.dumps(_described(motion, reader, where), indent=1, ensure_ascii=False, allow_nan=False)
     target = Path(path)
     try:
@@ -134,15 +141,16 @@ def _package(name: str, verb: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise UsageError(f"{verb} needs the package {name}, which is not installed.", where=verb, hint=f"pip install {name}") from None
+        raise UsageError(
+            f"{verb} needs the package {name}, which is not installed.", where=verb, hint='pip install "chetaev[tables]"'
+        ) from None
 
 
 # ------------------------------------------------------------ from a motion to a text
 
 
-def _described(motion: Trajectory, reader: _Reader, where: str) -> dict[str, Any]:
+def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]:
     equations, binding = motion.equations, reader.binding
-    steps = reader.dense
     kept = len(motion.t) > 1
     found: dict[str, Any] = {
         "format": _FORMAT,
@@ -163,13 +171,25 @@ def _described(motion: Trajectory, reader: _Reader, where: str) -> dict[str, Any
         "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
         "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
         "counts": {name: int(n) for name, n in motion.counts.items()},
-        "energy_at_start": _number(reader.energy_at_start),
-        "pieces": len(steps) if steps is not None else None,
-        "conserve": any(piece.project != piece.compiled.project for piece in steps or ()),
+        "tolerance": _number(motion.tolerance),
+        "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
+        "dense": reader.dense,
+        "pieces": [_piece(piece) for piece in reader.pieces],
     }
-    if hasattr(motion, "tolerance"):
-        found["tolerance"] = _number(motion.tolerance)
     return found
+
+
+def _piece(piece: Piece) -> dict[str, Any]:
+    """A piece without its arrays. The modes are +1, -1, and 0 while the motion slides."""
+    return {
+        "modes": list(piece.setting.configuration),
+        "renewed": piece.setting.renewed,
+        "basis": piece.basis,
+        "conserve": piece.project != piece.setting.compiled.project,
+        "energy": _number(piece.energy),
+        "work": _number(piece.work),
+        "t": [_number(piece.begin), _number(piece.end)],
+    }
 
 
 def _written(system: System, where: str) -> dict[str, Any]:
@@ -266,34 +286,36 @@ def _loaded(archive: _Archive) -> Trajectory:
     model = archive.model()
     equations = _equations(model)
     binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
-    compiled = compile_equations(equations)
-    if _texts(model["jets"], "jets") != [z.name for z in compiled.flow.state]:
+    switched = smooth(equations, Frozen(binding.inputs))
+    jets = compile_equations(switched.smooth).flow.state
+    if _texts(model["jets"], "jets") != [z.name for z in jets]:
         raise ValueError("the states are not those of the system")
-    size = compiled.size
+    dense = model["dense"] is True
+    described = _list(model["pieces"], "pieces")
+    if not 0 < len(described) < _MOST_PIECES:
+        raise ValueError("the pieces are not counted")
+    pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
+    layout = Layout(jets, any(piece.setting.flow.has_power for piece in pieces))
     t = _in_order(archive.array("t", None))
-    states = archive.array("states", len(t), size)
-    end = float(archive.array("end_t", 1)[0]), archive.array("end_state", size)
-    runs = None if model["pieces"] is None else [_run(archive, k, size) for k in range(_count(model["pieces"]))]
-    if runs is not None and len(runs) > 1:  # the pivots of the last piece were chosen where it begins
-        last = runs[-1]
-        at = binding.at(frozenset(compiled.flow.arguments), float(last.nodes[0]))
-        compiled = compile_at(equations, {**at, **dict(zip(compiled.flow.state, map(float, last.states[0]), strict=False))})
-    reader = _Reader(compiled, binding, _pieces(runs, compiled, model["conserve"] is True), float(model["energy_at_start"]))
-    extra = {"tolerance": float(model["tolerance"])} if "tolerance" in model and _has_field("tolerance") else {}
+    which = archive.array("pieces", len(t)).astype(np.int64)
+    if np.any(which < 0) or np.any(which >= len(pieces)):
+        raise ValueError("the nodes do not belong to the pieces")
     return Trajectory(
         equations=equations,
         t=t,
-        states=states,
-        end=end,
-        jets=compiled.flow.state,
+        states=archive.array("states", len(t), layout.size),
+        end=(float(archive.array("end_t", 1)[0]), archive.array("end_state", layout.size)),
+        jets=jets,
         outcome=Outcome(model["outcome"]),
         message=_text(model["message"], "message"),
         drift=Frozen({name: float(v) for name, v in _mapping(model, "drift").items()}),
         extrema=Frozen({name: (float(a), float(b)) for name, (a, b) in _mapping(model, "extrema").items()}),
         events=tuple(_event(e) for e in _list(model["events"], "events")),
         counts=Frozen({name: int(n) for name, n in _mapping(model, "counts").items()}),
-        reader=reader,
-        **extra,
+        reader=Reader(switched, binding, layout, pieces, dense),
+        tolerance=float(model["tolerance"]),
+        switches=tuple(_switch(s) for s in _list(model["switches"], "switches")),
+        pieces=which,
     )
 
 
@@ -342,18 +364,40 @@ def _read_row(row: Any, equations: Equations) -> Row[Any]:
     return Row(label, parse_expression(lhs, names, label), parse_expression(rhs, names, label), origin)
 
 
-def _run(archive: _Archive, k: int, size: int) -> Any:
+def _read_piece(archive: _Archive, k: int, given: Any, switched: Switched, binding: Binding, dense: bool) -> Piece:
+    here = setting(switched, _configuration(given["modes"], len(switched.modes)), binding)
+    begin, end = (float(v) for v in given["t"])
+    first = archive.array(f"first_{k}", here.compiled.size)
+    if given["renewed"] is True:  # the pivots were chosen where the piece begins
+        here = here.renew(begin, here.named(first))
+    basis = _text(given["basis"], "basis")
+    if basis not in (NESTED, POWERS):
+        raise ValueError(f"the basis {basis!r} is not known")
+    project = here.compiled.conserving() if given["conserve"] is True else here.compiled.project
+    run = _run(archive, k, here, basis) if dense else None
+    return Piece(here, run, basis, project, float(given["energy"]), float(given["work"]), begin, end, first)
+
+
+def _configuration(given: Any, count: int) -> Configuration:
+    if not isinstance(given, list) or len(given) != count or any(isinstance(m, bool) or m not in (1, -1, SLIDING) for m in given):
+        raise ValueError("the modes are not those of the system")
+    return tuple(given)
+
+
+def _run(archive: _Archive, k: int, here: Setting, basis: str) -> Any:
     """The dense output of one piece."""
+    size = here.compiled.size
     nodes = _in_order(archive.array(f"nodes_{k}", None))
     states = archive.array(f"node_states_{k}", len(nodes), size)
-    return SimpleNamespace(nodes=nodes, states=states, coefficients=archive.array(f"coefficients_{k}", len(nodes) - 1, 7, size))
+    rows = 7 if basis == NESTED else None
+    return SimpleNamespace(nodes=nodes, states=states, coefficients=archive.array(f"coefficients_{k}", len(nodes) - 1, rows, size))
 
 
-def _pieces(runs: Sequence[Any] | None, compiled: Compiled, conserve: bool) -> tuple[_Piece, ...] | None:
-    if runs is None:
-        return None
-    project = compiled.conserving() if conserve else compiled.project
-    return tuple(_Piece(compiled, run, project) for run in runs)
+def _switch(given: Any) -> Switch:
+    before, after = (int(given[key]) for key in ("before", "after"))
+    if {before, after} - {1, -1, SLIDING}:
+        raise ValueError("a mode is +1, -1 or 0")
+    return Switch(_text(given["text"], "switch"), float(given["t"]), before, after)
 
 
 def _event(given: Any) -> Event:
@@ -362,14 +406,11 @@ def _event(given: Any) -> Event:
 
 
 def _in_order(times: Array) -> Array:
+    """Times that never turn back; one that occurs twice is that of a jump."""
     steps = np.diff(times)
-    if not len(times) or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
+    if not len(times) or not np.isfinite(times).all() or not (np.all(steps >= 0) or np.all(steps <= 0)):
         raise ValueError("the times are not in order")
     return times
-
-
-def _has_field(name: str) -> bool:
-    return any(f.name == name for f in fields(Trajectory))
 
 
 def _text(given: Any, name: str) -> str:
@@ -397,9 +438,3 @@ def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _named_texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
     return {key: _text(v, name) for key, v in _mapping(given, name).items()}
-
-
-def _count(given: Any) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < 10_000:
-        raise ValueError("the pieces are not counted")
-    return given

@@ -18,6 +18,7 @@ from chetaev.notation import parse_expression
 from chetaev.symbols import Jet
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class Outcome(StrEnum):
@@ -34,15 +35,20 @@ class Outcome(StrEnum):
 class Reader(Protocol):
     """What turns states into values of expressions; numerics provides it."""
 
-    def values(self, expression: Expr, times: Array, states: Array) -> Array:
-        """An expression along states."""
+    def values(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
+        """An expression along states; `pieces` says which piece of the motion each belongs to: by default the later where two meet."""
 
-    def states_at(self, times: Array) -> Array:
+    def driven(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
+        """An expression as it stands in the equations, where a mode that slides has a value between -1 and 1."""
+
+    def mode(self, s: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
+        """The mode of a switching function."""
+
+    def states_at(self, times: Array, pieces: Integers | None = None) -> Array:
         """States between the nodes, on the constraints."""
 
-    @property
-    def energy(self) -> Any:
-        """The energy and the work done, along states, as a function."""
+    def energy(self, times: Array, states: Array, pieces: Integers | None = None) -> tuple[Array, Array]:
+        """The energy and the work done, along states."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +60,23 @@ class Event:
     state: Frozen[str, float]
 
 
+@dataclass(frozen=True)
+class Switch:
+    """A switching surface that was met: the mode of its function before and after, +1 or -1, and 0 while the motion slides on it."""
+
+    text: str
+    t: float
+    before: int
+    after: int
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Trajectory:
     """Nodes, states and everything that follows from them.
 
     `motion["x'"]`, `motion["lambda1"]` and `motion["m*x'^2/2"]` are arrays over `motion.t`; `motion.at(t)` is the same at any times.
+    Where an event resets the state, or a switching surface is met, the time occurs twice in `motion.t`: with the values before, then with
+    those after. `motion.at` gives the values after.
     """
 
     equations: Equations
@@ -75,9 +93,14 @@ class Trajectory:
     events: tuple[Event, ...]
     counts: Frozen[str, int]
     reader: Reader = field(compare=False)
+    tolerance: float = np.nan
+    switches: tuple[Switch, ...] = ()
+    """The switching surfaces of sign, abs, min and max that were met."""
+    pieces: Integers | None = field(default=None, compare=False)
+    """Which smooth piece of the motion each node belongs to."""
 
     def __getitem__(self, name: str) -> Array:
-        return self._column(name, self.t, self.states)
+        return self._column(name, self.t, self.states, self.pieces)
 
     def at(self, t: ArrayLike) -> Section:
         """The motion at any times within it, interpolated at the method's order and projected onto the constraints."""
@@ -88,24 +111,33 @@ class Trajectory:
     def final(self) -> Section:
         """The end of the motion; a valid start for another."""
         t, state = self.end
-        return Section(self, np.array([t]), state[None, :], scalar=True)
+        last = None if self.pieces is None else self.pieces[-1:]
+        return Section(self, np.array([t]), state[None, :], scalar=True, pieces=last)
 
     @cached_property
     def energy(self) -> Array:
         """The energy of the lowered Lagrangian at the nodes."""
-        found: Array = self.reader.energy(self.t, self.states)[0]
+        found: Array = self.reader.energy(self.t, self.states, self.pieces)[0]
         return found
 
     @cached_property
     def balance(self) -> Array:
-        """E(t) - E(t0) minus the work done: zero for an exact motion."""
-        energy, work = self.reader.energy(self.t, self.states)
+        """E(t) - E(t0) minus the work done, that of resets included: zero for an exact motion."""
+        energy, work = self.reader.energy(self.t, self.states, self.pieces)
         found: Array = energy - energy[0] - (work - work[0])
         return found
 
     def reaction(self, coordinate: str) -> Array:
         """The generalised reaction on a coordinate, at the nodes."""
-        return self.reader.values(self.equations.reaction(coordinate), self.t, self.states)
+        return self.reader.driven(self.equations.reaction(coordinate), self.t, self.states, self.pieces)
+
+    def mode(self, function: str) -> Array:
+        """The mode of a switching function at the nodes: its sign, and where the motion slides on its surface what keeps it there.
+
+        Dry friction `-mu*sign(x')` is `-mu*motion.mode("x'")`, at rest too, while `motion["sign(x')"]` is 0 there.
+        """
+        s = parse_expression(function, self.equations.vocabulary, f"motion of {self.equations.system.label}")
+        return self.reader.mode(s, self.t, self.states, self.pieces)
 
     def verify(self, points: int = 200) -> Any:
         """A certificate that shares nothing with the solver: the motion inserted into the original rows."""
@@ -131,12 +163,12 @@ class Trajectory:
 
         return to_xarray(self)
 
-    def _column(self, name: str, times: Array, states: Array) -> Array:
+    def _column(self, name: str, times: Array, states: Array, pieces: Integers | None) -> Array:
         for k, z in enumerate(self.jets):
             if z.name == name:
                 return states[:, k]
         where = f"motion of {self.equations.system.label}"
-        return self.reader.values(parse_expression(name, self.equations.vocabulary, where), times, states)
+        return self.reader.values(parse_expression(name, self.equations.vocabulary, where), times, states, pieces)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -151,8 +183,19 @@ class Trajectory:
         lines.append(f"  up to t = {self.end[0]:g} in {steps} steps, {len(self.t)} kept")
         width = max((len(name) for name in self.drift), default=0)
         lines += [f"  {name:<{width}}  at most {size:.1e}" for name, size in self.drift.items()]
-        lines += [f"  event {event.text} = 0 at t = {event.t:.12g}" for event in self.events]
+        lines += _first([f"  event {event.text} = 0 at t = {event.t:.12g}" for event in self.events], "events")
+        lines += _first([f"  {s.text} = 0 at t = {s.t:.12g}: {_WAYS[s.after]}" for s in self.switches], "switches")
         return "\n".join(lines)
+
+
+def _first(lines: list[str], noun: str) -> list[str]:
+    """Not more lines than somebody reads."""
+    return lines if len(lines) <= _READ else [*lines[:_READ], f"  and {len(lines) - _READ} more {noun}"]
+
+
+_READ = 20
+_WAYS = {1: "above", -1: "below", 0: "stays zero"}
+"""Where a switching function goes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,9 +206,10 @@ class Section(Mapping[str, Any]):
     t: Array
     states: Array
     scalar: bool
+    pieces: Integers | None = None
 
     def __getitem__(self, name: str) -> Any:
-        column = self.motion._column(name, self.t, self.states)
+        column = self.motion._column(name, self.t, self.states, self.pieces)
         return float(column[0]) if self.scalar else column
 
     def __iter__(self) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -45,8 +46,9 @@ FLOAT = Arithmetic(
 )
 
 
+@cache
 def many_digits(digits: int) -> tuple[mpmath.MPContext, Arithmetic]:
-    """An arithmetic of so many decimal digits, with its mpmath context."""
+    """An arithmetic of so many decimal digits, with its mpmath context; made once, so nobody may change the context's precision."""
     mp = mpmath.MPContext()
     mp.dps = digits
     functions = {name: getattr(mp, name) for name in [*_UNARY, "atan2", "sqrt"]}

@@ -22,7 +22,8 @@ _DIGITS = 50
 _CANCELLED = 30
 """Digits that must cancel before a value counts as zero."""
 _POINTS = 3
-_SCALES = (1, 1, 6, 1, sympy.Rational(1, 5), 25)
+_SCALES = ((1, 1), (1, 1), (6, 1), (1, 1), (1, 5), (25, 1))
+"""Sizes of random points, as fractions."""
 _TRIES = 40
 _LARGEST_PROOF = 20_000
 """Operations above which no expansion is tried."""
@@ -43,12 +44,12 @@ def seems_zero(expression: Expr) -> bool:
 def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[Symbol, Any]:
     """Random values, of order one for the first seeds; positive where the symbol is."""
     chance = random.Random(seed)
-    scale = _SCALES[max(0, seed - 2) % len(_SCALES)]  # the first points are of order one; others reach domains that lie elsewhere
+    p, q = _SCALES[max(0, seed - 2) % len(_SCALES)]  # the first points are of order one; others reach domains that lie elsewhere
     point = {}
     for z in sorted(symbols, key=lambda z: z.name):
-        size = sympy.Rational(chance.randint(200, 1300), 997) * scale
+        size = p * chance.randint(200, 1300)
         signed = size if z.is_positive or chance.random() < 0.5 else -size
-        point[z] = mp.mpf(signed.p) / signed.q if mp else float(signed)
+        point[z] = mp.mpf(signed) / (997 * q) if mp else signed / (997 * q)
     return point
 
 

@@ -181,12 +181,17 @@ CASES = {
     "nonlinear missing value": pendulum({"x": 0.6, "x'": 1}),
     "position off the constraint": pendulum({"x": 0.6, "y": 0.9, "x'": 1}),
     "position no guess can mend": pendulum(ch.State({"x": 2, "x'": 0}, {"y": 0.1})),
+    "position that no value completes": pendulum({"x": 2, "x'": 0}),
+    "velocity at a turning point": pendulum({"x": 1, "y": 0, "x'": 0.2}),
+    "free velocity at a turning point": pendulum({"x": 1, "y": 0, "x'": 0}),
+    "no data at all": pendulum({}),
     "several accelerations": lambda: ch.evaluate(
         ch.derive(ch.System("x y", lagrangian="x'^2 + y'^2", kinematic=["x''^2 + y''^2 = 1"], name="thrust"), ch.Chetaev()),
         {"x": 0, "y": 0, "x'": 0, "y'": 0},
     ),
     "singular state": lambda: ch.evaluate(ch.gallery("rocard"), {**ch.gallery("rocard").start.fixed, "psi'": 0}),
-    "singular everywhere": lambda: ch.evaluate(ch.gallery("transformer")),
+    "singular everywhere": lambda: ch.evaluate(ch.gallery("krupkova")),
+    "no motion": lambda: ch.evaluate(ch.derive(ch.System("x y", lagrangian="x'^2/2 + y", name="fall")), {"x": 0, "x'": 0, "y": 0}),
     "overdetermined": lambda: ch.evaluate(ch.derive(sleigh(variational=[]), ch.VirtualWork()), START, parameters=VALUES),
     "no assignment of rows": lambda: ch.evaluate(
         ch.derive(ch.System("x y z", lagrangian="x'^2", kinematic=["x = 0"], variational=["δx = 0"], name="loose"), ch.VirtualWork()), {}

@@ -42,7 +42,9 @@ def test_the_pendulum_of_index_three():
 def test_the_transformer_is_constrained_with_two_free_values():
     """004, example 3: three steps adding 3, 1, 1 constraints; only I1 and I2 are free."""
     found = ch.analyze(ch.gallery("transformer"))
-    assert (found.verdict, found.dimension) == ("CONSTRAINED", 2)
+    assert (found.verdict, found.dimension, found.free_data) == ("CONSTRAINED", 2, ("I1", "I2"))
+    assert len(found.hidden) == 5
+    assert found.origins["consequence[0]"] == ("E_I1", "E_I2", "E_epsilon'")
 
 
 def test_a_gauge_system():
@@ -69,14 +71,119 @@ def test_redundant_constraints_are_not_gauge():
     assert (found.verdict, found.dimension, found.undetermined) == ("REGULAR", 2, ("lambda1", "lambda2"))
 
 
+def test_cawleys_lagrangian_branches():
+    """003, 9.2: {q2 = q2' = 0} with four free values, {q3 = q3' = 0} with a free function in q2."""
+    found = ch.analyze(ch.gallery("cawley"))
+    assert found.verdict == "BRANCHING"
+    assert {b.verdict.value: (b.dimension, len(b.free_functions)) for b in found.branches} == {"CONSTRAINED": (4, 0), "GAUGE": (3, 1)}
+    gauge = next(b for b in found.branches if b.verdict == "GAUGE")
+    assert gauge.free_functions == ("q2'",) and set(gauge.free_data) == {"q1", "q1'", "q2"}
+    assert "family 2" in str(found)
+
+
+def ball(third, **changes):
+    """A ball that rolls without sliding, in Euler angles; a third row restricts its spin, without a reaction."""
+    parts = {
+        "coordinates": "theta phi psi a1 a2",
+        "parameters": "I M",
+        "lagrangian": "I/2*(theta'^2 + phi'^2 + psi'^2 + 2*phi'*psi'*cos(theta)) + M/2*(a1'^2 + a2'^2)",
+        "quasi": {
+            "w1": "psi'*sin(theta)*sin(phi) + theta'*cos(phi)",
+            "w2": "-psi'*sin(theta)*cos(phi) + theta'*sin(phi)",
+            "w3": "phi' + psi'*cos(theta)",
+        },
+        "kinematic": ["a1' = w2'", "a2' = -w1'", third],
+        "variational": ["δa1 = δw2", "δa2 = -δw1"],
+    }
+    return ch.analyze(ch.derive(ch.System(**(parts | changes)), ch.VirtualWork()))
+
+
+def test_the_elastic_ball_is_overdetermined_and_fine():
+    found = ball("w3' = 0")
+    assert (found.verdict, found.dimension) == ("REGULAR", 7)
+
+
+def test_the_elastic_ball_of_second_order_branches():
+    """Constant angular velocity makes the row w3 (w1^2 + w2^2) = 0: no spin (7 free values), or spinning in place (6)."""
+    found = ball("w1'*w2'' - w2'*w1'' = w3'*(w1'^2 + w2'^2)")
+    assert found.verdict == "BRANCHING"
+    assert sorted(b.dimension for b in found.branches) == [6, 7]
+
+
+def test_the_inhomogeneous_ball_is_inconsistent():
+    """Special motions: a principal axis horizontal (one condition), rotation about it (another): 10 - 3 - 2 free values."""
+    body = {
+        "b1": "phi'*sin(theta)*sin(psi) + theta'*cos(psi)",
+        "b2": "phi'*sin(theta)*cos(psi) - theta'*sin(psi)",
+        "b3": "phi'*cos(theta) + psi'",
+    }
+    lagrangian = "(I1*b1^2 + I2*b2^2 + I3*b3^2)/2 + M/2*(a1'^2 + a2'^2)"
+    found = ball("w3' = 0", where=body, lagrangian=lagrangian, parameters="I1 I2 I3 M")
+    assert (found.verdict, found.dimension) == ("INCONSISTENT", None)
+    assert "kinematic[2]' fails by" in found.evidence and "motions only where" in found.evidence
+    (special,) = found.branches
+    assert (special.verdict, special.dimension) == ("CONSTRAINED", 5)
+
+
+def test_a_row_that_only_time_can_satisfy():
+    found = analyzed("x", lagrangian="x'^2/2", kinematic=["x' = t", "x' = 2*t + 1"], variational=[], principle=ch.VirtualWork())
+    assert (found.verdict, found.dimension) == ("INCONSISTENT", None)
+    assert "kinematic[0], kinematic[1]" in found.evidence
+
+
+def test_relations_between_rows_are_consequences():
+    """x' = y and x' = z: a relation between y and z that no single row shows."""
+    system = {"lagrangian": "(x'^2 + y'^2 + z'^2)/2", "kinematic": ["x' = y", "x' = z"]}
+    found = analyzed("x y z", **system, principle=ch.DAlembert())
+    assert (found.verdict, found.dimension, found.undetermined) == ("CONSTRAINED", 3, ("lambda1", "lambda2"))
+    assert found.origins == {"consequence[0]": ("kinematic[0]'", "kinematic[1]'")}
+
+
+def test_a_coefficient_that_is_round_off_is_no_mass():
+    """cos of a decimal pi/2 is 6e-17: y has no inertia, and x = 0 follows."""
+    found = analyzed("x y", lagrangian="x'^2/2 + cos(1.5707963267948966)*y'^2/2 - x*y")
+    assert (found.verdict, found.dimension) == ("CONSTRAINED", 0)
+
+
+@pytest.mark.parametrize(
+    ("lagrangian", "names", "functions"),
+    [
+        ("(q1' - q2)^2/2", "q1 q2", 1),
+        ("((x' + q*y)^2 + (y' - q*x)^2)/2 - (x^2 + y^2)/2", "x y q", 1),
+        ("(a' - b)^2 + (c' - d)^2", "a b c d", 2),
+    ],
+)
+def test_free_functions_are_counted(lagrangian, names, functions):
+    found = analyzed(names, lagrangian=lagrangian)
+    assert (found.verdict, len(found.free_functions)) == ("GAUGE", functions)
+
+
+def test_a_pole_of_coordinates_is_no_family_of_its_own():
+    """The spherical pendulum at its pole leaves phi open, but regular states come arbitrarily near."""
+    assert ch.analyze(ch.gallery("spherical-pendulum")).branches == ()
+
+
+def test_a_linkage_with_a_redundant_crank():
+    """One degree of freedom; collinear positions, where two motions meet, do not mislead the sampling."""
+    rows = []
+    for k, crank in enumerate("abc"):
+        rows += [f"X + {k}*cos(phi) = {k} + r*cos({crank})", f"Y + {k}*sin(phi) = r*sin({crank})"]
+    found = analyzed(
+        "X Y phi a b c", "r J", lagrangian="(X'^2 + Y'^2 + phi'^2 + a'^2 + b'^2 + c'^2)/2 - J*Y", kinematic=rows, principle=ch.DAlembert()
+    )
+    assert (found.verdict, found.dimension) == ("REGULAR", 2)
+    assert found.undetermined == tuple(f"lambda{k}" for k in range(1, 7))
+
+
 def test_underdetermined_kinematics():
     found = analyzed("x y z", lagrangian="0", kinematic=["z' = y*x'"], variational=[], principle=ch.VirtualWork())
     assert found.verdict == "GAUGE"
 
 
 def test_overdetermined_but_consistent():
+    """Nothing restricts the state but the row x' = 1 as it is stated: x'' = 0 keeps it."""
     found = analyzed("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x' = 1"], variational=[], principle=ch.VirtualWork())
-    assert (found.verdict, found.dimension) == ("CONSTRAINED", 3)
+    assert (found.verdict, found.dimension, found.hidden) == ("REGULAR", 3, ("kinematic[0]",))
 
 
 def test_vakonomic_multipliers_are_free_data():

@@ -1,14 +1,18 @@
 """DOP853 in compiled code: order, interpolant, projection, watched functions, inputs, budgets, ensembles."""
 
+import hashlib
+import inspect
 import math
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import cfunc
 from scipy.integrate import solve_ivp
 
-from chetaev.numerics.methods import dop853_loop, dop853_tableau
+from chetaev.numerics import machine
+from chetaev.numerics.methods import dop853_loop, dop853_tableau, dop853_types
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle
 
 kernel = cfunc("void(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
@@ -580,3 +584,44 @@ def test_one_compilation_serves_all():
     go(oscillator, (0, 1), frozen)
     go(oscillator, (0.0, 1), [1, 0], np.arange(2), rtol=1, max_steps=np.int64(50))
     assert len(dop853_loop.integrate.signatures) == 1
+
+
+# the cache on disk
+
+
+def test_basis_of_the_cached_loop_is_current():
+    """Numba looks at dop853_loop.py alone: without a new BASIS there, old machine code with old numbers would be read from disk."""
+    parts = [Path(inspect.getfile(module)).read_text() for module in (dop853_tableau, dop853_types)]
+    digest = hashlib.sha256("".join([*parts, inspect.getsource(machine._call_kernel)]).encode()).hexdigest()[:16]
+    assert digest == dop853_loop.BASIS, f'write BASIS = "{digest}" in dop853_loop.py'
+
+
+# keeping every step
+
+
+def test_kept_steps_outgrow_their_room():
+    """More steps than the first room holds, rejections among them: nodes, states and polynomials agree with a run in pieces."""
+    whole = run(double_pendulum.address, 0, 0, 0, 0, 0.0, 20.0, [2.0, 1.0, 0.3, 0.0], [9.81], rtol=1e-11, atol=1e-11)
+    assert whole.accepted > 300
+    assert whole.rejected > 0
+    assert len(whole.nodes) == whole.accepted + 1
+    assert whole.coefficients.shape == (whole.accepted, 7, 4)
+    cut = float(whole.nodes[64])
+    part = run(
+        double_pendulum.address,
+        0,
+        0,
+        0,
+        0,
+        0.0,
+        20.0,
+        [2.0, 1.0, 0.3, 0.0],
+        [9.81],
+        rtol=1e-11,
+        atol=1e-11,
+        keep=TIMES,
+        times=[0.0, cut, 20.0],
+    )
+    np.testing.assert_array_equal(part.states[1], whole.states[64])
+    np.testing.assert_array_equal(part.states[2], whole.states[-1])
+    np.testing.assert_array_equal(interpolate(whole.nodes, whole.states, whole.coefficients, whole.nodes)[0], whole.states)

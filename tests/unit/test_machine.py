@@ -473,3 +473,14 @@ def test_a_compiled_caller_hands_over_pointers_to_doubles():
     for wrong in (lambda: arrays(1, np.zeros(2)), lambda: singles(1, np.zeros(2, np.float32))):
         with pytest.raises(TypingError, match=r"call_kernel takes y\.ctypes of an array of float64 as y"):
             wrong()
+
+
+def test_division_by_parameters_is_a_product_with_one_inverse():
+    y, p = ca.SX.sym("y", 2), ca.SX.sym("p", 2)
+    mass = 2 * p[0] + p[1]
+    function = ca.Function("f", [ca.SX.sym("t"), y, p], [ca.vertcat(y[0] / mass, y[1] / mass, p[1] / y[0])])
+    made = compile_kernel(function)
+    assert made.text.count("fdiv") == 2
+    np.testing.assert_allclose(made(0.0, [0.7, -1.3], [0.4, 2.1]), [0.7 / 2.9, -1.3 / 2.9, 3.0], rtol=4e-16)
+    assert np.isnan(made(0.0, [0.0, 1.0], [0.0, 0.0])[0])
+    assert made(0.0, [3.0, -1.0], [0.0, 0.0])[1] == -np.inf

@@ -1,6 +1,7 @@
 """The notation: what is read, what is refused, and that reading undoes showing."""
 
 import contextlib
+import random
 import time
 
 import pytest
@@ -12,6 +13,7 @@ import chetaev as ch
 from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, in_own_words
 from chetaev.notation import Vocabulary, parse_expression, parse_row
 from chetaev.notation.bounds import fault
+from chetaev.notation.collect import collected, multiplied
 from chetaev.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
 
 x, y, theta = (Coordinate(n) for n in ("x", "y", "theta"))
@@ -171,6 +173,29 @@ def test_parsing_is_linear_in_the_number_of_terms():
         return " + ".join(f"{i}*x^{i % 7}*sin(y)" for i in range(1, n))
 
     assert len(read(terms(4000)).args) == 7  # collected n-ary; adding one by one would take minutes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_long_sums_are_those_of_sympy(seed):
+    """Collected without SymPy's own arithmetic, and yet the same object: value, order of terms, hash."""
+    chance = random.Random(seed)
+    parts = [x, y.d(), m, k, sympy.sin(x), x**2, 1 / x, sympy.sqrt(m), x + y, (x + y) ** 2, sympy.pi, sympy.sqrt(2), sympy.exp(y)]
+    terms = [
+        sympy.Rational(chance.randint(-6, 6), chance.randint(1, 4)) * sympy.Mul(*chance.choices(parts, k=chance.randint(0, 3)))
+        for _ in range(200)
+    ]
+    terms += [-term for term in chance.choices(terms, k=40)]
+    for some in (terms, [t for t in terms if not t.has(x + y)], [*terms[:90], *[-t for t in terms[:90]]], [sympy.Integer(2)] * 60):
+        ours, theirs = collected(some), sympy.Add(*some)
+        assert ours == theirs and ours.args == theirs.args and hash(ours) == hash(theirs)
+        assert ours.is_commutative == theirs.is_commutative
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 2, sympy.Rational(-3, 4)])
+def test_plain_products_are_those_of_sympy(number):
+    for power in (x, x.d() ** 2, 1 / m, sympy.sqrt(m), x + y, sympy.Integer(3), sympy.sin(x)):
+        ours, theirs = multiplied([sympy.Integer(number) if isinstance(number, int) else number, power]), sympy.Mul(number, power)
+        assert ours == theirs and ours.args == theirs.args and ours.is_commutative
 
 
 # -- reading undoes showing --------------------------------------------------------------------------------------------------

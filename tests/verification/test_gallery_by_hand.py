@@ -16,6 +16,7 @@ from math import asin, cos, exp, pi, sin, sqrt, tan
 import numpy as np
 import pytest
 import sympy
+from bicycle_by_hand import bicycle
 
 import chetaev as ch
 
@@ -41,6 +42,9 @@ def by_hand(name, *principles):
         return function
 
     return register
+
+
+by_hand("bicycle", ch.DAlembert())(bicycle)
 
 
 def along(theta, u, du, dtheta, x="x", y="y"):

@@ -60,21 +60,24 @@ def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
     An entry that stays very small is left out and the rest fitted again: a small entry does no harm, bent scales do.
     """
     m, n = a.shape
-    i, j = np.nonzero(a)
-    scales = np.zeros(m + n)
+    present = a != 0
+    logs = np.log(np.abs(a), out=np.zeros_like(a), where=present)
+    rows, columns = np.zeros(m), np.zeros(n)
     for _ in range(_FITS):
-        if not len(i):
+        if not present.any():
             break
-        incidence = np.zeros((len(i), m + n))
-        incidence[np.arange(len(i)), i] = 1.0
-        incidence[np.arange(len(i)), m + j] = 1.0
-        logs = np.log(np.abs(a[i, j]))
-        scales = np.linalg.lstsq(incidence, logs, rcond=None)[0]
-        keep = logs - incidence @ scales > _OUTLIER
-        if keep.all():
+        # the normal equations of logs = rows + columns: as many unknowns as rows and columns, however many entries there are
+        counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)])
+        normal = np.diag(counts.astype(float))
+        normal[:m, m:], normal[m:, :m] = present, present.T
+        sums = np.where(present, logs, 0.0)
+        fitted = np.linalg.lstsq(normal, np.concatenate([sums.sum(axis=1), sums.sum(axis=0)]), rcond=1e-10)[0]
+        rows, columns = fitted[:m], fitted[m:]
+        keep = present & (logs - rows[:, None] - columns > _OUTLIER)
+        if (keep == present).all():
             break
-        i, j = i[keep], j[keep]
-    return np.exp(scales[:m]), np.exp(scales[m:])
+        present = keep
+    return np.exp(rows), np.exp(columns)
 
 
 def _singular_values(matrix: Matrix) -> Matrix:

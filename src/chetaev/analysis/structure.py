@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from sympy import S
+from sympy import Expr, S
 
+from chetaev.analysis.assignment import heaviest_assignment
+from chetaev.assemble import right_hand_side
 from chetaev.calculus import SYMBOLIC, Algebra
 from chetaev.equations import Equations
-from chetaev.symbols import Jet
+from chetaev.symbols import Jet, Multiplier
 from chetaev.values import Undefined
 from chetaev.zero import random_point, seems_zero
 
@@ -77,7 +78,7 @@ def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structu
     rows, weights = _signature(equations, algebra)
     if len(rows) != len(equations.unknowns):
         return None
-    chosen, assignment = linear_sum_assignment(weights, maximize=True)
+    chosen, assignment = heaviest_assignment(weights)
     if any(weights[i, j] == _ABSENT for i, j in zip(chosen, assignment, strict=True)):
         return None
     c, d = _offsets(weights, assignment)
@@ -90,7 +91,7 @@ def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> S
     An unmatched row is differentiated as often as its jets allow, an unmatched unknown counts with its own highest order.
     """
     rows, weights = _signature(equations, algebra)
-    chosen, columns = linear_sum_assignment(weights, maximize=True)
+    chosen, columns = heaviest_assignment(weights)
     matched = {int(i): int(j) for i, j in zip(chosen, columns, strict=True) if weights[i, j] != _ABSENT}
     present = weights != _ABSENT
     c = [0] * len(rows)
@@ -107,8 +108,11 @@ def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> S
 
 
 def _signature(equations: Equations, algebra: Algebra[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    rows = [_without_fakes(equations, i, row.residual, algebra) for i, row in enumerate(equations.assembled(algebra))]
-    return rows, np.array([_orders(row, equations.unknowns, algebra) for row in rows])
+    given = [row.residual for row in equations.assembled(algebra)]
+    suspects = _suspects(given, algebra)
+    rows = [_without_fakes(equations, i, row, suspects[i], algebra) for i, row in enumerate(given)]
+    weights = [_orders(row, equations.unknowns, algebra) for row in rows]
+    return rows, np.array(weights, dtype=np.int64).reshape(len(rows), len(equations.unknowns))
 
 
 def _structure(
@@ -153,38 +157,74 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
     return [found.get(z.base, _ABSENT) for z in unknowns]
 
 
-def _without_fakes(equations: Equations, i: int, row: Any, algebra: Algebra[Any]) -> Any:
+def _without_fakes(equations: Equations, i: int, row: Any, suspects: list[Jet], algebra: Algebra[Any]) -> Any:
     """A row without highest jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count.
 
     Numbers only raise the suspicion, because a small slope may be a small mass; many digits of the symbolic row decide.
     """
     while True:
-        highest: dict[str, Jet] = {}
-        for z in algebra.symbols(row):
-            if isinstance(z, Jet) and (z.base not in highest or z.order > highest[z.base].order):
-                highest[z.base] = z
-        suspects = _small_slopes(row, sorted(highest.values(), key=lambda z: z.name), algebra)
-        fakes = [z for z in suspects if seems_zero(equations.rows[i].residual.diff(z))]
+        fakes = [z for z in suspects if seems_zero(_slope(equations, i, z))]
         if not fakes:
             return row
         row = algebra.without(row, fakes)
+        (suspects,) = _suspects([row], algebra)
 
 
-def _small_slopes(row: Any, jets: list[Jet], algebra: Algebra[Any]) -> list[Jet]:
-    """The jets whose slopes are small beside the largest one at every random point."""
-    tape = algebra.tape(algebra.gradient(row, jets))
-    largest = np.zeros(len(jets))
+def _slope(equations: Equations, i: int, z: Jet) -> Expr:
+    """The slope of a row, as an expression.
+
+    The rows of the principle are formed only if there is no shorter way: a multiplier of a reaction has its slope in R_V, and a kinematic
+    row is there as the user wrote it.
+    """
+    lowered = equations.lowered
+    if equations.rewritten is None:
+        k = i - len(lowered.varied)
+        if 0 <= k < len(lowered.system.kinematic):
+            return lowered.system.kinematic[k].residual.diff(z)
+        if k < 0 and isinstance(z, Multiplier) and not lowered.vakonomic:
+            return -right_hand_side(lowered, lowered.varied[i]).diff(z)
+    return equations.rows[i].residual.diff(z)
+
+
+def _suspects(rows: list[Any], algebra: Algebra[Any]) -> list[list[Jet]]:
+    """For each row those of its highest jets on which it hardly seems to depend.
+
+    All rows are looked at together, because one tape of all is made sooner than a tape of each; one by one if they are not defined at
+    enough common points.
+    """
+    jets = [_highest(row, algebra) for row in rows]
+    slopes = [algebra.gradient(row, found) for row, found in zip(rows, jets, strict=True)]
+    sizes = _largest_slopes(slopes, algebra)
+    if sizes is None:
+        sizes = [found[0] if (found := _largest_slopes([line], algebra)) else np.zeros(len(line)) for line in slopes]
+    return [[z for z, size in zip(found, line, strict=True) if size <= _SUSPICIOUS] for found, line in zip(jets, sizes, strict=True)]
+
+
+def _highest(row: Any, algebra: Algebra[Any]) -> list[Jet]:
+    """The highest jet of each quantity in a row."""
+    highest: dict[str, Jet] = {}
+    for z in algebra.symbols(row):
+        if isinstance(z, Jet) and (z.base not in highest or z.order > highest[z.base].order):
+            highest[z.base] = z
+    return sorted(highest.values(), key=lambda z: z.name)
+
+
+def _largest_slopes(slopes: list[list[Any]], algebra: Algebra[Any]) -> list[NDArray[np.float64]] | None:
+    """The largest slopes at some random points, each row measured by its largest one; None if too few points have values."""
+    tape = algebra.tape([slope for line in slopes for slope in line])
+    ends = np.cumsum([len(line) for line in slopes])[:-1]
+    largest = [np.zeros(len(line)) for line in slopes]
     seen = 0
     for seed in range(40):
         try:
-            slopes = np.abs(tape(random_point(tape.symbols, seed)))
+            found = np.split(np.abs(tape(random_point(tape.symbols, seed))), ends)
         except Undefined:
             continue
-        largest = np.maximum(largest, slopes / max(1.0, float(slopes.max(initial=0.0))))
+        largest = [np.maximum(a, b / max(1.0, float(b.max(initial=0.0)))) for a, b in zip(largest, found, strict=True)]
         seen += 1
         if seen == _POINTS:
-            break
-    return [z for z, size in zip(jets, largest, strict=True) if size <= _SUSPICIOUS]
+            return largest
+    return largest if seen and len(slopes) == 1 else None
 
 
 def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: list[int] | None = None) -> tuple[list[int], list[int]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from chetaev.errors import NotationError
 
@@ -57,8 +57,10 @@ class Kind(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+class Token(NamedTuple):
     """A piece of text with its place; `glued` tells that no blank stands before it."""
 
     kind: Kind
@@ -91,13 +93,13 @@ def _scan(text: str, where: str) -> Iterator[Token]:
         piece = match.group()
         if piece == "δ" and _ASUNDER.match(text, at):
             raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
-        if group == "number" and sum(map(str.isdigit, piece)) > MOST_DIGITS:
+        if group == "number" and len(piece) > MOST_DIGITS and sum(map(str.isdigit, piece)) > MOST_DIGITS:
             raise NotationError(f"a number of more than {MOST_DIGITS} digits.", where=where, text=text, span=(start, start + 1))
         if group == "name":
             if len(piece) > _LONGEST_NAME:
                 raise NotationError(f"a name of more than {_LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
             piece = spell(piece)
-        yield Token(Kind(group), piece, start, at, glued)
+        yield Token(_KINDS[group], piece, start, at, glued)
         glued = True
     yield Token(Kind.END, "", at, at, False)
 

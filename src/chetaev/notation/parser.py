@@ -18,8 +18,9 @@ from sympy import Expr, Integer, Rational
 
 from chetaev.calculus import total_derivative
 from chetaev.errors import NotationError, did_you_mean
-from chetaev.functions import FUNCTIONS, in_own_words
+from chetaev.functions import FUNCTIONS, called, in_own_words
 from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
+from chetaev.notation.collect import collected, multiplied
 from chetaev.notation.lexer import Kind, Token, tokens
 from chetaev.notation.vocabulary import Vocabulary
 from chetaev.recursion import deep
@@ -66,6 +67,8 @@ class _Parser:
         self.tokens = tokens(text, where)
         self.at = 0
         self.depth = 0
+        self._met: dict[tuple[str, int], Expr] = {}
+        """Jets and numbers met before: SymPy deduces what it assumes of a symbol once for every new object."""
 
     # -- rules -------------------------------------------------------------------------------------------------------------
 
@@ -80,7 +83,7 @@ class _Parser:
                 raise self.error("numbers whose sum has more than 400 digits.", sign)
             terms.append(-term if sign.text == "-" else term)
         self.depth -= 1
-        return sympy.Add(*terms)
+        return collected(terms)
 
     def product(self) -> Expr:
         factors = [self.power()]
@@ -95,7 +98,7 @@ class _Parser:
                     raise self.error("division by zero.", sign)
                 factor = sympy.Pow(factor, -1)
             factors.append(factor)
-        return sympy.Mul(*factors)
+        return multiplied(factors)
 
     def power(self) -> Expr:
         base = self.atom()
@@ -123,7 +126,7 @@ class _Parser:
     def atom(self) -> Expr:
         token = self.next()
         if token.kind is Kind.NUMBER:
-            return self._no_primes(_number(self, token), "a number")
+            return self._no_primes(self._remembered(token.text, 0, lambda: _number(self, token)), "a number")
         if token.kind is Kind.VARIATION:
             return self._variation(self.next())
         if token.kind is Kind.NAME:
@@ -162,7 +165,7 @@ class _Parser:
         if reason:
             raise self.error(reason, token, primes)
         if name in names.jets:
-            return names.jets[name].d(primes)
+            return self._remembered(name, primes, lambda: names.jets[name].d(primes))
         if name in names.parameters:
             if primes:
                 raise self.error(f"{name} is a parameter: constant, its derivative is zero.", token, primes)
@@ -177,6 +180,12 @@ class _Parser:
             power = f"{name}(x)^2" if self.peek() in ("^", "**") else f"{name}(...)"
             raise self.error(f"{name} is a function: write {power}.", token)
         raise self.error(names.unknown(name), token)
+
+    def _remembered(self, text: str, primes: int, make: Callable[[], Expr]) -> Expr:
+        found = self._met.get((text, primes))
+        if found is None:
+            found = self._met[text, primes] = make()
+        return found
 
     def derived(self, expression: Expr, times: int, token: Token) -> Expr:
         """The total derivative of an expression, kept within bounds."""
@@ -212,7 +221,7 @@ class _Parser:
         if len(arguments) != arity:
             raise self.error(f"{name} takes {arity} argument{'s' * (arity > 1)}, not {len(arguments)}.", token)
         reason = call_fault(name, arguments[0])
-        value = make(*arguments) if reason is None else sympy.S.Zero
+        value = called(make, *arguments) if reason is None else sympy.S.Zero
         reason = reason or node_fault(value)
         if reason:
             raise NotationError(reason, where=self.where, text=self.text, span=(token.start, self.tokens[self.at - 1].stop))
@@ -349,4 +358,6 @@ def _number(parser: _Parser, token: Token) -> Expr:
     if len(exponent) > 5 or abs(int(exponent or 0)) > _MOST_DIGITS_SHIFTED:
         raise parser.error(f"a number of more than {_MOST_DIGITS_SHIFTED} digits.", token)
     shift = int(exponent or 0) - len(fraction)
+    if not shift:
+        return Integer(int((whole + fraction) or "0"))
     return Rational(Integer(int((whole + fraction) or "0")) * (Integer(10) ** shift))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -17,7 +18,7 @@ from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.flow import Flow, make_flow
 from chetaev.numerics.machine import Kernel, compile_kernel
-from chetaev.numerics.prolong import prolongation
+from chetaev.numerics.prolong import Prolongation, prolongation
 from chetaev.symbols import TIME
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ class Compiled:
     @property
     def size(self) -> int:
         """The length of the state vector: jets below the top, and the work where energy changes."""
-        return len(self.flow.state) + int(self.flow.has_power)
+        return self.flow.size
 
     def parameters(self, binding: Binding, t: float, energy: float) -> Array:
         """The vector p: parameters, inputs at a time, energy at the start."""
@@ -48,9 +49,10 @@ class Compiled:
         """Machine code that gives the inputs at a time; None without inputs."""
         if not self.flow.inputs:
             return None
-        graph = self.flow.graph
-        written = [graph.of(total_derivative(binding.inputs[z.base], z.order)) for z in self.flow.inputs]
-        return compile_kernel(self._of_time(written))
+        written = tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
+        if written not in self._made:
+            self._made[written] = compile_kernel(self._of_time([self.flow.graph.of(e) for e in written]))
+        return self._made[written]
 
     def _of_time(self, written: Sequence[ca.SX]) -> ca.Function:
         """A function of (t, x, p) in which the places of inputs in p are ignored."""
@@ -60,37 +62,57 @@ class Compiled:
         x = ca.SX.sym("x", self.size)
         return ca.Function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], [ca.densify(ca.vertcat(*written))], {"cse": True})
 
-    def watch(self, events: Sequence[Expr]) -> Kernel:
-        """Determinant, worst pivot, then the functions of events."""
-        return compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]), hot=False)
+    def watch(self, events: Sequence[Expr] = ()) -> Kernel:
+        """Determinant, smallest pivot, then the functions of events; remembered."""
+        key = ("watch", *events)
+        if key not in self._made:
+            self._made[key] = compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]), hot=False)
+        return self._made[key]
 
     def conserving(self) -> Kernel:
-        """A projection onto the constraints and the energy of the start."""
-        function = self.flow.project(conserve=True)
-        assert function is not None  # noqa: S101 - conservation always gives a row
-        return compile_kernel(function)
+        """A projection onto the constraints and the energy of the start; remembered."""
+        if "conserving" not in self._made:
+            function = self.flow.project(conserve=True)
+            assert function is not None  # noqa: S101 - conservation always gives a row
+            self._made["conserving"] = compile_kernel(function)
+        return self._made["conserving"]
+
+    @cached_property
+    def energy(self) -> Kernel:
+        """The energy on the state."""
+        return compile_kernel(self.flow.function([self.flow.energy], "energy"), hot=False)
+
+    @cached_property
+    def _made(self) -> dict[Any, Kernel]:
+        """Kernels made on demand."""
+        return {}
 
 
 @lru_cache(maxsize=32)
 def compile_equations(equations: Equations) -> Compiled:
     """Kernels for equations that determine their motion; remembered, because parameters are arguments."""
-    return _compiled(equations, ())
+    return compile_system(prolongation(equations), equations.system.label)
 
 
 def compile_at(equations: Equations, point: Mapping[Symbol, float]) -> Compiled:
     """Kernels whose pivots suit a given state as well."""
-    return _compiled(equations, (dict(point),))
+    return compile_system(prolongation(equations), equations.system.label, (dict(point),))
 
 
-def _compiled(equations: Equations, points: tuple[dict[Symbol, float], ...]) -> Compiled:
-    system = prolongation(equations)
+def compile_system(system: Prolongation | None, label: str, points: Sequence[dict[Symbol, float]] = ()) -> Compiled:
+    """Kernels for rows that determine their motion, whatever they were made from; pivots suit the given states as well."""
+    if system is not None and points:
+        near = system.near(points[0])  # the state's own branch, if constraints have several
+        system = near if (near.generic_nullity or 0) > (system.generic_nullity or 0) else system
     flow = None if system is None else make_flow(system, points)
+    if flow is None and system is not None and points:  # a singular state has too few pivots: the watch will tell
+        flow = make_flow(system)
     if flow is None:
         raise StateError(
             "no order of elimination solves these equations everywhere.",
-            where=f"compile {equations.system.label}",
-            why="The system Jacobian is singular: constraints are redundant, or the constraint algorithm is needed.",
-            hint="ch.classify shows redundant rows; leave them out",
+            where=f"compile {label}",
+            why="The system Jacobian is singular, and consequences of the rows do not close them: a free function is left, or no motion.",
+            hint="ch.analyze tells what becomes of a motion",
         )
     measure, labels = flow.measure()
     project = flow.project()

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import sympy
 from sympy import Expr
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.analysis.structure import structure
-from chetaev.budget import deadline
+from chetaev.analysis.ranks import Matrix, equilibrated
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, InitialError, NotationError, StateError, UsageError
+from chetaev.errors import InitialError, NotationError, StateError, UsageError
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
 from chetaev.numerics.binding import Binding, bind, number
+from chetaev.numerics.choice import Wish, chosen, several_at
+from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins
 from chetaev.numerics.initial import Data, State, complete, read_state
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in
 from chetaev.values import Tape, Undefined, value
 
 _INCONSISTENT = 1e-8
-_ON_LOCUS = 1e-8
+_ROUND_OFF = 30
 _SMALL_ROW = 1e-6
 
 
@@ -91,13 +90,17 @@ def evaluate(
     parameters: Mapping[str, Any] | None = None,
     t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
+    branch: Any = None,
+    gauge: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """All jets up to the accelerations, and the multipliers, at a state and a time (0 if none is given).
 
     A model brings its own start, initial time and values; what is given here takes precedence.
 
     Missing initial values are computed from the constraints where they enter linearly. At a state where the equations do not
-    determine the motion a StateError says which unknown is left open.
+    determine the motion a StateError says which unknown is left open. Of several manifolds on which motions live `branch` names one, by
+    number or by its constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. `gauge` gives functions that the equations
+    leave free (`{"q2": "sin(t)"}`).
 
     >>> from chetaev import DAlembert, System
     >>> knife = System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y' = x'*tan(theta)"])
@@ -118,18 +121,33 @@ def evaluate(
     where = f"evaluate {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
+    wish = Wish(start, t, branch, gauge, where)
+    meant = chosen(equations, binding, wish)
+    try:
+        return evaluate_at(meant.equations, meant.start, binding, t, meant.where)
+    except StateError as fault:
+        unclear = several_at(equations, binding, wish) if branch is None else None
+        raise unclear or fault from None
+
+
+def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
+    """The same for equations whose motion is determined, with values for everything they leave open."""
     system = prolongation(equations)
-    if system is None:
-        raise _no_structure(equations, where)
-    if system.generic_nullity is None:
-        raise _singular_everywhere(system, where)
-    data = _with_multipliers_guessed(read_state(equations, start, binding, where), system)
+    if system is None or system.generic_nullity is None:
+        raise not_determined(equations, where)
+    data = _with_multipliers_guessed(read_state(equations, start, binding, where, expressions=True), system)
     problem = Problem(system, binding, t, where)
-    jets = complete(problem, data)
+    try:
+        jets = complete(problem, data)
+    except InitialError as fault:
+        if system.added:
+            raise with_origins(fault, equations) from None
+        raise
+    problem = _on_its_branch(problem, jets)
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
     _check_given(jets, data.fixed, where)
-    return Evaluation(equations, _selected(system, jets), binding, t, system.undetermined)
+    return Evaluation(equations, _selected(system, jets), binding, t, problem.system.undetermined)
 
 
 def residual(
@@ -166,7 +184,7 @@ def _inputs_at(binding: Binding, tape: Tape, t: float, where: str) -> dict[Any, 
 def _with_multipliers_guessed(data: Data, system: Prolongation) -> Data:
     """Multipliers that are not part of the state are found, not given: a value is at most a guess."""
     loose = {z: v for z, v in data.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
-    return Data({z: v for z, v in data.fixed.items() if z not in loose}, {**data.guess, **loose})
+    return replace(data, fixed={z: v for z, v in data.fixed.items() if z not in loose}, guess={**data.guess, **loose})
 
 
 def _wanted(system: Prolongation) -> dict[Jet, int]:
@@ -187,6 +205,20 @@ def _levels(system: Prolongation) -> int:
     return max(1, *(wanted[z] - d + 1 for z, d in offsets))
 
 
+def _on_its_branch(problem: Problem, jets: Mapping[Jet, float]) -> Problem:
+    """The problem judged near its own state where the Jacobian has a smaller rank there than at random states.
+
+    Constraints may have several branches: a linkage of equal cranks moves where another assembly of the same rods is rigid.
+    """
+    system, top = problem.system, problem.system.structure.top
+    _, jacobian = problem.numbers(system.stage(0), top, {**jets, **dict.fromkeys(top, 0.0)})
+    nullity = least_norm(jacobian, np.zeros(len(jacobian)))[1].shape[1]
+    if nullity <= (system.generic_nullity or 0):
+        return problem
+    near = system.near(problem.point(jets))
+    return replace(problem, system=near) if near.generic_nullity == nullity else problem
+
+
 def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The jets `level` above the top, from the rows differentiated as often; the rows are linear in them."""
     pairs = problem.system.stage(level)
@@ -195,62 +227,34 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
     step, null = least_norm(jacobian, -values)
     if null.shape[1] > (problem.system.generic_nullity or 0):
-        raise _singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
-    sizes = np.abs(values) + np.abs(jacobian) @ np.abs(step)
-    allowed = _INCONSISTENT * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
+        raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
     trial = {z: float(s) for z, s in zip(unknowns, step, strict=True)}
     left, _ = problem.numbers(pairs, unknowns, {**jets, **trial})
-    if np.any(np.abs(left) > allowed):
-        raise _inconsistent(problem, pairs, left)
+    if len(pairs) > len(unknowns) - null.shape[1] and _contradict(problem, pairs, {**jets, **trial}, left, values, jacobian, step):
+        raise inconsistent(problem, pairs, left)
     better, _ = least_norm(jacobian, -left)  # removes round-off
     return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
 
 
-def _singular_everywhere(system: Prolongation, where: str) -> StateError:
-    return StateError(
-        "the equations do not determine the accelerations: the system Jacobian is singular everywhere on the constraint manifold.",
-        where=where,
-        why="They contain a further constraint, or a free function, that no single row shows.",
-        hint=f"{system.equations.system.label} needs the constraint algorithm; ch.derive and ch.residual work",
-    )
+def _contradict(
+    problem: Problem, pairs: Sequence[Pair], at: Mapping[Jet, float], left: Matrix, values: Matrix, jacobian: Matrix, step: Matrix
+) -> bool:
+    """Whether rows that depend on each other are left with more than round-off.
 
-
-def _singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, float]) -> StateError:
-    names = " ".join(z.name for z in jets) + (" is" if len(jets) == 1 else " are")
-    locus = _locus(problem, point)
-    return StateError(
-        f"{names} not determined at this state{f', where {locus} = 0' if locus else ''}.",
-        where=problem.where,
-        why="The system Jacobian is singular here and regular nearby.",
-        hint="a state off this locus",
-    )
-
-
-def _inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> StateError:
-    worst = int(np.argmax(np.abs(left)))
-    return StateError(
-        f"no acceleration satisfies all rows here: {problem.system.label(pairs[worst])} is left with {left[worst]:.3g}.",
-        where=problem.where,
-        why="Constraints that depend on each other make demands that cannot be met together.",
-        hint="ch.classify shows which rows are redundant",
-    )
-
-
-def _locus(problem: Problem, point: Mapping[Jet, float]) -> str:
-    """A factor of the Jacobian's determinant that vanishes at the state; empty if none was found in time."""
-    determinant = sympy.S.One
-    with deadline(3.0):
-        symbolic = structure(problem.system.equations)
-        determinant = sympy.factor(sympy.Matrix(symbolic.jacobian).det()) if symbolic else sympy.S.One
-    for factor in sympy.Mul.make_args(sympy.fraction(sympy.together(determinant))[0]):
-        base = factor.base if factor.is_Pow else factor
-        if base.free_symbols:
-            terms = Tape(sympy.Add.make_args(base))
-            parts = terms({**problem.binding.at(terms.symbols, problem.t), **point})
-            alone = len(parts) == 1 and abs(parts[0]) < _ON_LOCUS
-            if alone or (len(parts) > 1 and abs(sum(parts)) <= _ON_LOCUS * max(map(abs, parts))):
-                return show(base)
-    return ""
+    What is left counts against the terms of its row, each row in its own units. Terms may cancel inside a row before they are seen here, so
+    a suspicion is checked by changing the last digits of the state: what moves as much as it is large is round-off.
+    """
+    rows = equilibrated(jacobian, 0.0)[0]
+    sizes = (np.abs(values) + np.abs(jacobian) @ np.abs(step)) / rows
+    excess = np.abs(left) / rows - _INCONSISTENT * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
+    if not np.any(excess > 0):
+        return False
+    noise = np.zeros(len(left))
+    for seed in range(3):
+        digits = np.random.default_rng(seed).uniform(-4, 4, len(at)) * np.finfo(float).eps
+        moved = {z: v * (1 + d) for (z, v), d in zip(at.items(), digits, strict=True)}
+        noise = np.maximum(noise, np.abs(problem.numbers(pairs, list(problem.system.structure.top)[:0], moved)[0] - left))
+    return bool(np.any((excess > 0) & (np.abs(left) > _ROUND_OFF * noise)))
 
 
 def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: str) -> None:
@@ -270,20 +274,3 @@ def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: s
 def _selected(system: Prolongation, jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The wanted jets, in the order of the unknowns."""
     return {z.d(k): jets[z.d(k)] for z, order in _wanted(system).items() for k in range(order + 1)}
-
-
-def _no_structure(equations: Equations, where: str) -> ChetaevError:
-    rows, unknowns = equations.counts
-    if rows != unknowns:
-        return StateError(
-            f"{rows} equations for {unknowns} unknowns: {'over' if rows > unknowns else 'under'}determined.",
-            where=where,
-            why="Accelerations are computed for as many equations as unknowns.",
-            hint="add or remove variational rows, or analyse the equations first",
-        )
-    return StateError(
-        "the rows cannot be assigned to the unknowns one by one.",
-        where=where,
-        why="Some unknowns occur in too few rows: the equations leave a free function, or contradict each other.",
-        hint="this system needs the constraint algorithm",
-    )

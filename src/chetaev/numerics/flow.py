@@ -15,25 +15,36 @@ import casadi as ca
 import numpy as np
 from sympy import Symbol
 
-from chetaev.analysis.ranks import matrices_at, points_on, rank
-from chetaev.numerics.elimination import Matrix, PivotOrder, Solved, pivot_order, solve
+from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.numerics.elimination import (
+    Flags,
+    Matrix,
+    PivotOrder,
+    Solved,
+    balanced,
+    elimination_order,
+    pivots_of,
+    solve,
+    solve_positive,
+)
 from chetaev.numerics.energy import energy_and_power
-from chetaev.numerics.graph import GraphAlgebra
+from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, smaller, times
+from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
-from chetaev.symbols import TIME, Action, Input, Jet, Multiplier, Parameter
-from chetaev.values import Undefined
+from chetaev.symbols import TIME, Input, Jet, Parameter
 
-_SAMPLES = 4
 _NO_POWER = 1e-9
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Graph functions of a regular system, for one choice of pivots."""
+    """Graph functions of a system that determines its motion, for one choice of pivots."""
 
     system: Prolongation
     order: PivotOrder
     samples: tuple[Matrix, ...]
+    given: tuple[Point, ...] = ()
+    """States that the choices made here have to suit, besides random ones."""
 
     @property
     def graph(self) -> GraphAlgebra:
@@ -67,8 +78,15 @@ class Flow:
 
     @cached_property
     def tops(self) -> dict[Jet, ca.SX]:
-        """The top jets by name."""
-        return dict(zip(self.system.structure.top, self.solved.solution, strict=True))
+        """The top jets by name. Multipliers that redundant constraints leave open are those of least norm."""
+        top = self.system.structure.top
+        opened = [j for j, z in enumerate(top) if z.name in self.system.undetermined]
+        return dict(zip(top, _of_least_norm(self.solved, opened), strict=True))
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """States at which choices are made: the given ones and random ones of the constraint manifold."""
+        return [*self.given, *self.system.generic_points]
 
     @cached_property
     def rates(self) -> list[ca.SX]:
@@ -94,9 +112,7 @@ class Flow:
         """Whether the energy changes: the power is not zero on the constraint manifold."""
         if self.power.is_zero():
             return False
-        rows = [self.system.row(pair) for pair in self.system.hidden()]
-        points = points_on(rows, list(self.graph.symbols(self.power)), algebra=self.graph)
-        found = matrices_at([[self.power, self.energy]], points, self.graph)
+        found = matrices_at([[self.power, self.energy]], self.points, self.graph)
         return not found or max(abs(a[0, 0]) / max(1.0, abs(a[0, 1])) for a in found) > _NO_POWER
 
     def on_state(self, e: ca.SX) -> ca.SX:
@@ -134,16 +150,22 @@ class Flow:
         x = self.graph.vector(self.state)
         p = self.graph.vector(self.arguments)
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
-        if self.has_power:
-            x = ca.vertcat(x, self._work)
-        return ca.Function(name, [self.graph.leaf(TIME), x, ca.vertcat(p, self._start)], [ca.densify(column)], {"cse": True})
+        x, p = ca.vertcat(x, *self.work), ca.vertcat(p, self.start_energy)
+        return ca.Function(name, [self.graph.leaf(TIME), x, p], [ca.densify(column)], {"cse": True})
+
+    @property
+    def size(self) -> int:
+        """The length of the vector x."""
+        return len(self.state) + int(self.has_power)
 
     @cached_property
-    def _work(self) -> ca.SX:
-        return self.graph.leaf(Parameter("work done"))
+    def work(self) -> list[ca.SX]:
+        """The work done, the last component of x; nothing where energy is conserved."""
+        return [self.graph.leaf(Parameter("work done"))] if self.has_power else []
 
     @cached_property
-    def _start(self) -> ca.SX:
+    def start_energy(self) -> ca.SX:
+        """The energy at the start, the last component of p."""
         return self.graph.leaf(Parameter("energy at the start"))
 
     def rhs(self) -> ca.Function:
@@ -153,103 +175,89 @@ class Flow:
     def measure(self) -> tuple[ca.Function, tuple[str, ...]]:
         """Residuals of all constraints on the state and the balance of energy, with their names."""
         hidden = self.system.hidden()
-        balance = self.energy - self._start - (self._work if self.has_power else 0)
+        balance = self.energy - self.start_energy - sum(self.work)
         rows = [self.system.row(pair) for pair in hidden]
         return self.function([*rows, balance], "measure"), (*map(self.system.label, hidden), "balance")
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
-        """The determinant, the worst pivot against its reference, then functions of the user's."""
-        pivots, references = self.solved.pivots, self.solved.references
+        """The determinant, the smallest pivot, then functions of the user's.
+
+        The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
+        same state, and relative to the largest such value at those points: units drop out.
+        """
         determinant = ca.SX(self.solved.sign)
-        smallest = ca.SX(1)
-        for pivot, reference in zip(pivots, references, strict=True):
+        for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
             determinant = determinant * (pivot / reference)
-            smallest = ca.fmin(smallest, ca.fabs(pivot) / reference)
-        return self.function([determinant, smallest, *[self.on_state(e) for e in extra]], "watch")
+        if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
+            determinant = ca.fabs(determinant)
+        return self.function([determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+
+    @cached_property
+    def _smallest_pivot(self) -> ca.SX:
+        entries = self.system.structure.jacobian
+        rows = {i: _largest([size(e) for e in entries[i]]) for i, _ in self.order.pairs}
+        columns = {j: _largest([over(size(entries[i][j]), unit) for i, unit in rows.items()]) for _, j in self.order.pairs}
+        smallest = ca.SX(1)
+        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
+            smallest = smaller(smallest, over(size(pivot), times(times(rows[i], columns[j]), ca.SX(usual))))
+        return smallest
+
+    @cached_property
+    def _usual_pivots(self) -> Matrix:
+        """The largest sizes of the pivots at the samples, in units of their rows and columns, but not more than one."""
+        numbers = np.abs(np.array(self.samples, dtype=float))
+        used = [i for i, _ in self.order.pairs]
+        rows = np.where((sizes := numbers.max(axis=2, initial=0.0)) > 0, sizes, 1.0)
+        columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
+        found = pivots_of(self.samples, self.order)
+        for k, (i, j) in enumerate(self.order.pairs):
+            found[:, k] /= rows[:, i] * columns[:, j]
+        usual: Matrix = np.minimum(found.max(axis=0), 1.0)
+        return usual
 
     def project(self, conserve: bool = False) -> ca.Function | None:
-        """One Newton step onto the hidden constraints, in Pryce's stages, positions first; None without constraints."""
-        stages = list(self.system.stages())
-        if not stages and not conserve:
-            return None
-        t, x, p = (ca.SX.sym(n, size) for n, size in (("t", 1), ("x", len(self.state) + self.has_power), ("p", len(self.arguments) + 1)))
-        moved = x
-        for k in stages:
-            moved = self._stage(k)(t, moved, p)
-        if conserve:
-            moved = self._energy_stage()(t, moved, p)
-        return ca.Function("project", [t, x, p], [ca.densify(moved)], {"cse": True})
-
-    def _stage(self, k: int) -> ca.Function:
-        structure = self.system.structure
-        pairs = self.system.stage(k)
-        columns = [j for j, d in enumerate(structure.unknown_offsets) if d + k >= 0]
-        jets = [structure.unknowns[j].d(structure.unknown_offsets[j] + k) for j in columns]
-        rows = [self.system.row(pair) for pair in pairs]
-        jacobian = [[structure.jacobian[i][j] for j in columns] for i, _ in pairs]
-        return self._correction(rows, jacobian, jets)
-
-    def _energy_stage(self) -> ca.Function:
-        """The last stage with conservation of energy as one more row, moving the highest jets of the state."""
-        structure = self.system.structure
-        columns = [j for j, d in enumerate(structure.unknown_offsets) if d >= 1]
-        jets = [structure.unknowns[j].d(structure.unknown_offsets[j] - 1) for j in columns]
-        pairs = self.system.stage(-1)
-        rows = [*[self.system.row(pair) for pair in pairs], self.energy - self._start]
-        jacobian = [[structure.jacobian[i][j] for j in columns] for i, _ in pairs]
-        jacobian.append(self.graph.gradient(self.energy, jets))
-        return self._correction(rows, jacobian, jets)
-
-    def _correction(self, rows: Sequence[ca.SX], jacobian: Sequence[Sequence[ca.SX]], jets: Sequence[Jet]) -> ca.Function:
-        r"""$x - W J^T (J W J^T)^{-1} r$: the least correction in a metric that leaves action and multipliers alone where it can."""
-        weights = self._weights(rows, jacobian, jets)
-        m = len(rows)
-        normal = [[_dot(jacobian[a], jacobian[b], weights) for b in range(m)] for a in range(m)]
-        points = self._points(rows)
-        samples = matrices_at(normal, points, self.graph)
-        order = pivot_order(samples) if samples else None
-        if order is None:
-            return self.function([*map(self.graph.leaf, self.state), *([self._work] if self.has_power else [])], "stay")
-        multipliers = solve(normal, list(rows), order, samples).solution
-        moved = []
-        for z in self.state:
-            value = self.graph.leaf(z)
-            if z in jets:
-                column = jets.index(z)
-                value = value - weights[column] * _sum([jacobian[a][column] * multipliers[a] for a in range(m)])
-            moved.append(value)
-        return self.function([*moved, *([self._work] if self.has_power else [])], "stage")
-
-    def _weights(self, rows: Sequence[ca.SX], jacobian: Sequence[Sequence[ca.SX]], jets: Sequence[Jet]) -> list[float]:
-        """1 for coordinates; 0 for the action and for multipliers if the other columns keep the rank of the rows."""
-        light = [0.0 if isinstance(z, Action | Multiplier) else 1.0 for z in jets]
-        found = matrices_at(jacobian, self._points(rows), self.graph)
-        enough = all(rank(a * np.array(light)) == rank(a) for a in found) if found else False
-        return light if enough else [1.0] * len(jets)
-
-    def _points(self, rows: Sequence[ca.SX]) -> list[Any]:
-        hidden = [self.system.row(pair) for pair in self.system.hidden()]
-        return points_on(hidden, [z for r in rows for z in self.graph.symbols(r)], count=3, algebra=self.graph)
+        """One Newton step onto the hidden constraints, positions first; None without constraints."""
+        return projection(self, conserve)
 
 
 def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
-    """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if the Jacobian is singular there."""
-    rows = [system.row(pair) for pair in system.hidden()]
-    points = [*extra_points, *points_on(rows, [], count=_SAMPLES, algebra=system.algebra)]
-    try:
-        samples = matrices_at(system.structure.jacobian, points, system.algebra)
-    except Undefined:
+    """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if there are too few pivots."""
+    samples = matrices_at(system.structure.jacobian, [*extra_points, *system.generic_points], system.algebra)
+    if not samples or system.generic_nullity is None:
         return None
-    order = pivot_order(samples) if samples else None
-    return None if order is None else Flow(system, order, tuple(samples))
+    rank = len(system.structure.top) - system.generic_nullity
+    order = elimination_order(balanced(samples)[0], rank, _lasting(system))
+    return Flow(system, order, tuple(samples), tuple(extra_points)) if len(order.pairs) == rank else None
 
 
-def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX], weights: Sequence[float]) -> ca.SX:
-    return _sum([w * x * y for x, y, w in zip(a, b, weights, strict=True) if w and not x.is_zero() and not y.is_zero()])
+def _lasting(system: Prolongation) -> Flags:
+    """Which entries of the Jacobian depend on parameters only."""
+    symbols = system.algebra.symbols
+    return np.array([[all(isinstance(z, Parameter) for z in symbols(e)) for e in line] for line in system.structure.jacobian])
 
 
-def _sum(parts: Sequence[ca.SX]) -> ca.SX:
+def _of_least_norm(solved: Solved, opened: Sequence[int]) -> list[ca.SX]:
+    r"""$y - N (N^T N)^{-1} N^T y$ for the unknowns left open, with $N$ a basis of the null space."""
+    solution = list(solved.solution)
+    if not solved.null:
+        return solution
+    null = [[column[j] for j in opened] for column in solved.null]
+    normal = [[_dot(a, b) for b in null] for a in null]
+    shares = solve_positive(normal, [_dot(a, [solution[j] for j in opened]) for a in null])
+    for k, j in enumerate(opened):
+        solution[j] = solution[j] - _dot(shares, [column[k] for column in null])
+    return solution
+
+
+def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
     total = ca.SX(0)
-    for part in parts:
-        total = total + part
+    for x, y in zip(a, b, strict=True):
+        total = plus(total, times(x, y))
     return total
+
+
+def _largest(sizes: Sequence[ca.SX]) -> ca.SX:
+    largest = ca.SX(0)
+    for found in sizes:
+        largest = found if largest.is_zero() else largest if found.is_zero() else larger(largest, found)
+    return largest

@@ -17,21 +17,65 @@ from sympy import Expr, Symbol
 from chetaev.functions import SPELLING
 from chetaev.values import Undefined
 
-_CALLS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(ca, name) for name in "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp log sqrt sign".split()},
-    "abs": ca.fabs,
-    "min": ca.fmin,
-    "max": ca.fmax,
-}
+_UNARY = {
+    name: int(getattr(ca, f"OP_{name.upper()}"))
+    for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt sign".split()
+} | {"abs": int(ca.OP_FABS)}
+_BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
+
+
+# The operators of the Python wrapper try to read their arguments as numbers first, which takes seven times as long as the operation.
+
+
+def plus(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The sum of two expressions."""
+    return ca.SX.binary(ca.OP_ADD, a, b)
+
+
+def minus(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The difference of two expressions."""
+    return ca.SX.binary(ca.OP_SUB, a, b)
+
+
+def times(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The product of two expressions."""
+    return ca.SX.binary(ca.OP_MUL, a, b)
+
+
+def over(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The quotient of two expressions."""
+    return ca.SX.binary(ca.OP_DIV, a, b)
+
+
+def larger(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The larger of two expressions."""
+    return ca.SX.binary(ca.OP_FMAX, a, b)
+
+
+def smaller(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The smaller of two expressions."""
+    return ca.SX.binary(ca.OP_FMIN, a, b)
+
+
+def size(a: ca.SX) -> ca.SX:
+    """The absolute value of an expression."""
+    return ca.SX.unary(ca.OP_FABS, a)
 
 
 class GraphAlgebra:
-    """SX expressions; one instance owns the graph's symbols, so expressions of different instances do not mix."""
+    """SX expressions; one instance owns the graph's symbols, so expressions of different instances do not mix.
+
+    The instance remembers the symbols and gradients of the expressions it was asked about: rows are asked about again and again.
+    """
 
     def __init__(self) -> None:
         self._leaves: dict[Symbol, ca.SX] = {}
         self._names: dict[str, Symbol] = {}
         self._known: dict[Expr, ca.SX] = {}
+        self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
+        # by the address of a node; the expressions are kept, so that no other node can have it
+        self._symbols: dict[int, tuple[ca.SX, frozenset[Symbol]]] = {}
+        self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, tuple[ca.SX, ...]]] = {}
 
     def of(self, expression: Expr) -> ca.SX:
         """The graph of an expression, each shared sub-expression only once."""
@@ -57,21 +101,37 @@ class GraphAlgebra:
 
     def vector(self, symbols: Sequence[Symbol]) -> ca.SX:
         """A column of leaves."""
-        return ca.vertcat(*[self.leaf(z) for z in symbols]) if symbols else ca.SX(0, 1)
+        key = tuple(symbols)
+        if key not in self._vectors:
+            self._vectors[key] = ca.vertcat(*map(self.leaf, key)) if key else ca.SX(0, 1)
+        return self._vectors[key]
 
     def gradient(self, e: ca.SX, symbols: Sequence[Symbol]) -> list[ca.SX]:
         if not symbols:
             return []
-        row = ca.jacobian(e, self.vector(symbols))
-        return [row[0, i] for i in range(len(symbols))]
+        key = (int(e.element_hash()), tuple(symbols))
+        if key not in self._gradients:
+            row: Any = ca.jacobian(e, self.vector(symbols))
+            self._gradients[key] = (e, tuple(row.elements()))
+        return list(self._gradients[key][1])
 
     def along(self, e: ca.SX, rates: Mapping[Symbol, ca.SX]) -> ca.SX:
         if not rates:
             return ca.SX(0)
-        return ca.jtimes(e, self.vector(list(rates)), ca.vertcat(*rates.values()))
+        return ca.jtimes(e, self.vector(tuple(rates)), ca.vertcat(*rates.values()))
 
-    def symbols(self, e: ca.SX) -> set[Symbol]:
-        return {self._names[leaf.name()] for leaf in ca.symvar(e)}
+    def symbols(self, e: ca.SX) -> frozenset[Symbol]:
+        if not e.is_scalar(True):
+            return frozenset(self._names[leaf.name()] for leaf in ca.symvar(e))
+        if e.is_constant():
+            return frozenset()
+        key = int(e.element_hash())
+        if key not in self._symbols:
+            self._symbols[key] = (e, frozenset(self._names[leaf.name()] for leaf in ca.symvar(e)))
+        return self._symbols[key][1]
+
+    def symbols_of(self, expressions: Sequence[ca.SX]) -> frozenset[Symbol]:
+        return self.symbols(ca.vertcat(*expressions)) if expressions else frozenset()
 
     def without(self, e: ca.SX, symbols: Sequence[Symbol]) -> ca.SX:
         return ca.substitute(e, self.vector(symbols), ca.SX.zeros(len(symbols), 1)) if symbols else e
@@ -88,12 +148,13 @@ class GraphAlgebra:
             return ca.SX(float(node))
         arguments = [self._known[a] for a in node.args]
         if node.is_Add:
-            return _balanced(arguments, lambda a, b: a + b)
+            return _balanced(arguments, plus)
         if node.is_Mul:
-            return _balanced(arguments, lambda a, b: a * b)
+            return _balanced(arguments, times)
         if node.is_Pow:
             return _power(arguments[0], node.exp, arguments[1])
-        return _CALLS[SPELLING[type(node)]](*arguments)
+        name = SPELLING[type(node)]
+        return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
 
 class GraphTape:
@@ -101,15 +162,20 @@ class GraphTape:
 
     def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
-        found = algebra.symbols(column)
-        self._order = sorted(found, key=lambda z: z.name)
-        self.symbols: frozenset[Symbol] = frozenset(found)
+        self.symbols: frozenset[Symbol] = algebra.symbols(column)
+        self._order = sorted(self.symbols, key=lambda z: z.name)
         self._function = ca.Function("tape", [algebra.vector(self._order)], [ca.densify(column)])
+        self._size = len(expressions)
 
     def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
         """The values of the expressions; `Undefined` where one is not finite."""
-        numbers = np.array(self._function([values[z] for z in self._order])).ravel()
-        if not np.all(np.isfinite(numbers)):
+        point, numbers = np.array([values[z] for z in self._order], dtype=float), np.empty(self._size)
+        call: Any = self._function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
+        room, run = call
+        room.set_arg(0, point.data)
+        room.set_res(0, numbers.data)
+        run()
+        if not np.isfinite(numbers).all():
             raise Undefined("not a finite number")
         return numbers.tolist()
 
@@ -145,7 +211,7 @@ def _integer_power(base: ca.SX, exponent: int) -> ca.SX:
     result, square = ca.SX(1), base
     while exponent:
         if exponent & 1:
-            result = result * square
+            result = times(result, square)
         exponent >>= 1
-        square = square * square if exponent else square
+        square = times(square, square) if exponent else square
     return result

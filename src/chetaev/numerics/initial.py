@@ -1,31 +1,36 @@
 """Consistent initial data: what the user gives, completed from the constraints.
 
 The rows that restrict the state are taken in Pryce's stages, positions first. At each stage the missing jets are solved for where they
-enter affinely; a jet that enters otherwise needs a guess. What is still missing at the end is free data and is named.
+enter affinely; a jet that enters otherwise needs a guess. A value given for a jet above the state, or for an expression, adds a row of its
+own. What is still missing at the end is free data and is named. Fixed values stay as they are, bit by bit, unless only they can take up a
+residual of round-off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
+from sympy import Expr
 
-from chetaev.analysis.ranks import Matrix, rank
+from chetaev.analysis.ranks import rank
 from chetaev.declarations import read_value
 from chetaev.equations import Equations
-from chetaev.errors import InitialError, did_you_mean, require_mapping
+from chetaev.errors import InitialError, NotationError, did_you_mean, require_mapping
 from chetaev.frozen import Frozen
+from chetaev.numerics import roots
 from chetaev.numerics.binding import Binding, number
-from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets
-from chetaev.symbols import TIME, Input, Jet, Multiplier
+from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
+from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, weights
+from chetaev.symbols import TIME, Input, Jet, Multiplier, jets_in
 
 _CONTRADICTION = 1e-8
 _ROUND_OFF = 1e-14
-_SMALL = 1e-6
-_TINY = 1e-12
 _STEPS = 40
+_SMALL, _TINY = roots._SMALL, roots._TINY
+_SLOPELESS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -43,85 +48,150 @@ class State:
 
 @dataclass(frozen=True)
 class Data:
-    """Initial data read: values by jet."""
+    """Initial data read: values by jet, and values demanded of expressions."""
 
     fixed: Mapping[Jet, float]
     guess: Mapping[Jet, float]
+    demands: tuple[Demand, ...] = ()
 
 
-def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str) -> Data:
-    """The user's data with every name understood and every value a number."""
+def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
+    """The user's data with every name understood and every value a number; `expressions` allows values of expressions too."""
     if not isinstance(start, State):
         require_mapping(start, "the state is", where, '{"x": 0, "x\'": 1}')
         start = State(fixed=start)
-    fixed = _read(equations, start.fixed, binding, where)
-    guess = _read(equations, start.guess, binding, where)
+    fixed, demands = _read(equations, start.fixed, binding, where, expressions)
+    guess, _ = _read(equations, start.guess, binding, where, False)
     both = [z.name for z in fixed if z in guess]
     if both:
         raise InitialError(f"{both[0]} is given both as fixed and as a guess.", where=where, hint="give it once")
     if not equations.lowered.vakonomic:  # a value of a reaction multiplier is at most a guess
         guess |= {z: v for z, v in fixed.items() if isinstance(z, Multiplier)}
         fixed = {z: v for z, v in fixed.items() if not isinstance(z, Multiplier)}
-    return Data(fixed, guess)
+    return Data(fixed, guess, tuple(demands))
 
 
 def complete(problem: Problem, data: Data) -> dict[Jet, float]:
     """A value for every jet of the state, consistent with all hidden constraints."""
-    system = problem.system
-    state = system.structure.state
-    known = {z: v for z, v in data.fixed.items() if z in state}
-    for k in system.stages():
-        known |= _solved_at(problem, k, known, data.guess)
-    known |= _from_jets_above(problem, known, data)
+    state = problem.system.structure.state
+    known = _staged(problem, data)
+    known |= _demanded(problem, known, data)
     for z, v in data.guess.items():
         if z in state:
             known.setdefault(z, v)
     missing = [z for z in state if z not in known]
     if missing:
-        raise _too_few(problem, missing, known)
+        raise _missing_data(problem, known, missing, data)
     return _projected(problem, known, data)
 
 
-def _solved_at(problem: Problem, k: int, known: Mapping[Jet, float], guess: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The missing jets that one stage determines."""
-    system = problem.system
-    pairs = system.stage(k)
-    missing = _missing(system, pairs, known)
-    if not missing:
-        return {}
-    curved = system.curved(pairs, missing)
-    unguessed = system.curved(pairs, [z for z in missing if z not in guess])
-    if unguessed:
-        if _affine_later(system, k, known, missing):
-            return {}
-        raise _needs_guess(problem, unguessed)
-    trial = {**known, **{z: guess.get(z, 0.0) for z in missing}}
-    null: Matrix = np.zeros((len(missing), 0))
-    for _ in range(_STEPS if curved else 1):
-        residual, jacobian = problem.numbers(pairs, missing, trial)
-        step, null = least_norm(jacobian, -residual)
-        trial |= {z: float(trial[z] + s) for z, s in zip(missing, step, strict=True)}
-        if np.abs(step).max(initial=0.0) < 1e-13 * max(1.0, *map(abs, trial.values())):
-            break
-    left_open = open_jets(missing, null)
-    return {z: trial[z] for z in missing if z not in left_open}
+def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data) -> InitialError:
+    """What to say of jets that neither constraints nor demands determine, or determine nonlinearly."""
+    rows, tops = _conditions(problem, data)
+    given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
+    curved = [z for z in rows.curved([*missing, *tops]) if z in missing]
+    tell = needs_guess if curved else too_few
+    return tell(rows, curved or missing, [*missing, *tops], {**known, **given}, data.guess)
 
 
-def _from_jets_above(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """Missing jets of the state that follow, linearly, from given jets at the top: an acceleration, or a control."""
+def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
+    """The fixed values, and what the stages of the constraints determine from them and the guesses."""
     system = problem.system
-    given = {z: v for z, v in data.fixed.items() if z in system.structure.top}
+    known = {z: v for z, v in data.fixed.items() if z in system.structure.state}
+    rough = False
+    for k in system.stages():
+        rows = Conditions(problem, tuple(system.stage(k)))
+        missing = _missing(system, rows.pairs, known)
+        if not missing:
+            continue
+        unguessed = [z for z in missing if z not in data.guess]
+        curved = rows.curved(unguessed)
+        if curved:
+            if _affine_later(system, k, known, missing) or _asks_more(problem, data):
+                continue
+            hidden = Conditions(problem, tuple(system.hidden()))
+            raise needs_guess(hidden, curved, [z for z in system.structure.state if z not in known], known, data.guess)
+        bent = bool(rows.curved(missing))
+        known |= _solved(rows, missing, bent, rough, known, data)
+        rough |= bent
+    return known
+
+
+def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
+    """The missing jets that one stage determines, guesses counted as given though moved."""
+    unguessed = [z for z in missing if z not in data.guess]
+    trial = {**known, **{z: data.guess.get(z, 0.0) for z in missing}}
+    slopeless = ROUGH if rough else _SLOPELESS
+    flat = flat_here(rows, unguessed, trial, slopeless)
+    trial |= _affine_step(rows, [z for z in unguessed if z not in flat], trial)
+    if len(unguessed) < len(missing) and residual_of(rows, list(trial), trial).scaled > _ROUND_OFF:  # guesses have to move
+        trial = settle(rows, missing, weights(missing, trial, data.guess), trial)
+        flat = flat_here(rows, unguessed, trial, ROUGH if bent else slopeless)
+    firm = all(z in data.fixed for z in known)
+    if flat or (bent and firm):  # no later stage can mend what fails here
+        size = residual_of(rows, list(trial), trial)
+        if size.scaled > _CONTRADICTION and (firm or not bent):
+            raise _fails_here(rows, known, trial, data, turning_point(flat) if flat else "")
+    left_open = {*flat, *open_jets(unguessed, null_space(rows.numbers(unguessed, trial)[1], 0.0))}
+    return {z: trial[z] for z in missing if z in data.guess or z not in left_open}
+
+
+def _fails_here(rows: Conditions, known: Mapping[Jet, float], trial: Mapping[Jet, float], data: Data, note: str) -> InitialError:
+    """A contradiction in one stage, judged together with the stages before."""
+    system = rows.problem.system
+    through = system.hidden()[: system.hidden().index(rows.pairs[-1]) + 1]
+    at = {**dict.fromkeys(_missing(system, through, trial), 0.0), **trial}
+    all_rows = Conditions(rows.problem, tuple(through))
+    fixed = {z: v for z, v in known.items() if z in data.fixed}
+    return contradiction(all_rows, fixed, at, data.guess, residual_of(all_rows, list(at), at), note)
+
+
+def _affine_step(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> dict[Jet, float]:
+    """The values of least norm that solve rows affine in the unknowns, others held."""
+    residual, jacobian = rows.numbers(unknowns, at)
+    step, _ = least_norm(jacobian, -residual)
+    return {z: float(at[z] + s) for z, s in zip(unknowns, step, strict=True)}
+
+
+def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
+    """Missing jets of the state that follow from demands: an expression of them, an acceleration, a control."""
+    system = problem.system
     missing = [z for z in system.structure.state if z not in known]
-    if not given or not missing:
+    if not missing or not _asks_more(problem, data):
         return {}
-    pairs = system.stage(0)
-    unknowns = [*missing, *[z for z in system.structure.top if z not in given]]
-    if system.curved(pairs, unknowns):
+    rows, tops = _conditions(problem, data)
+    given = {z: v for z, v in data.fixed.items() if z in system.structure.top}
+    unknowns = [*missing, *tops]
+    unguessed = [z for z in unknowns if z not in data.guess]
+    if rows.curved(unguessed):
         return {}
-    values, jacobian = problem.numbers(pairs, unknowns, {**known, **dict.fromkeys(unknowns, 0.0), **given})
-    step, null = least_norm(jacobian, -values)
-    left_open = open_jets(unknowns, null)
-    return {z: float(s) for z, s in zip(unknowns, step, strict=True) if z in missing and z not in left_open}
+    start = {**known, **given, **{z: data.guess.get(z, 0.0) for z in unknowns}}
+    if rows.curved(unknowns):
+        start = settle(rows, unknowns, weights(unknowns, start, data.guess), start)
+    else:
+        start |= _affine_step(rows, unknowns, start)
+    left_open = open_jets(unguessed, null_space(rows.numbers(unguessed, start)[1], 0.0))
+    return {z: start[z] for z in missing if z not in left_open}
+
+
+def _asks_more(problem: Problem, data: Data) -> bool:
+    """Whether the user gives values besides those of the state."""
+    return bool(data.demands) or any(z in problem.system.structure.top for z in data.fixed)
+
+
+def _on_state(problem: Problem, data: Data) -> tuple[Demand, ...]:
+    """The demands that concern the state alone."""
+    state = set(problem.system.structure.state)
+    return tuple(d for d in data.demands if {z for z in jets_in(d.expression) if not isinstance(z, Input)} <= state)
+
+
+def _conditions(problem: Problem, data: Data) -> tuple[Conditions, list[Jet]]:
+    """All rows that data and demands must satisfy together, and the jets at the top that have to be found along with the state."""
+    system = problem.system
+    above = len(_on_state(problem, data)) < len(data.demands) or any(z in system.structure.top for z in data.fixed)
+    pairs = [*system.hidden(), *(system.stage(0) if above else [])]
+    tops = [z for z in system.structure.top if z not in data.fixed] if above else []
+    return Conditions(problem, tuple(pairs), data.demands), tops
 
 
 def _missing(system: Prolongation, pairs: Sequence[Pair], known: Mapping[Jet, float]) -> list[Jet]:
@@ -136,106 +206,76 @@ def _affine_later(system: Prolongation, k: int, known: Mapping[Jet, float], miss
 
 
 def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """The data moved onto the hidden constraints: guesses as far as needed, fixed values only by round-off."""
-    pairs = problem.system.hidden()
+    """The data moved onto the hidden constraints: guesses as far as needed, fixed values only where nothing else can take up round-off."""
     state = list(problem.system.structure.state)
     at = {z: known[z] for z in state}
-    if not pairs:
+    loose = [z for z in state if z not in data.fixed]
+    if _asks_more(problem, data):
+        at = _meeting_demands(problem, at, loose, data)
+    rows = Conditions(problem, tuple(problem.system.hidden()))
+    if not rows.pairs:
         return at
-    at = _nearest(problem, pairs, [z for z in state if z not in data.fixed], at)
-    residual, jacobian = problem.numbers(pairs, state, at)
-    size, worst = _largest(residual, jacobian, state, at)
-    if size > _CONTRADICTION:
-        raise _contradiction(problem, pairs, worst, float(residual[worst]))
-    if size < _ROUND_OFF:
+    at = settle(rows, loose, weights(loose, at, data.guess), at)
+    size = residual_of(rows, state, at)
+    if size.scaled > _CONTRADICTION:
+        raise contradiction(rows, {z: v for z, v in at.items() if z in data.fixed}, at, data.guess, size)
+    residual, jacobian = rows.numbers(state, at)
+    if size.scaled < _ROUND_OFF or rank(jacobian[:, [state.index(z) for z in loose]]) == rank(jacobian):
         return at
     for _ in range(2):
-        at = _moved(at, state, least_norm(jacobian, -residual)[0])
-        residual, jacobian = problem.numbers(pairs, state, at)
+        at |= {z: float(at[z] + s) for z, s in zip(state, least_norm(jacobian, -residual)[0], strict=True)}
+        residual, jacobian = rows.numbers(state, at)
     return at
 
 
-def _nearest(problem: Problem, pairs: Sequence[Pair], loose: Sequence[Jet], at: dict[Jet, float]) -> dict[Jet, float]:
-    """The values that come nearest to the constraints when only some jets may move; Newton's iteration may overshoot on the way."""
-    best, smallest = at, np.inf
-    for _ in range(_STEPS):
-        residual, jacobian = problem.numbers(pairs, loose, at)
-        size = float(np.abs(residual).max())
-        if size < smallest:
-            best, smallest = at, size
-        if not loose or smallest == 0:
-            break
-        step = least_norm(jacobian, -residual)[0]
-        if np.abs(step).max(initial=0.0) < 1e-15 or not np.all(np.isfinite(step)):
-            break
-        at = _moved(at, loose, step)
-    return best
+def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet], data: Data) -> dict[Jet, float]:
+    """The data moved, where they may move, until the demands hold too. A fixed jet at the top is judged by who solves for it."""
+    rows, tops = _conditions(problem, data)
+    given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
+    start = {**at, **given, **dict.fromkeys(tops, 0.0)}
+    start |= _affine_step(rows, tops, start)
+    unknowns = [*loose, *tops]
+    found = settle(rows, unknowns, weights(unknowns, start, data.guess), start)
+    size = residual_of(rows, list(found), found)
+    if size.scaled <= _CONTRADICTION:
+        return {z: found[z] for z in at}
+    if not data.demands:
+        return at
+    if given:
+        return _meeting_demands(problem, at, loose, replace(data, fixed={z: v for z, v in data.fixed.items() if z not in given}))
+    raise contradiction(rows, {z: v for z, v in at.items() if z in data.fixed}, found, data.guess, size)
 
 
-def _moved(at: Mapping[Jet, float], jets: Sequence[Jet], step: Matrix) -> dict[Jet, float]:
-    return {**at, **{z: float(at[z] + s) for z, s in zip(jets, step, strict=True)}}
-
-
-def _largest(residual: Matrix, jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[float, int]:
-    """The largest residual relative to the size of its terms, and where it is.
-
-    A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
-    velocities of order one contradicts nothing.
-    """
-    largest = {z.order: max(abs(at[w]) for w in jets if w.order == z.order) for z in jets}
-    sizes = np.array([max(abs(at[z]), _SMALL * largest[z.order], _TINY) for z in jets])
-    scale = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
-    scaled = np.abs(residual) / np.where(scale > 0, scale, 1.0)
-    worst = int(np.argmax(scaled))
-    return float(scaled[worst]), worst
-
-
-def _needs_guess(problem: Problem, jets: Sequence[Jet]) -> InitialError:
-    names, one = " ".join(z.name for z in jets), len(jets) == 1
-    return InitialError(
-        f"{names} {'is' if one else 'are'} missing, and the equations for {'it' if one else 'them'} are not linear.",
-        where=problem.where,
-        why="There may be several solutions, or none.",
-        hint=f"give the value, or State(fixed, guess={{{', '.join(f'{chr(34)}{z.name}{chr(34)}: ...' for z in jets)}}})",
-    )
-
-
-def _too_few(problem: Problem, missing: Sequence[Jet], known: Mapping[Jet, float]) -> InitialError:
-    multipliers = [z for z in missing if isinstance(z, Multiplier)]
-    why = f"{multipliers[0].name} at t = {problem.t:g} is free data in vakonomic motion." if multipliers else ""
-    trial = {**known, **dict.fromkeys(missing, 0.5)}
-    _, jacobian = problem.numbers(problem.system.hidden(), missing, trial)
-    needed = len(missing) - rank(jacobian)
-    if needed == 0:
-        why = "They enter the constraints nonlinearly or degenerately at these data."
-    if needed in (0, len(missing)):
-        hint = f"{{..., {', '.join(f'{chr(34)}{z.name}{chr(34)}: ...' for z in missing)}}}"
-    else:
-        hint = f"give {needed} of them; the rest follow from the constraints"
-    names = " ".join(z.name for z in missing)
-    return InitialError(f"no initial value{'s' * (len(missing) > 1)} for {names}.", where=problem.where, why=why, hint=hint)
-
-
-def _contradiction(problem: Problem, pairs: Sequence[Pair], worst: int, size: float) -> InitialError:
-    label = problem.system.label
-    return InitialError(
-        f"the data contradict {label(pairs[worst])}: it is off by {size:.3g}.",
-        where=problem.where,
-        why=f"These must vanish on every state: {', '.join(label(p) for p in pairs)}.",
-        hint="leave out one of the values, or give it as a guess; ch.classify tells whether the rows themselves contradict",
-    )
-
-
-def _read(equations: Equations, given: Mapping[str, Any], binding: Binding, where: str) -> dict[Jet, float]:
+def _read(
+    equations: Equations, given: Mapping[str, Any], binding: Binding, where: str, expressions: bool
+) -> tuple[dict[Jet, float], list[Demand]]:
     values: dict[Jet, float] = {}
+    demands: list[Demand] = []
     known = [z.base for z in equations.unknowns]
     for key, v in given.items():
-        jet = read_value(key, equations.vocabulary, where)
-        if not isinstance(jet, Jet) or isinstance(jet, Input) or jet.base not in known:
+        jet = _named(equations, key, where)
+        moving = {z for z in jets_in(jet) if z.base in known}
+        is_jet = isinstance(jet, Jet) and not isinstance(jet, Input) and bool(moving)
+        if not is_jet and not (expressions and moving):
             hint = f"jets of {' '.join(known)}.  {did_you_mean(str(key), known)}".rstrip()
             hint = f"evaluate(..., t={v})" if jet == TIME else hint
             raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
-        if jet in values:
-            raise InitialError(f"{jet.name} is given twice.", where=where, hint="give it once")
-        values[jet] = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
-    return values
+        if jet in values or any(d.expression == jet for d in demands):
+            raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
+        found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
+        if is_jet:
+            values[jet] = found
+        else:
+            demands.append(Demand(jet, found))
+    return values, demands
+
+
+def _named(equations: Equations, key: Any, where: str) -> Expr:
+    """What a key stands for; a name that is not known brings the list of the state."""
+    try:
+        return read_value(key, equations.vocabulary, where)
+    except NotationError as error:
+        system = prolongation(equations)
+        if system is not None and not error.hint:
+            error.hint = f"the state is {' '.join(z.name for z in system.structure.state)}"
+        raise

@@ -2,7 +2,8 @@
 
 An SX function already lists its operations in order: the instruction tape. Each instruction becomes a line of LLVM's language, LLVM makes
 machine code of the lines, and a compiled stepping loop calls it by its address. What the tape computes is kept to the letter: a product and
-a sum may fuse into one rounding (`contract`), nothing is reassociated, and NaN and infinity travel as they do in C.
+a sum may fuse into one rounding (`contract`), nothing is reassociated, and NaN and infinity travel as they do in C. Only a division by
+something that depends on p alone becomes a product with its inverse: that does not have to wait for the state.
 """
 
 from __future__ import annotations
@@ -102,6 +103,10 @@ _DECLARATIONS: dict[int, str] = {
     **{_operation(name): _declaration(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
 }
 """What an operation calls; an operation without an entry is arithmetic."""
+
+_CONST, _DIV, _INV, _MUL = (int(operation) for operation in (casadi.OP_CONST, casadi.OP_DIV, casadi.OP_INV, casadi.OP_MUL))
+_PLAIN = _LINES.keys() - _DECLARATIONS.keys()
+"""Operations that are one line whatever their arguments are."""
 
 
 # kernels
@@ -218,13 +223,28 @@ def _text(function: casadi.Function, out: casadi.Sparsity) -> str:
     lines = [_store("0.0", i) for i in sorted(set(range(out.numel())) - set(places))]
     held: dict[int, str] = {}
     called: set[int] = set()
+    steady: dict[str, str] = {}  # values that depend on p alone, with their inverses where something was divided by them
+    kind, inputs, outputs = function.instruction_id, function.instruction_input, function.instruction_output
     for k in range(function.n_instructions()):
-        operation, target, result = function.instruction_id(k), function.instruction_output(k), f"%v{k}"
-        if operation == casadi.OP_CONST:
+        operation, target, result = kind(k), outputs(k), f"%v{k}"
+        if operation == _CONST:
             held[target[0]] = _constant(function.instruction_constant(k))
             continue
-        source = function.instruction_input(k)
-        if operation == casadi.OP_OUTPUT:
+        source = inputs(k)
+        if operation in _PLAIN:
+            a, b = held[source[0]], held[source[-1]]
+            if operation == _DIV and b in steady:
+                inverse = steady[b] or f"{result}.inverse"
+                if not steady[b]:
+                    lines.append(_LINES[_INV].format(r=inverse, a=b))
+                    steady[b] = inverse
+                lines.append(_LINES[_MUL].format(r=result, a=a, b=inverse))
+            else:
+                lines.append(_LINES[operation].format(r=result, a=a, b=b))
+            held[target[0]] = result
+            if (a in steady or b in steady) and all(x in steady or x.startswith("0x") for x in (a, b)):
+                steady[result] = ""
+        elif operation == casadi.OP_OUTPUT:
             lines.append(_store(held[source[0]], places[target[1]]))
         elif operation == casadi.OP_INPUT and source[0] == 0:
             held[target[0]] = "%t"
@@ -232,6 +252,8 @@ def _text(function: casadi.Function, out: casadi.Sparsity) -> str:
             held[target[0]] = result
             lines.append(f"{result}.at = getelementptr double, ptr {_INPUTS[source[0]]}, i64 {source[1]}")
             lines.append(f"{result} = load double, ptr {result}.at")
+            if source[0] == 2:
+                steady[result] = ""
         elif operation in (casadi.OP_ASSIGN, casadi.OP_LIFT):
             held[target[0]] = held[source[0]]
         else:

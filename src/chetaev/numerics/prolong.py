@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from sympy import Symbol
 
-from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at, points_on
+from chetaev.analysis.ranks import Matrix, Point, matrices_at, points_on
 from chetaev.analysis.structure import Structure, raised, structure
+from chetaev.budget import deadline
 from chetaev.calculus import Calculus, Evaluator
 from chetaev.equations import Equations
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.symbols import Jet, Multiplier
+from chetaev.numerics.nullspace import least_norm, null_space, open_jets
+from chetaev.numerics.sampling import points_from, points_near
+from chetaev.symbols import Input, Jet, Multiplier
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
-_CUT = 1e-9
-_NULL = 1e-7
+__all__ = ["Pair", "Problem", "Prolongation", "least_norm", "null_space", "open_jets", "prolongation", "square_prolongation"]
+
 _ZERO = 1e-9
 _TRIES = 6
+_POINTS = 4
+_CONTRADICTION = 1e-7
+_SECONDS = 2.0
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
@@ -33,8 +39,12 @@ Pair = tuple[int, int]
 class Prolongation:
     """Derivatives of the rows on a graph, formed when they are needed, for equations with a structure."""
 
-    def __init__(self, equations: Equations, found: Structure) -> None:
+    def __init__(
+        self, equations: Equations, found: Structure, near: Point | None = None, added: tuple[str, ...] = (), count: int = _POINTS
+    ) -> None:
         self.equations, self.structure, self.algebra = equations, found, found.algebra
+        self._near, self.added, self._count = near, added, count
+        self._seeds: list[Point] = []
         # the action variable counts as an unknown with its row s' = L: only then are derivatives of rows consistent with the offsets
         self._calculus = Calculus(found.algebra, equations.system.frame)
         self._derivatives: list[list[Any]] = [[row] for row in found.rows]
@@ -70,7 +80,34 @@ class Prolongation:
 
     def label(self, pair: Pair) -> str:
         """How messages call a differentiated row."""
-        return self.equations.labels[pair[0]] + "'" * pair[1]
+        return (*self.equations.labels, *self.added)[pair[0]] + "'" * pair[1]
+
+    def extended(self, rows: Sequence[Any], labels: Sequence[str]) -> Prolongation:
+        """The system with further rows, differentiated as often as their jets allow."""
+        found = self.structure
+        offsets = {z.base: d for z, d in zip(found.unknowns, found.unknown_offsets, strict=True)}
+        orders = [_orders(self.algebra.symbols(row), offsets) for row in rows]
+        more = Prolongation(
+            self.equations,
+            replace(
+                found,
+                rows=(*found.rows, *rows),
+                signature=(*found.signature, *[tuple(present.get(z.base) for z in found.unknowns) for present in orders]),
+                assignment=(*found.assignment, *[-1] * len(rows)),
+                row_offsets=(*found.row_offsets, *[min((offsets[b] - k for b, k in o.items()), default=0) for o in orders]),
+            ),
+            self._near,
+            (*self.added, *labels),
+            self._count,
+        )
+        more._seeds = self.__dict__.get("points", [])
+        more._derivatives = [*self._derivatives, *more._derivatives[len(self._derivatives) :]]
+        return more
+
+    def row_without_unknowns(self, label: str) -> bool:
+        """Whether a row contains no jet of an unknown."""
+        row = self.structure.rows[(*self.equations.labels, *self.added).index(label)]
+        return not any(isinstance(z, Jet) and not isinstance(z, Input) for z in self.algebra.symbols(row))
 
     def symbols(self, pairs: Sequence[Pair]) -> frozenset[Symbol]:
         """The symbols that occur in some rows."""
@@ -80,10 +117,47 @@ class Prolongation:
     def generic_nullity(self) -> int | None:
         """The nullity of the system Jacobian at random points of the constraint manifold.
 
-        Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, so that the
-        rows hide a further constraint or a free function.
+        Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, or if rows that
+        depend on each other contradict each other, so that they hide a further constraint or a free function.
         """
-        return self._generic_null.shape[1] if self.harmless(self._generic_null) else None
+        return self._generic_null.shape[1] if self.harmless(self._generic_null) and self.solvable else None
+
+    @property
+    def nullity(self) -> int:
+        """The smallest nullity of the system Jacobian at the points, whatever it concerns."""
+        return int(self._generic_null.shape[1])
+
+    @property
+    def square(self) -> bool:
+        """Whether there are as many rows as unknowns."""
+        return len(self.structure.rows) == len(self.structure.unknowns)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the system Jacobian is square and of full rank."""
+        return self.square and self.generic_nullity == 0
+
+    @cached_property
+    def solvable(self) -> bool:
+        """Whether the rows of stage 0 have a solution wherever those below hold."""
+        if self.square and not self._generic_null.shape[1]:
+            return True
+        return not self.contradictions(self.generic_points)
+
+    def contradictions(self, points: Sequence[Point]) -> dict[int, float]:
+        """Points, by number, at which no tops satisfy all rows of stage 0, with the size of what is left."""
+        pairs, top = self.stage(0), self.structure.top
+        rest = [[self.algebra.without(self.row(pair), top)] for pair in pairs]
+        found = {}
+        for k, point in enumerate(points):
+            matrices, right = (matrices_at(e, [point], self.algebra) for e in (self.structure.jacobian, rest))
+            if matrices and right:
+                b = right[0].ravel()
+                left = b - matrices[0] @ least_norm(matrices[0], b, self._noise)[0]
+                size = float(np.abs(left).max(initial=0.0))
+                if size > _CONTRADICTION * max(1.0, float(np.abs(b).max(initial=0.0))):
+                    found[k] = size
+        return found
 
     @property
     def undetermined(self) -> tuple[str, ...]:
@@ -91,17 +165,71 @@ class Prolongation:
         return tuple(z.name for z in open_jets(self.structure.top, self._generic_null))
 
     @cached_property
-    def _generic_null(self) -> Matrix:
+    def points(self) -> list[Point]:
+        """Random points of the constraint manifold, with a value for every symbol of the rows that are solved."""
         hidden = [self.row(pair) for pair in self.hidden()]
-        points = points_on(hidden, [], algebra=self.algebra)
-        noise = 1e-11 if hidden else 1e-15  # points on constraints carry the error of Newton's iteration, others round-off only
-        found = [null_space(a, noise) for a in matrices_at(self.structure.jacobian, points, self.algebra)]
+        if self._seeds and (found := points_from(hidden, self._seeds, self.algebra)):
+            return found
+        if self._near is not None:
+            return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count)]
+        symbols = self.symbols([*self.hidden(), *self.stage(0)])
+        found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra)
+        if hidden and len({a.shape[1] for a in self._null_spaces(found) if a is not None}) > 1:
+            # stage by stage the points were drawn to special ones; all jets at once, with the rank frozen, they are not
+            starts: list[Point] = [random_point(symbols, seed) for seed in range(3 * self._count)]
+            found = points_from(hidden, starts, self.algebra)[: 2 * self._count] or found
+        return found
+
+    @property
+    def original(self) -> Prolongation:
+        """The system without rows that were added."""
+        if not self.added:
+            return self
+        n, found = len(self.equations.labels), self.structure
+        rows = {name: getattr(found, name)[:n] for name in ("rows", "signature", "assignment", "row_offsets")}
+        return Prolongation(self.equations, replace(found, **rows), self._near, count=self._count)
+
+    def sampled(self, count: int) -> Prolongation:
+        """The same rows, judged at so many random points."""
+        found = Prolongation(self.equations, self.structure, self._near, self.added, count)
+        found._derivatives, found._tapes = self._derivatives, self._tapes
+        return found
+
+    def near(self, point: Point) -> Prolongation:
+        """The same rows, judged at points near a given state: constraints may have several branches, with different ranks."""
+        found = Prolongation(self.equations, self.structure, dict(point), self.added, self._count)
+        found._derivatives, found._tapes = self._derivatives, self._tapes
+        return found
+
+    @property
+    def _noise(self) -> float:
+        """What is zero beside the largest entry: points on constraints carry the error of Newton's iteration, others round-off only."""
+        return 1e-11 if self.hidden() else 1e-15
+
+    @cached_property
+    def _nulls(self) -> list[Matrix | None]:
+        return self._null_spaces(self.points)
+
+    def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
+        """The null space of the system Jacobian at each point; None where it is undefined."""
+        found = [matrices_at(self.structure.jacobian, [point], self.algebra) for point in points]
+        return [null_space(a[0], self._noise) if a else None for a in found]
+
+    @cached_property
+    def _generic_null(self) -> Matrix:
+        found = [null for null in self._nulls if null is not None]
         return min(found, key=lambda n: n.shape[1]) if found else np.zeros((len(self.structure.top), 0))
 
+    @property
+    def generic_points(self) -> list[Point]:
+        """The points at which the system Jacobian has its generic rank."""
+        usual = self._generic_null.shape[1]
+        return [point for point, null in zip(self.points, self._nulls, strict=True) if null is not None and null.shape[1] == usual]
+
     def harmless(self, null: Matrix) -> bool:
-        """Whether a null space concerns multipliers of reactions only."""
+        """Whether a null space concerns multipliers only."""
         opened = open_jets(self.structure.top, null)
-        return not opened or (not self.equations.lowered.vakonomic and all(isinstance(z, Multiplier) for z in opened))
+        return all(isinstance(z, Multiplier) for z in opened)
 
     def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns in which some rows are not affine: their slope changes with the unknowns, smoothly or at a corner."""
@@ -111,6 +239,8 @@ class Prolongation:
             occurring = self.algebra.symbols(row)
             present = [z for z in unknowns if z in occurring]
             slopes = self.algebra.gradient(row, present)
+            if wanted.isdisjoint(self.algebra.symbols_of(slopes)):
+                continue
             bent = {z: slope for z, slope in zip(present, slopes, strict=True) if not wanted.isdisjoint(self.algebra.symbols(slope))}
             found |= {z for z, varies in zip(bent, self._vary(list(bent.values()), unknowns), strict=True) if varies}
         return [z for z in unknowns if z in found]
@@ -135,7 +265,23 @@ class Prolongation:
 
 @lru_cache(maxsize=32)
 def prolongation(equations: Equations) -> Prolongation | None:
-    """The prolongation of a square system; None without a structure. Remembered, because forming the rows takes time."""
+    """The rows that determine the motion, with their derivatives. Remembered, because forming the rows takes time.
+
+    Where the stated rows do not suffice, consequences of theirs are added. If that does not determine the motion either, the square system
+    is returned as it is (its `generic_nullity` is None), or None if it has no structure.
+    """
+    from chetaev.numerics.closure import closure_of  # which builds on this module
+
+    system = square_prolongation(equations)
+    if system is not None and system.generic_nullity is not None:
+        return system
+    found = closure_of(equations)
+    return found.system if found.determined else system
+
+
+@lru_cache(maxsize=32)
+def square_prolongation(equations: Equations) -> Prolongation | None:
+    """The rows as they are stated, with their derivatives; None if they cannot be assigned to the unknowns one by one."""
     found = structure(equations, GraphAlgebra())
     if found is None:
         return None
@@ -162,34 +308,34 @@ class Problem:
         tape = self.system.tape(pairs, unknowns)
         try:
             values = np.array(tape({**self.binding.at(tape.symbols, self.t), **jets}), dtype=float)
-        except Undefined as cause:
-            what = f"the equations have no finite value at this state ({cause})."
-            raise StateError(what, where=self.where, hint="another state") from None
+        except Undefined:
+            raise self._undefined(pairs, jets) from None
         return values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(unknowns))
 
+    def point(self, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
+        """A state with the values of parameters, time and inputs."""
+        return {**self.binding.at(self.system.symbols([*self.system.hidden(), *self.system.stage(0)]), self.t), **jets}
 
-def null_space(matrix: Matrix, noise: float = 1e-11) -> Matrix:
-    """A basis of the null space at a random point of order one, as columns."""
-    return least_norm(matrix, np.zeros(matrix.shape[0]), noise)[1]
+    def _undefined(self, pairs: Sequence[Pair], jets: Mapping[Jet, float]) -> StateError:
+        """Which part of the rows has no value; derivatives of a row may have none where the row has one."""
+        from chetaev.numerics.locus import without_value  # which builds on this module
+
+        equations, part = self.system.equations, ""
+        with deadline(_SECONDS):
+            rows = [equations.rows[i].residual for i, _ in pairs if i < len(equations.rows)]
+            highest = max((times for _, times in pairs), default=0)
+            for times in range(highest + 2):  # the Jacobian is one derivative more
+                written = [equations.total(row, times) for row in rows]
+                point = {**self.binding.at(frozenset().union(*[e.free_symbols for e in written]), self.t), **jets}
+                part = part or without_value(written, point)
+        what = f"{part} has no finite value at this state." if part else "the equations have no finite value at this state."
+        return StateError(what, where=self.where, hint="another state")
 
 
-def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Matrix, Matrix]:
-    """The solution of least norm, and a basis of the null space as columns; scaling makes units irrelevant."""
-    if jacobian.shape[1] == 0:
-        return np.zeros(0), np.zeros((0, 0))
-    rows, scaled, columns = equilibrated(jacobian, noise)
-    u, s, vt = np.linalg.svd(scaled, full_matrices=True)
-    r = int(np.sum(s > _CUT * s[0])) if len(s) and s[0] > 0 else 0
-    null: Matrix = (vt[r:].T) / columns[:, None]
-    step: Matrix = (vt[:r].T @ ((u[:, :r].T @ (right / rows)) / s[:r])) / columns
-    if null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
-        step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
-    return step, null
-
-
-def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
-    """The jets a null space moves."""
-    if not null.shape[1]:
-        return []
-    largest = float(np.abs(null).max())
-    return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > _NULL * largest]
+def _orders(symbols: Iterable[Symbol], offsets: Mapping[str, int]) -> dict[str, int]:
+    """The highest order of each unknown among some symbols."""
+    found: dict[str, int] = {}
+    for z in symbols:
+        if isinstance(z, Jet) and z.base in offsets:
+            found[z.base] = max(z.order, found.get(z.base, 0))
+    return found

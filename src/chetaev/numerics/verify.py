@@ -9,6 +9,8 @@ The motion is read as functions of time, and nothing is taken from the different
   point. Multipliers do not occur.
 - `E_x`: the row itself with the multipliers the motion reports. Vakonomic motions have no $C_V$; their multipliers are part of the motion.
 - `action`: $s' = L$.
+- `mode of s`: the distance of $(s, m)$ from the graph of the sign, $s = 0$ or $m = \mathrm{sign}(s)$, with $|m| \le 1$, for every
+  switching function of sign, abs, min and max; the other rows are taken with these modes.
 
 Time derivatives above the state come from the dense output of each step, expanded in Chebyshev polynomials and differentiated.
 """
@@ -29,7 +31,8 @@ from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.symbols import TIME, Jet
+from chetaev.numerics.modes import Mode, smooth
+from chetaev.symbols import TIME, Jet, Parameter
 from chetaev.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -115,7 +118,9 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     for z in motion.jets:
         if z.d() in motion.jets:
             rows[f"rate of {z.name}"] = (curve.jet(z.d()) - curve.rate(z, 1), np.abs(curve.jet(z.d())) + curve.natural(z, 1))
-    rows |= _mechanics(motion.equations, curve)
+    switched = smooth(motion.equations, Frozen({}))
+    rows |= _mechanics(switched.smooth, curve)
+    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes}
     found = {"nodes": _nodes(motion)}
     found |= {label: _summary(residual, terms, curve.t) for label, (residual, terms) in rows.items()}
     title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
@@ -180,8 +185,9 @@ class _Curve:
         return max(below, key=lambda w: w.order, default=None)
 
     def reported(self, z: Symbol) -> Array:
-        """What the motion itself says: multipliers, inputs, parameters."""
-        return self.motion.reader.values(z, self.t, self.states)
+        """What the motion itself says: multipliers, inputs, parameters, modes."""
+        known = z not in self.motion.equations.system.parameters and isinstance(z, Parameter)
+        return (self.motion.reader.driven if known else self.motion.reader.values)(z, self.t, self.states)
 
     def value(self, z: Symbol) -> Array:
         """Any symbol of a row along the motion."""
@@ -201,10 +207,20 @@ def _mechanics(equations: Equations, curve: _Curve) -> dict[str, tuple[Array, Ar
     found = {label: values.row(e) for label, e in written.items() if label not in forces}
     reported = len(equations.multipliers) == len(lowered.multipliers)
     if not lowered.vakonomic and lowered.multipliers:
-        found |= _virtual_work(equations, values, [written[label] for label in forces])
+        found |= _virtual_work(equations, values, [written.get(label, graph.of(S.Zero)) for label in forces])
     if reported:
-        found |= {label: values.row(written[label]) for label in forces}
+        found |= {label: values.row(written[label]) for label in forces if label in written}  # nothing acts on the others
     return {label: found[label] for label in sorted(found, key=_reading_order)}
+
+
+def _graph_of_sign(mode: Mode, curve: _Curve) -> tuple[Array, Array]:
+    """How far a switching function and its mode are from being a number and its sign."""
+    graph = GraphAlgebra()
+    values = _Values(graph, curve)
+    s, terms = values.row(graph.of(mode.function))
+    m = curve.value(mode.symbol)
+    wrong = np.where(np.abs(m) < 1, np.abs(s), np.maximum(-m * s, 0.0))
+    return wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s))
 
 
 def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, tuple[Array, Array]]:
@@ -274,6 +290,11 @@ def _nodes(motion: Trajectory) -> Residual:
     times = np.append(motion.t, motion.end[0])
     kept = np.vstack([motion.states, motion.end[1]])[:, :count]
     dense = motion.at(times).states[:, :count]
+    before = np.append(np.diff(times) == 0, False)
+    before[-2:] = False
+    if motion.pieces is not None and before.any():  # the state before a jump is the end of a piece
+        which = np.append(motion.pieces, motion.pieces[-1])
+        dense[before] = motion.reader.states_at(times[before], which[before])[:, :count]
     scale = np.abs(dense).max(axis=0)
     off = np.abs(kept - dense) / np.where(scale > 0, scale, 1.0)
     return _summary(off.max(axis=1), np.ones(len(times)), times)

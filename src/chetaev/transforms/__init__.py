@@ -1,1 +1,33 @@
 """Transformations: theorems of the form "this system is equivalent to that one", as maps that carry motions. One theorem per file."""
+
+from chetaev.transforms.contact import contact_as_nonholonomic, contact_as_vakonomic
+from chetaev.transforms.coordinates import change_coordinates
+from chetaev.transforms.extended import vakonomic_as_free
+from chetaev.transforms.friction import friction_as_constraint
+from chetaev.transforms.legendre import hamiltonian
+from chetaev.transforms.lift import lift
+from chetaev.transforms.linear import linearize_constraints
+from chetaev.transforms.morphism import Morphism
+from chetaev.transforms.noether import Symmetry
+from chetaev.transforms.quasi import reduce_velocities
+from chetaev.transforms.restrict import restrict
+from chetaev.transforms.routh import routh
+from chetaev.transforms.symmetries import Symmetries, symmetries
+
+__all__ = [
+    "Morphism",
+    "Symmetries",
+    "Symmetry",
+    "change_coordinates",
+    "contact_as_nonholonomic",
+    "contact_as_vakonomic",
+    "friction_as_constraint",
+    "hamiltonian",
+    "lift",
+    "linearize_constraints",
+    "reduce_velocities",
+    "restrict",
+    "routh",
+    "symmetries",
+    "vakonomic_as_free",
+]

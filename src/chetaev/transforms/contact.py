@@ -75,6 +75,13 @@ def contact_as_vakonomic(given: Any) -> Morphism:
             why="Its constraints have reactions; nonholonomic and vakonomic motions differ.",
             hint="contact_as_nonholonomic(...), or derive(system, Herglotz(Vakonomic()))",
         )
+    if source.system.forces or source.system.dissipation != 0:
+        raise PrincipleError(
+            f"forces act on {source.system.label}.",
+            where=f"contact_as_vakonomic {source.system.label}",
+            why="The vakonomic equations are those of Herglotz multiplied by 1 - mu; a force would be left behind.",
+            hint="contact_as_nonholonomic(...) where there are no vakonomic constraints; or a Lagrangian that contains the force",
+        )
     s = Coordinate(action.base)
     target = derive(_on_product(source, action, s, None), Vakonomic())
     *others, scale = target.multipliers

@@ -29,7 +29,7 @@ from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.notation import show
 from chetaev.principles import VirtualWork
-from chetaev.symbols import TIME, Coordinate, jets_in, order_in
+from chetaev.symbols import TIME, Coordinate, Input, jets_in, order_in
 from chetaev.transforms.morphism import Morphism, identity_on
 from chetaev.transforms.rows import virtual
 from chetaev.transforms.sides import with_reactions
@@ -84,7 +84,7 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
         Frozen({**shared, **multipliers, last: S.NegativeOne}),
         Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
         "friction is the reaction of a row of energy (000, Theorem " + ("26, repaired)" if source.variational else "20)"),
-        notes=("valid where the friction does not vanish: at rest the row of energy says 0 = 0.",),
+        notes=("valid where the power of the friction does not vanish: at rest the row of energy says 0 = 0.",),
     )
 
 
@@ -138,7 +138,8 @@ class _Friction:
         lagrangian = self.source.lagrangian
         energy = Add(*[lagrangian.diff(v) * v for v in self.velocities]) - lagrangian
         given = Add(*[u * v for u, v in zip(self.other_forces, self.velocities, strict=True)])
-        return Constraint(sympy.expand(self.source.total(energy)), given - self.power - lagrangian.diff(TIME))
+        explicit = lagrangian.diff(TIME) + Add(*[lagrangian.diff(z) * z.d() for z in sorted(jets_in(lagrangian, Input), key=str)])
+        return Constraint(sympy.expand(self.source.total(energy)), given - self.power - explicit)
 
     def projected_row(self) -> Constraint:
         r"""$(E_i - u_i + \partial F/\partial\dot q^i)\, w^i$ with w the R-orthogonal projection of the velocity on C_V."""
@@ -184,11 +185,13 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
     for k, row in enumerate(source.variational):
         power = Add(*[c * q.d() for q, c in row.items()])
         tape = Tape([power, *[c * q.d() for q, c in row.items()]])
+        seen = 0
         for point in points_on(rows, list(power.free_symbols)):
             try:
                 whole, *parts = tape({**point})
             except Undefined:
                 continue
+            seen += 1
             if abs(whole) > _NO_WORK * max(map(abs, parts)):
                 raise PrincipleError(
                     f"the reaction lambda{k + 1} does work on the velocity.",
@@ -197,3 +200,10 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
                     "000 is false here.",
                     hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
                 )
+        if not seen:
+            raise PrincipleError(
+                f"it is not known whether the reaction lambda{k + 1} does work on the velocity.",
+                where=where,
+                why="No state that satisfies all constraints was found.",
+                hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
+            )

@@ -6,6 +6,9 @@ $g_a(t, q, \dot q) = 0$ affine in the velocities the equations $p_i = \partial(L
 for velocities and multipliers together, which succeeds where $\det(g\,a^{-1}g^T) \ne 0$ (004, (3.22)-(3.31); footnote 3 there claims it
 for every quadratic L and is false for indefinite ones). The reduced Hamiltonian is a function of $(t, q, p)$. The result is a system with
 the Lagrangian $p_i \dot q^i - H$, so that everything else works on it.
+
+Under Herglotz' principle the momenta are taken with $D - L_s$ in the place of $D$, and the Lagrangian $p_i \dot q^i - H(t, q, p, s)$
+gives under the same principle the contact Hamiltonian equations $\dot q = H_p$, $\dot p = -H_q - p\,H_s$, $\dot s = p\,H_p - H$.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.notation import show
-from chetaev.principles import Hamilton, VirtualWork
+from chetaev.principles import Hamilton, Herglotz, Principle, VirtualWork
 from chetaev.symbols import Coordinate, Jet, jets_in
+from chetaev.transforms.momenta import momenta as momenta_of
 from chetaev.transforms.morphism import Morphism, identity_on
 from chetaev.transforms.names import fresh
 from chetaev.transforms.rows import rewritten, virtual
@@ -46,13 +50,6 @@ def hamiltonian(given: Any) -> Morphism:
     """
     source = given if isinstance(given, Equations) else derive(given)
     where = f"hamiltonian {source.system.label}"
-    if source.lowered.action is not None:
-        raise PrincipleError(
-            f"{source.system.label} is under {source.principle}.",
-            where=where,
-            why="Contact dynamics has no canonical equations without its action variable.",
-            hint="contact_as_vakonomic(system) first, then hamiltonian of its target",
-        )
     towers = _towers(source, where)
     tops = [tower[-1] for tower in towers.values()]
     rows = _constraints_on_tops(source, tops, where) if source.lowered.vakonomic else ()
@@ -123,13 +120,13 @@ class _Phase:
                 lagrangian=moving - energy,
                 kinematic=() if self.rows else [rewritten(row, read) for row in system.kinematic],
                 variational=[read(virtual(row)) for row in source.variational] if source.variational else None,
-                forces={q: read(u) for q, u in system.forces.items()},
-                dissipation=read(system.dissipation) if system.dissipation != 0 else None,
+                forces={q: read(u) for q in system.coordinates if (u := self._force(q)) != 0},
+                dissipation=None,
                 where={},
                 quasi={},
                 name=f"{system.name}, Hamiltonian".lstrip(", "),
             ),
-            VirtualWork() if source.variational else Hamilton(),
+            self._principle(),
         )
         return self._joined(target, positions, momenta, solved, energy)
 
@@ -138,7 +135,14 @@ class _Phase:
     ) -> Morphism:
         source = self.source
         shared = identity_on(source, target)
-        forward = {**shared, **{z: jet for jet, z in positions.items()}, **{momenta[z]: self._momentum(z) for z in positions}}
+        action = {} if source.lowered.action is None else {source.lowered.action: source.lowered.action}
+        shared |= action
+        values = {q: momenta_of(source, q) for q in self.towers}
+        forward = {
+            **shared,
+            **{z: jet for jet, z in positions.items()},
+            **{momenta[z]: values[Coordinate(z.base)][z.order] for z in positions},
+        }
         reactions = dict(zip(target.multipliers, source.multipliers, strict=False)) if source.variational else {}
         back = {m: solved[m] for m in source.multipliers} if self.rows else {m: z for z, m in reactions.items()}
         return Morphism(
@@ -150,6 +154,15 @@ class _Phase:
             + (" of the vakonomic system (004, (3.29)-(3.31))" if self.rows else " (Ostrogradsky)" * self._high),
             expressions=Frozen({"H": energy}),
         )
+
+    def _principle(self) -> Principle:
+        inner = VirtualWork() if self.source.variational else Hamilton()
+        return inner if self.source.lowered.action is None else Herglotz(inner)
+
+    def _force(self, q: Coordinate) -> Expr:
+        """Forces and friction on a coordinate; friction as a force, because its velocity may become a coordinate."""
+        system = self.source.system
+        return system.forces.get(q, S.Zero) - system.dissipation.diff(q.d())
 
     @property
     def _high(self) -> bool:
@@ -166,14 +179,6 @@ class _Phase:
         derivatives = dict(zip(high, new, strict=False))
         positions = {z: derivatives.get(z, Coordinate(z.base)) for z in below}
         return positions, dict(zip(below, new[len(high) :], strict=True))
-
-    def _momentum(self, z: Jet) -> Expr:
-        r"""$p_{(k)} = \partial L/\partial q^{(k+1)} - D\,p_{(k+1)}$, on the source."""
-        tower = self.towers[Coordinate(z.base)]
-        momentum = S.Zero
-        for jet in reversed(tower[z.order + 1 :]):
-            momentum = self.source.lagrangian.diff(jet) - self.source.total(momentum)
-        return momentum
 
     def _solved(self, top_of: Mapping[Jet, Coordinate], lower: Mapping[Jet, Coordinate]) -> dict[Jet, Expr]:
         """The highest derivatives, and vakonomic multipliers, from the momenta."""

@@ -54,6 +54,8 @@ class Morphism:
     """The same for the source."""
     expressions: Frozen[str, Expr] = field(default_factory=Frozen)
     """What the theorem speaks of by name: the Hamiltonian "H", the Routhian "R", ..., on the target."""
+    also_expressions: Frozen[str, Expr] = field(default_factory=Frozen)
+    """The same on the source."""
 
     @property
     def system(self) -> Any:
@@ -63,7 +65,20 @@ class Morphism:
     @property
     def inverse(self) -> Morphism:
         """The same equivalence read the other way."""
-        return Morphism(self.target, self.source, self.to_source, self.to_target, self.theorem, self.also_chosen, self.chosen, self.notes)
+        return Morphism(
+            self.target,
+            self.source,
+            self.to_source,
+            self.to_target,
+            self.theorem,
+            self.also_chosen,
+            self.chosen,
+            self.notes,
+            self.also_constants,
+            self.constants,
+            self.also_expressions,
+            self.expressions,
+        )
 
     def then(self, other: Morphism) -> Morphism:
         """This map followed by another that starts where this one ends."""
@@ -79,11 +94,13 @@ class Morphism:
             _through(other.to_target, self.to_target, self.source),
             _through(self.to_source, other.to_source, other.target),
             f"{self.theorem}; then {other.theorem}",
-            Frozen(_through(other.chosen, self.to_target, self.source)),
-            Frozen(_through(self.also_chosen, other.to_source, other.target)),
+            _chosen_through(other.chosen, other.to_target, self.to_target, self.chosen, self.source),
+            _chosen_through(self.also_chosen, self.to_source, other.to_source, other.also_chosen, other.target),
             (*self.notes, *other.notes),
             Frozen({**self.constants, **_through(other.constants, self.to_target, self.source)}),
             Frozen({**other.also_constants, **_through(self.also_constants, other.to_source, other.target)}),
+            Frozen({**_through(self.expressions, other.to_source, other.target), **other.expressions}),
+            Frozen({**self.also_expressions, **_through(other.also_expressions, self.to_target, self.source)}),
         )
 
     def pulled_back(self, expression: Expr | str) -> Expr:
@@ -159,6 +176,20 @@ def _through(outer: Mapping[Any, Expr], inner: Table, onto: Equations) -> Frozen
     known = {z.base for z in inner}
     reached = {z: e for z, e in outer.items() if {w.base for w in jets_in(e) if not isinstance(w, Input)} <= known}
     return Frozen({z: image_of(e, inner, onto) for z, e in reached.items()})
+
+
+def _chosen_through(chosen: Mapping[Jet, Expr], outer: Table, inner: Table, inner_chosen: Mapping[Jet, Expr], onto: Equations) -> Table:
+    """What is chosen at the start of a composed map: its own choices, and what depends on choices of the first map."""
+    free = {z: e for z, e in inner_chosen.items() if z.order == 0 and z not in inner}
+    table = Frozen({**inner, **free})
+    depending = {z: e for z, e in outer.items() if (jets_in(e) & set(free)) and not _moves(e, free)}
+    return Frozen({**_through(depending, table, onto), **_through(chosen, table, onto)})
+
+
+def _moves(expression: Expr, chosen: Mapping[Jet, Expr]) -> bool:
+    """Whether a derivative of something chosen occurs, of which a choice at the start says nothing."""
+    bases = {z.base for z in chosen}
+    return any(z.order and z.base in bases for z in jets_in(expression))
 
 
 def _read_across(expression: Expr | str, own: Equations, table: Table, onto: Equations) -> Expr:

@@ -10,16 +10,21 @@ from sympy import Add, Expr, S
 from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
 from chetaev.declarations import read_value
-from chetaev.errors import ModelError, UsageError, require_mapping
+from chetaev.errors import ModelError, PrincipleError, UsageError, require_mapping
 from chetaev.functions import FUNCTIONS
 from chetaev.notation import Vocabulary
 from chetaev.notation.lexer import Kind, spell, tokens
-from chetaev.symbols import Coordinate, Jet, delta, jets_in
+from chetaev.symbols import Coordinate, Jet, Parameter, delta, jets_in
 from chetaev.system import System
 from chetaev.transforms.rows import rewritten
+from chetaev.values import Tape, Undefined
+from chetaev.zero import random_point
 
 Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
+
+_POINTS = 24
+_LEADS_BACK = 1e-9
 
 
 def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
@@ -53,6 +58,35 @@ def read_inverse(system: System, given: Mapping[str, Any], where: str) -> dict[J
     """Formulas for new coordinates by the old ones."""
     vocabulary = Vocabulary(system.vocabulary.jets, system.vocabulary.parameters)
     return {Coordinate(spell(str(name))): read_value(e, vocabulary, f"{where}, inverse, {name}") for name, e in given.items()}
+
+
+def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: str) -> None:
+    """A given inverse must lead back on the surface, $f(g(f(y))) = f(y)$, at least on a part of it: charts need not be global."""
+    new = {z for e in table.values() for z in jets_in(e, Coordinate)} - set(table)
+    strange = [z for z in inverse if z not in new]
+    if strange:
+        raise UsageError(f"{strange[0].base} is no new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
+    rule = substitution_rule(table)
+    there = {z: rule(e) for z, e in inverse.items()}
+    left = [e.xreplace(there) - e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
+    tape = Tape(left)
+    seen = False
+    for seed in range(_POINTS):
+        point = {z: abs(v) if isinstance(z, Parameter) else v for z, v in random_point(tape.symbols, seed).items()}
+        try:
+            sizes = [abs(v) for v in tape(point)]
+        except Undefined:
+            continue
+        seen = True
+        if max(sizes, default=0.0) < _LEADS_BACK:
+            return
+    if seen:
+        raise PrincipleError(
+            "the inverse does not lead back to the surface.",
+            where=where,
+            why="The formulas, the inverse and the formulas again do not give the same positions.",
+            hint="check the formulas and their inverse",
+        )
 
 
 def new_coordinates(system: System, table: Substitution) -> list[Coordinate]:

@@ -4,28 +4,42 @@ With a parametrisation $q = f(t, y)$ of $\{\phi_a(t, q) = 0\}$ the motion is tha
 constraints, forces and variations are pulled back too.
 
 Rows that are affine in a coordinate are solved for it, and $x^2 + y^2 = c^2$ is a circle; any
-other surface needs a parametrisation from the user.
+other surface needs a parametrisation from the user. The multiplier of a removed row is found from the equations of motion; under the
+vakonomic principle that of a row on velocities is free up to a constant without influence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy
 from sympy import Add, Expr, S
 
+from chetaev.analysis.ranks import generic_rank, points_on
 from chetaev.constraints import Constraint
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import PrincipleError
+from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.notation import show
 from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
-from chetaev.symbols import Coordinate, Jet, jets_in
-from chetaev.transforms.morphism import Morphism
+from chetaev.principles.base import points_of
+from chetaev.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
+from chetaev.system import System
+from chetaev.transforms.integrate import with_integrals
+from chetaev.transforms.morphism import Morphism, image_of
 from chetaev.transforms.names import fresh
-from chetaev.transforms.pullback import Substitution, pulled_back, read_inverse, read_substitution, substitution_rule
+from chetaev.transforms.nullspace import independent, normal_solve
+from chetaev.transforms.pullback import (
+    Substitution,
+    new_coordinates,
+    pulled_back,
+    read_inverse,
+    read_substitution,
+    require_inverse_on,
+    substitution_rule,
+)
 from chetaev.zero import seems_zero
 
 
@@ -37,7 +51,9 @@ def restrict(
 ) -> Morphism:
     """The system on the surface of its holonomic constraints, without them.
 
-    `formulas` parametrise the surface: `{"x": "l*sin(theta)", "y": "-l*cos(theta)"}`, with `inverse={"theta": "atan2(x, -y)"}`.
+    `formulas` parametrise the surface: `{"x": "l*sin(theta)", "y": "-l*cos(theta)"}`, with `inverse={"theta": "atan2(x, -y)"}`. Rows on
+    velocities that can be integrated are holonomic up to a constant, and are removed too; the constants `c1, c2, ...` are parameters of
+    the target, which `morphism.parameters(start)` computes. Rows that cannot be integrated stay.
 
     >>> from chetaev import DAlembert, System
     >>> bead = System("x y", "g", lagrangian="x'^2/2 + y'^2/2 - g*y", kinematic=["y = x^2"], name="bead")
@@ -47,41 +63,82 @@ def restrict(
       1 equation for 1 unknown: x
     """
     source = given if isinstance(given, Equations) else derive(given)
-    system = source.system
-    where = f"restrict {system.label}"
-    holonomic = _holonomic_rows(source, where)
+    where = f"restrict {source.system.label}"
+    _require_gradients(source, where)
+    holonomic = [row for row in source.system.kinematic if _is_position_row(row)]
+    first = _restricted(source, source.system, holonomic, Frozen(), formulas, inverse, kinds, where) if holonomic else None
+    here = source if first is None else first.target
+    if not any(row.kind in ("linear", "affine") for row in here.system.kinematic):
+        if first is None:
+            raise _nothing_to_remove(source, where)
+        return first
+    integrated, surfaces, constants = with_integrals(here.system, where)
+    if not surfaces:
+        if first is None:
+            raise _nothing_to_remove(source, where)
+        return first
+    again = (formulas, inverse, kinds) if first is None else (None, None, None)
+    second = _restricted(here, integrated, surfaces, constants, *again, where)
+    return second if first is None else first.then(second)
+
+
+def _restricted(
+    source: Equations,
+    system: System,
+    surfaces: list[Constraint],
+    constants: Mapping[Parameter, Expr],
+    formulas: Mapping[str, Any] | None,
+    inverse: Mapping[str, Any] | None,
+    kinds: Mapping[str, str] | None,
+    where: str,
+) -> Morphism:
+    """The pull-back to some surfaces, which are rows of the system; `system` may have them in the place of rows on velocities."""
     if formulas is None:
-        table, known = _solved(source, holonomic, where)
+        table, known = _solved(source, surfaces, where)
     else:
         table = read_substitution(system, formulas, where)
         known = read_inverse(system, inverse or {}, where)
+        _require_chart(system, table, surfaces, where)
+        require_inverse_on(table, known, where)
     rule = substitution_rule(table)
-    removed = [row for row in holonomic if seems_zero(rule(row.residual))]
-    left = [row for row in holonomic if row not in removed]
-    if left and formulas is not None:
+    left = [row for row in surfaces if not seems_zero(rule(row.residual))]
+    if left:
         raise PrincipleError(
             f"the formulas do not satisfy {left[0]}.",
             where=where,
             why=f"Inserted, it reads {show(rule(left[0].residual))} = 0.",
             hint="a parametrisation of the surface the holonomic rows define",
         )
-    rows = [row for row in system.kinematic if row not in removed]
+    rows = [row for row in system.kinematic if not seems_zero(rule(row.residual))]
     principle = _principle(source.principle, bool(rows))
-    target = derive(pulled_back(system, table, kinds or {}, rows, f"{system.name}, restricted".lstrip(", ")), principle)
-    kept = [m for m, row in zip(source.multipliers, system.kinematic, strict=True) if row in rows]
+    name = source.system.name if source.system.name.endswith("restricted") else f"{source.system.name}, restricted".lstrip(", ")
+    target = derive(pulled_back(system, table, kinds or {}, rows, name), principle)
+    pairs = list(zip(source.multipliers, system.kinematic, strict=True))
+    kept = [m for m, row in pairs if row in rows]
+    removed = [m for m, row in pairs if row not in rows]
     multipliers: dict[Jet, Expr] = dict(zip(target.multipliers, kept, strict=True))
     action: dict[Jet, Expr] = {source.lowered.action: source.lowered.action} if source.lowered.action is not None else {}
-    shared: dict[Jet, Expr] = {q: q for q in system.coordinates if q not in table}
+    shared: dict[Jet, Expr] = {q: q for q in source.system.coordinates if q not in table}
+    back: dict[Jet, Expr] = {**shared, **table, **action, **{m: z for z, m in multipliers.items()}}
+    reactions, free = _reactions(source, removed)
     return Morphism(
         source,
         target,
         Frozen({**shared, **known, **action, **multipliers}),
-        Frozen({**shared, **table, **action, **{m: z for z, m in multipliers.items()}}),
+        Frozen({**back, **{m: image_of(e, back, target) for m, e in reactions.items()}}),
         "a holonomic constraint is removed by a parametrisation of its surface",
+        also_chosen=Frozen(dict.fromkeys(free, S.Zero)),
+        constants=Frozen(constants),
+        notes=tuple(f"{m.base} starts at 0: its constant has no influence on the motion." for m in free),
     )
 
 
-def _holonomic_rows(source: Equations, where: str) -> list[Constraint]:
+def _is_position_row(row: Constraint) -> bool:
+    return row.kind == "holonomic" and not row.has_action
+
+
+def _require_gradients(source: Equations, where: str) -> None:
+    """The gradient of a row must be what restricts the variations."""
     system = source.system
     inner = source.principle.inner if isinstance(source.principle, Herglotz) else source.principle
     if not isinstance(inner, DAlembert | Chetaev | Vakonomic) or system.variational is not None:
@@ -91,16 +148,48 @@ def _holonomic_rows(source: Equations, where: str) -> list[Constraint]:
             why="A holonomic row can be removed if its own gradient restricts the variations.",
             hint="DAlembert(), Chetaev() or Vakonomic()",
         )
-    rows = [row for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
-    if not rows:
-        listed = ", ".join(f"kinematic[{k}] is {row.kind}" for k, row in enumerate(system.kinematic))
-        raise PrincipleError(
-            f"no holonomic constraint to remove: {listed}.",
+
+
+def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
+    listed = ", ".join(f"kinematic[{k}] is {row.kind}" for k, row in enumerate(source.system.kinematic)) or "there is none"
+    return PrincipleError(
+        f"no holonomic or integrable constraint to remove: {listed}.",
+        where=where,
+        why="A constraint on velocities that cannot be integrated does not confine the positions.",
+        hint="reduce_velocities(system) treats rows that are linear in the velocities; ch.classify tells what is integrable",
+    )
+
+
+def _require_chart(system: System, table: Substitution, surfaces: list[Constraint], where: str) -> None:
+    """Formulas for a surface have as many coordinates as the surface has dimensions."""
+    old, new = system.coordinates, new_coordinates(system, table)
+    points = points_on([row.residual for row in surfaces], list(old))
+    normals = generic_rank([[row.residual.diff(q) for q in old] for row in surfaces], points)
+    if len(new) != len(old) - normals:
+        raise ModelError(
+            f"the formulas use {len(new)} coordinates; the surface has {len(old) - normals} dimensions.",
             where=where,
-            why="A constraint on velocities that cannot be integrated does not confine the positions.",
-            hint="ch.classify tells integrable rows; write an integrable row as its integral",
+            why="Every point of the surface near a given one must have one set of coordinates; unknown names are new coordinates.",
+            hint="declare constants as parameters",
         )
-    return rows
+    slopes = [[table.get(q, q).diff(y) for y in new] for q in old]
+    if generic_rank(slopes, points_on([], [*new, *[z for row in slopes for e in row for z in e.free_symbols]])) < len(new):
+        raise ModelError("the formulas depend on each other: their Jacobian has not full rank.", where=where)
+
+
+def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[Multiplier, Expr], list[Multiplier]]:
+    """The multipliers of removed rows by jets of the source, from the equations of motion; and those of which only the rate enters."""
+    rows = [row.residual for row in source.rows if row.label.startswith("E_")]
+    moving = [m for m in removed if any(m.d() in e.free_symbols for e in rows)]
+    still = [m for m in removed if m not in moving]
+    if moving or not still:
+        return {}, moving
+    slopes = [[-e.diff(m) for e in rows] for m in still]
+    free = [e.xreplace(dict.fromkeys(still, S.Zero)) for e in rows]
+    right = [Add(*[c * e for c, e in zip(line, free, strict=True)]) for line in slopes]
+    if not independent(slopes, points_of(source.system, source.system.kinematic)):
+        return {}, []
+    return dict(zip(still, normal_solve(slopes, right), strict=True)), []
 
 
 def _principle(principle: Principle, constrained: bool) -> Principle:

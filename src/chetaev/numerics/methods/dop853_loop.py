@@ -2,7 +2,8 @@ r"""The compiled loop of DOP853: stages, error, projection, interpolant, roots, 
 
 Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` is the door to it. Only `integrate`,
 `integrate_some`, `interpolate` and `settle` are entered from Python and cached on disk. Numba renews that cache when THIS file changes, not
-when an imported one does; that is why the parts of the loop share one file, and only numbers and types live elsewhere.
+when an imported one does; that is why the parts of the loop share one file. Numbers, types and the call of a kernel live elsewhere; `BASIS`
+is a digest of them, and a test fails until it is renewed here.
 
 A step of length h from (t, y) is described by $\theta \in [0, 1]$ and the nested polynomial of degree 7
 
@@ -20,11 +21,16 @@ from numba import njit
 
 from chetaev.numerics.machine import call_kernel
 from chetaev.numerics.methods import dop853_tableau as c
-from chetaev.numerics.methods.dop853_types import Array, Control, Found, Integers, Kept, Results, Run, System, Watches, Work
+from chetaev.numerics.methods.dop853_types import Array, Control, Found, Integers, Kept, Results, Run, Seen, System, Watches, Work
+
+BASIS = "6ef8c7f99f662c85"
+"""The digest of dop853_tableau.py, dop853_types.py and `machine._call_kernel`, from which the machine code is made besides this file."""
 
 _part = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _hot = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
 """Parts that allocate nothing: without the runtime that counts references they are 1.4 to 2.2 times faster."""
+_inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, forceinline=True)
+"""Parts of every step: as calls they would be passed a hundred numbers each, since tuples of arrays are passed by their parts."""
 _entry = njit(error_model="numpy", no_cfunc_wrapper=True, cache=True, nogil=True)
 
 RUNNING, FINISHED, WATCH, FLOOR, TOO_MANY_STEPS, STEP_TOO_SMALL, DRIFT, NOT_FINITE, INTERRUPTED = range(-1, 8)
@@ -33,8 +39,10 @@ FINAL, STEPS, TIMES = range(3)
 
 _ACCEPTED, _INACCURATE, _DRIFTED, _BROKEN = range(4)
 """Verdicts on a trial step."""
-_ACCEPTS, _REJECTS, _EVALUATIONS, _PROJECTIONS = range(4)
+_ACCEPTS, _REJECTS, _EVALUATIONS, _PROJECTIONS, _KEPT = range(5)
 """Places in the array of counts."""
+_LOOK, _ROOM = -2, -3
+"""Why a stretch of steps is interrupted: watched functions need a closer look, or there is no room to keep another step."""
 
 _NEVER = 2.0
 """A root that is not in the step."""
@@ -134,7 +142,7 @@ def _first_step(system: System, control: Control, t: float, y: Array, span: floa
     return np.copysign(min(100.0 * abs(guess), better, abs(span), control.max_step), span)
 
 
-@_hot
+@_inner
 def _stages(system: System, t: float, h: float, y: Array, work: Work) -> None:
     """Stages 1-11 from stage 0, and the end of the step in `free`."""
     n, k, z, f = y.size, work.k, work.stage, system.rhs
@@ -180,7 +188,7 @@ def _stages(system: System, t: float, h: float, y: Array, work: Work) -> None:
         work.free[j] = y[j] + h * (low + c.B8 * k[8, j] + c.B9 * k[9, j] + c.B10 * k[10, j] + c.B11 * k[11, j])
 
 
-@_hot
+@_inner
 def _error(control: Control, h: float, y: Array, work: Work) -> float:
     """The error of the step in units of the tolerance, from estimates of orders 5 and 3: Hairer, Norsett, Wanner I, (10.17)."""
     k, five, three = work.k, 0.0, 0.0
@@ -195,7 +203,7 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
     return abs(h) * five / np.sqrt((five + 0.01 * three) * y.size)
 
 
-@_hot
+@_inner
 def _attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
     """A trial step to `work.end` with its slope; a verdict and the error. The error is estimated before the projection."""
     work.ready[0] = False
@@ -550,43 +558,54 @@ def _begin(keep: int, times: Array, t: float, y: Array) -> Kept:
 
 
 @_part
-def _keep_step(kept: Kept, t_new: float, work: Work) -> Kept:
-    size, n = kept.size, work.end.size
+def _with_room(kept: Kept, size: int, n: int) -> Kept:
+    """What is kept, with room for one more step after `size` nodes."""
     nodes, states = _grown(kept.nodes, size, 1), _grown(kept.states, size * n, n)
-    coefficients = _grown(kept.coefficients, (size - 1) * 7 * n, 7 * n)
-    nodes[size] = t_new
-    _copy(work.end, states[size * n :])
-    _copy(work.dense.ravel(), coefficients[(size - 1) * 7 * n :])
-    return Kept(nodes, states, coefficients, size + 1)
+    return Kept(nodes, states, _grown(kept.coefficients, (size - 1) * 7 * n, 7 * n), size)
 
 
-@_part
-def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers) -> Kept:
+@_hot
+def _has_room(kept: Kept, size: int, n: int) -> bool:
+    return size < kept.nodes.size and (size + 1) * n <= kept.states.size and size * 7 * n <= kept.coefficients.size
+
+
+@_hot
+def _keep_step(kept: Kept, t_new: float, work: Work, counts: Integers) -> None:
+    size, n = counts[_KEPT], work.end.size
+    kept.nodes[size] = t_new
+    _copy(work.end, kept.states[size * n :])
+    for i in range(7):
+        _copy(work.dense[i], kept.coefficients[((size - 1) * 7 + i) * n :])
+    counts[_KEPT] += 1
+
+
+@_hot
+def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers) -> None:
     """The states at the times in the step from (t, y) to (t_new, end), which is h long or was cut short."""
-    size, n = kept.size, y.size
-    while size < times.size and (times[size] - t_new) * h <= 0.0:
+    n = y.size
+    while counts[_KEPT] < times.size and (times[counts[_KEPT]] - t_new) * h <= 0.0:
+        size = counts[_KEPT]
         kept.nodes[size] = times[size]
         if times[size] == t_new:
             _copy(work.end, kept.states[size * n :])
         else:
             _interpolant(system, t, h, y, work, counts)
             _state(y, work.dense, (times[size] - t) / (t_new - t), kept.states[size * n :])
-        size += 1
-    return Kept(kept.nodes, kept.states, kept.coefficients, size)
+        counts[_KEPT] += 1
 
 
-@_hot
-def _include(system: System, t: float, y: Array, minima: Array, maxima: Array, measured: Array, residuals: Array) -> None:
+@_inner
+def _include(system: System, t: float, y: Array, seen: Seen) -> None:
     """Extremes of the state and largest residuals (a residual that is no number stays)."""
     for j in range(y.size):
-        minima[j] = min(minima[j], y[j])
-        maxima[j] = max(maxima[j], y[j])
-    if measured.size > 0:
-        _call(system.measure, system, t, y, residuals)
-        for j in range(measured.size):
-            size = abs(residuals[j])
-            if size > measured[j] or size != size:
-                measured[j] = size
+        seen.minima[j] = min(seen.minima[j], y[j])
+        seen.maxima[j] = max(seen.maxima[j], y[j])
+    if seen.measured.size > 0:
+        _call(system.measure, system, t, y, seen.residuals)
+        for j in range(seen.measured.size):
+            size = abs(seen.residuals[j])
+            if size > seen.measured[j] or size != size:
+                seen.measured[j] = size
 
 
 @_hot
@@ -607,41 +626,62 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
     return RUNNING
 
 
-@_entry
-def integrate(
+@_inner
+def _commit(
     system: System,
-    t0: float,
+    t: float,
+    t_new: float,
+    step: float,
+    y: Array,
+    keep: int,
+    times: Array,
+    kept: Kept,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+) -> None:
+    """An accepted step becomes part of the run: what is kept of it, and y at its end."""
+    if keep == STEPS and t_new != t:
+        _interpolant(system, t, step, y, work, counts)
+        _keep_step(kept, t_new, work, counts)
+    elif keep == TIMES:
+        _keep_times(times, kept, system, t, t_new, step, y, work, counts)
+    _copy(work.end, y)
+    _copy(work.slope, work.k[0])
+    counts[_ACCEPTS] += 1
+    _include(system, t_new, y, seen)
+
+
+@_hot
+def _stretch(
+    system: System,
+    t: float,
     t1: float,
-    y0: Array,
+    h: float,
+    y: Array,
     control: Control,
     watches: Watches,
-    measures: int,
     keep: int,
     times: Array,
     flag: Integers,
-) -> Run:
-    """Integrate from t0 to t1; arguments as `chetaev.numerics.methods.dop853.run` prepares them. The inputs write to `system.p`."""
-    n, watched, direction = y0.size, watches.floor.size, 1.0 if t1 >= t0 else -1.0
-    work, counts = _work(n, watched), np.zeros(4, np.int64)
-    minima, maxima, measured, residuals = y0.copy(), y0.copy(), np.zeros(measures), np.empty(measures)
-    found = Found(np.empty(4), np.empty(4, np.int64), np.empty(4 * n), 0)
-    kept = _begin(keep, times, t0, y0)
-    stopper, broken, drifted, rejected = -1, 0, 0, False
+    kept: Kept,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+) -> tuple[int, int, float, float, float]:
+    """Steps until the run ends or something is needed that allocates: status, stopping function, time, end of an open step, next step size.
 
-    t, y, h, status = t0, y0.copy(), control.first_step * direction, RUNNING
-    _call(system.rhs, system, t, y, work.k[0])
-    counts[_EVALUATIONS] += 1
-    if not (_finite(y) and _finite(work.k[0])):
-        status = NOT_FINITE
-    elif h == 0.0 and t != t1:
-        h = _first_step(system, control, t, y, t1 - t, work)
-        counts[_EVALUATIONS] += 1
-    _include(system, t, y, minima, maxima, measured, residuals)
-
-    while status == RUNNING:
+    Everything that happens in most steps happens here, without the runtime that counts references. With _LOOK the last step is
+    accepted but not committed.
+    """
+    direction, watched = 1.0 if t1 >= t else -1.0, watches.floor.size
+    broken, drifted, rejected = 0, 0, False
+    while True:
         status = _before_step(control, t, t1, h, counts, broken, drifted, flag)
         if status != RUNNING:
-            break
+            return status, -1, t, t, h
+        if keep == STEPS and not _has_room(kept, counts[_KEPT], y.size):
+            return _ROOM, -1, t, t, h
         last = (t + 1.01 * h - t1) * direction >= 0.0
         t_new = t1 if last else t + h
         step = t_new - t
@@ -656,24 +696,61 @@ def integrate(
         proposal = abs(step) * (min(1.0, factor) if rejected else factor)
         h = direction * min(control.max_step, max(proposal, abs(h)) if last else proposal)
         broken, drifted, rejected = 0, 0, False
-        if watched > 0 and counts[_ACCEPTS] > 0 and _quiet(system, watches, t_new, work):
+        low = -1
+        if watched > 0:
+            if counts[_ACCEPTS] == 0 or not _quiet(system, watches, t_new, work):
+                return _LOOK, -1, t, t_new, h
             low = _below_floor(watches, work.after)
-            status, stopper = (FLOOR if low >= 0 else RUNNING), low
-        elif watched > 0:
-            status, stopper, t_new, found = _look(system, control, watches, t, t_new, y, counts[_ACCEPTS] == 0, found, work, counts)
-        if keep == STEPS and t_new != t:
-            _interpolant(system, t, step, y, work, counts)
-            kept = _keep_step(kept, t_new, work)
-        elif keep == TIMES:
-            kept = _keep_times(times, kept, system, t, t_new, step, y, work, counts)
+        _commit(system, t, t_new, step, y, keep, times, kept, seen, work, counts)
         t = t_new
-        _copy(work.end, y)
-        _copy(work.slope, work.k[0])
-        counts[_ACCEPTS] += 1
-        _include(system, t, y, minima, maxima, measured, residuals)
+        if low >= 0:
+            return FLOOR, low, t, t, h
 
-    steps = kept.size - 1 if keep == STEPS else 0
-    nodes, states = kept.nodes[: kept.size], kept.states[: kept.size * n].reshape(kept.size, n)
+
+@_entry
+def integrate(
+    system: System,
+    t0: float,
+    t1: float,
+    y0: Array,
+    control: Control,
+    watches: Watches,
+    measures: int,
+    keep: int,
+    times: Array,
+    flag: Integers,
+) -> Run:
+    """Integrate from t0 to t1; arguments as `chetaev.numerics.methods.dop853.run` prepares them. The inputs write to `system.p`."""
+    n, direction = y0.size, 1.0 if t1 >= t0 else -1.0
+    work, counts = _work(n, watches.floor.size), np.zeros(5, np.int64)
+    seen = Seen(y0.copy(), y0.copy(), np.zeros(measures), np.empty(measures))
+    found = Found(np.empty(4), np.empty(4, np.int64), np.empty(4 * n), 0)
+    kept = _begin(keep, times, t0, y0)
+    counts[_KEPT] = kept.size
+
+    t, y, h, status, stopper = t0, y0.copy(), control.first_step * direction, RUNNING, -1
+    _call(system.rhs, system, t, y, work.k[0])
+    counts[_EVALUATIONS] += 1
+    if not (_finite(y) and _finite(work.k[0])):
+        status = NOT_FINITE
+    elif h == 0.0 and t != t1:
+        h = _first_step(system, control, t, y, t1 - t, work)
+        counts[_EVALUATIONS] += 1
+    _include(system, t, y, seen)
+
+    while status == RUNNING:
+        status, stopper, t, t_new, h = _stretch(system, t, t1, h, y, control, watches, keep, times, flag, kept, seen, work, counts)
+        if status == _ROOM:
+            kept, status = _with_room(kept, counts[_KEPT], n), RUNNING
+        elif status == _LOOK:
+            step = t_new - t
+            status, stopper, t_new, found = _look(system, control, watches, t, t_new, y, counts[_ACCEPTS] == 0, found, work, counts)
+            _commit(system, t, t_new, step, y, keep, times, kept, seen, work, counts)
+            t = t_new
+
+    size = counts[_KEPT]
+    steps = size - 1 if keep == STEPS else 0
+    nodes, states = kept.nodes[:size], kept.states[: size * n].reshape(size, n)
     coefficients = kept.coefficients[: steps * 7 * n].reshape(steps, 7, n)
     roots, indices, places = found.times[: found.size], found.indices[: found.size], found.states[: found.size * n].reshape(found.size, n)
     accepts, rejects, evaluations, projections = counts[_ACCEPTS], counts[_REJECTS], counts[_EVALUATIONS], counts[_PROJECTIONS]
@@ -688,9 +765,9 @@ def integrate(
         roots,
         indices,
         places,
-        minima,
-        maxima,
-        measured,
+        seen.minima,
+        seen.maxima,
+        seen.measured,
         abs(h),
         accepts,
         rejects,

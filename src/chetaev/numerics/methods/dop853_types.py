@@ -86,6 +86,15 @@ class Kept(NamedTuple):
     size: int
 
 
+class Seen(NamedTuple):
+    """Extremes of the state and the largest residuals so far, and room for residuals."""
+
+    minima: Array
+    maxima: Array
+    measured: Array
+    residuals: Array
+
+
 class Run(NamedTuple):
     """What a run leaves.
 

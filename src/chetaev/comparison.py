@@ -27,7 +27,6 @@ from chetaev.zero import seems_zero
 
 Array = NDArray[np.float64]
 _POINTS = 201
-_SAME = 1e-7
 
 
 @dataclass(frozen=True)

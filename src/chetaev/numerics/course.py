@@ -1,0 +1,275 @@
+"""The course of a simulation: smooth pieces one after another, and what happens where one ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from chetaev.errors import InitialError, StateError
+from chetaev.numerics import outcomes
+from chetaev.numerics.events import Watched
+from chetaev.numerics.initial import State
+from chetaev.numerics.locate import locus_near
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.base import Task
+from chetaev.numerics.modes import SLIDING, Configuration
+from chetaev.numerics.outcomes import Ending, Verdict
+from chetaev.numerics.pieces import Piece, Setting
+from chetaev.numerics.progress import Progress
+from chetaev.numerics.record import Record, wanted_times
+from chetaev.numerics.request import Place, Request
+from chetaev.numerics.shadows import motor
+from chetaev.numerics.start import Start, begin
+from chetaev.numerics.switching import Surfaces
+from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
+from chetaev.symbols import Input, Jet, jets_in
+from chetaev.trajectory import Switch, Trajectory
+
+_FALLEN_DETERMINANT = 1e-4
+"""Where steps become too small beside a determinant that fell so far, it is the reason."""
+_REORDERINGS = 20
+_TOO_SOON = 1e-9
+"""Intervals between events of one kind, in parts of the whole, that are no longer followed."""
+_IN_A_ROW = 3
+_FAR = 10.0
+"""A correction in units of the tolerance that is no round-off."""
+
+
+@dataclass
+class Course:
+    """One simulation on its way."""
+
+    request: Request
+    surfaces: Surfaces
+    progress: Progress
+    record: Record
+    recent: dict[str, list[float]] = field(default_factory=dict)
+    """The last times of each kind of event."""
+    reorderings: int = 0
+
+    def run(self, start: Start) -> Trajectory:
+        """Piece after piece, until the end or until nothing leads on."""
+        request = self.request
+        t = float(request.times[0])
+        here = start.setting.suited(t, start.jets)
+        energy = float(here.compiled.energy(t, here.native(start.jets, 0.0), here.parameters(t))[0])
+        jets = self.surfaces.setting(tuple(m or 1 for m in here.configuration)).flow.state
+        found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
+        with self.progress:
+            while isinstance(found, Place):
+                try:
+                    found = self._next(found)
+                except KeyboardInterrupt:  # between two pieces; during a piece the integrator is asked to stop
+                    if not self.record.pieces:
+                        raise
+                    found = outcomes.verdict(dop853.Status.INTERRUPTED, Ending(self.record.pieces[-1].end))
+        return self.record.joined(jets, found)
+
+    def _next(self, place: Place) -> Place | Verdict:
+        """Run a piece from a place; where the next one begins, or why there is none."""
+        if place.jump and self.record.jumps:
+            self.record.jumps[-1] = True
+        piece, task = self._piece(place, float(self.request.times[-1]))
+        if piece.end != place.t and self._overlooked(piece, task):
+            piece, task = self._piece(place, piece.end)
+        self.record.add(piece)
+        return self._after(piece, task)
+
+    def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
+        here, request = place.setting, self.request
+        watched = watching(request, self.surfaces, here)
+        conserving = request.conserve and not here.flow.has_power
+        drive = motor(here, watched.functions, conserving)
+        wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
+        task = make_task(request, place, until, watched, drive, self.progress, request.max_steps - self.record.steps, wanted)
+        run = drive.narrowed(self.progress.follow(request.method.run, task))
+        project = here.compiled.conserving() if conserving else here.compiled.project
+        first = here.native(place.jets, place.work)
+        return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+
+    def _overlooked(self, piece: Piece, task: Task) -> bool:
+        """Whether a switching function lies on the wrong side where a piece ends: its sign changed twice in one step.
+
+        Stepping to this time once more finds the first change, because then there is one only.
+        """
+        here, t, first = piece.setting, piece.end, 2 + len(self.request.events)
+        changes = changes_of(self.request.switched, here.configuration)
+        if not changes or not np.all(np.isfinite(piece.run.y)):
+            return False
+        values = task.watch(t, piece.run.y, here.parameters(t, piece.reference))[first : first + len(changes)]
+        wrong = {j for j, (change, value) in enumerate(zip(changes, values, strict=True)) if change.direction * value > 0}
+        if piece.run.status is dop853.Status.WATCH:
+            wrong -= {int(piece.run.index) - first}
+        near = self.surfaces.vanishing(here, t, here.named(piece.run.y))
+        return any(abs(values[j]) > _FAR * self.request.tolerance or changes[j].mode not in near for j in wrong)
+
+    # -- what follows a piece
+
+    def _after(self, piece: Piece, task: Task) -> Place | Verdict:
+        run, here, request = piece.run, piece.setting, self.request
+        t, native, events = float(run.t), np.array(run.y), request.events
+        for at, index, state in zip(run.found_times, run.found_indices, run.found_states, strict=True):
+            if 2 <= index < 2 + len(events):
+                self.record.met(events[int(index) - 2].text, float(at), here.named(state))
+        index = int(run.index) - 2
+        wearing = run.status is dop853.Status.FLOOR and run.index == 1
+        renewed = here.with_other_pivots(t, native) if wearing and self.reorderings < _REORDERINGS else None
+        if renewed is not None:
+            self.reorderings += 1
+            return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
+        paused = run.status is dop853.Status.FINISHED and t != float(request.times[-1])
+        changes = changes_of(request.switched, here.configuration)
+        nearest = run.status is dop853.Status.WATCH and index >= len(events) + len(changes)
+        if paused or nearest:
+            return Place(here, t, here.named(native), self._work(piece), piece.energy)
+        if run.status is not dop853.Status.WATCH or index < 0:
+            return self._ended(piece, task)
+        if index < len(events):
+            event = events[index]
+            self.record.met(event.text, t, here.named(native))
+            if event.terminal or event.reset is None or t == float(request.times[-1]):
+                return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
+            return self._reset(piece, event)
+        if self._determinant(piece, task) <= 10 * SMALLEST_DETERMINANT:
+            return self._ended(piece, task)
+        change = changes[index - len(events)]
+        return self._switched(piece, task, change.mode, change.value)
+
+    def _ended(self, piece: Piece, task: Task) -> Verdict:
+        """The verdict on a run that does not go on."""
+        status = piece.run.status
+        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < _FALLEN_DETERMINANT:
+            status = dop853.Status.FLOOR
+        near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
+        return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
+
+    def _work(self, piece: Piece) -> float:
+        return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
+
+    def _determinant(self, piece: Piece, task: Task) -> float:
+        """The determinant of the system Jacobian at the end of a piece, relative to the beginning: a locus in a surface is no switch."""
+        here, t = piece.setting, float(piece.run.t)
+        found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
+        return found / (task.watches[0].floor / SMALLEST_DETERMINANT) if np.isfinite(found) and task.watches[0].floor else 0.0
+
+    # -- switching surfaces
+
+    def _switched(self, piece: Piece, task: Task, k: int, value: int) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        mode = self.request.switched.modes[k]
+        jets = here.named(piece.run.y)
+        leaving = before[k] == SLIDING
+        known = {k: value} if leaving else {}
+        changed = tuple(known.get(j, m) for j, m in enumerate(before))
+        try:
+            met = [j for j in self.surfaces.vanishing(here, t, jets) if before[j] != SLIDING and j != k]
+            met += [] if leaving else [k]
+            choice = self.surfaces.choose(changed, sorted(met), t, lambda _: jets) if met else None
+        except StateError:
+            return self._ended(piece, task)
+        options = (changed,) if choice is None else choice.configurations
+        if len(options) > 1:
+            return outcomes.not_unique(mode.text, t)
+        if not options:
+            return outcomes.no_continuation(mode.text, t, choice.reason if choice else "")
+        after = options[0]
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
+        return self._onto(piece, before, after, mode.text, limit)
+
+    def _onto(self, piece: Piece, before: Configuration, after: Configuration, text: str, limit: float | None) -> Place | Verdict:
+        """The beginning of the piece in another configuration, its state on the constraints of that one."""
+        here, t = piece.setting, float(piece.run.t)
+        try:
+            there = self.surfaces.setting(after)
+            jets, far = self._settled(there, t, here.named(piece.run.y))
+        except StateError as fault:
+            return outcomes.no_continuation(text, t, fault.what)
+        if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        if not far <= _FAR:
+            return outcomes.corner_of_constraints(text, t)
+        for j, (m, new) in enumerate(zip(before, after, strict=True)):
+            if m != new:
+                self.record.switches.append(Switch(self.request.switched.modes[j].text, t, m, new))
+        energy = piece.energy + self._given_away(piece, there, jets, after)
+        return Place(there.suited(t, jets), t, jets, self._work(piece), energy, jump=before != after)
+
+    def _given_away(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], after: Configuration) -> float:
+        """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
+        here, t = piece.setting, piece.end
+        changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
+        if any(jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+            return 0.0
+        new = float(there.compiled.energy(t, there.native(jets, 0.0), there.parameters(t))[0])
+        return new - float(here.compiled.energy(t, piece.run.y, here.parameters(t))[0])
+
+    def _settled(self, there: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[dict[Jet, float], float]:
+        """A state on the constraints of a setting, and how far it had to move, in units of the tolerance."""
+        compiled, native = there.compiled, there.native(jets, 0.0)
+        if compiled.project is None:
+            return dict(jets), 0.0
+        inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
+        addresses = (compiled.project.address, 0 if inputs is None else inputs.address)
+        p, tolerance = there.parameters(t), self.request.tolerance
+        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, rtol=tolerance, atol=tolerance)
+        return {**jets, **there.named(moved[0])}, float(far[0])
+
+    def _accumulates(self, kind: str, t: float) -> float | None:
+        """If events of a kind follow each other too soon: where they accumulate, infinity if that cannot be told. None otherwise."""
+        times = self.recent.setdefault(kind, [])
+        times.append(t)
+        del times[: -_IN_A_ROW - 1]
+        gaps = np.abs(np.diff(times))
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if len(gaps) < _IN_A_ROW or not np.all(gaps < _TOO_SOON * span):
+            return None
+        ratio = float(gaps[-1] / gaps[-2]) if gaps[-2] > 0 else 1.0
+        return t + (times[-1] - times[-2]) * ratio / (1 - ratio) if ratio < 1 else np.inf
+
+    # -- resets
+
+    def _reset(self, piece: Piece, event: Watched) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        limit = self._accumulates(f"event {event.text}", t)
+        if limit is not None:
+            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None)
+        assert event.reset is not None  # noqa: S101 - only events with a reset come here
+        jets = here.named(piece.run.y)
+        new = [self.request.switched.read(e, here.configuration) for e in event.reset.values()]
+        values = here.numbers(here.function(new), t, np.array(piece.run.y), piece.reference)
+        try:
+            start = self._restarted(jets, {z: float(v) for z, v in zip(event.reset, values, strict=True)}, t)
+        except InitialError as fault:
+            place = f"{self.request.where}, reset where {event.text} = 0 at t = {t:.12g}"
+            raise InitialError(fault.what, where=place, why=fault.why, hint="new values that satisfy the constraints") from fault
+        there = start.setting.suited(t, start.jets)
+        work = self._work(piece)
+        after = float(there.compiled.energy(t, there.native(start.jets, work), there.parameters(t))[0])
+        before = float(here.compiled.energy(t, piece.run.y, here.parameters(t))[0])
+        return Place(there, t, start.jets, work, piece.energy + after - before, jump=True)
+
+    def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
+        """The state after a reset: jets of lower order than those given stay, up to round-off, the others may move."""
+        lowest = min(z.order for z in given)
+        new = {z.name: v for z, v in given.items()}
+        stays = {z.name: v for z, v in jets.items() if z not in given and z.order < lowest}
+        loose = {z.name: v for z, v in jets.items() if z not in given and z.order >= lowest}
+        try:
+            return begin(self.surfaces, State({**new, **stays}, loose), t, self.request.where)
+        except InitialError:
+            start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
+            moved = max((abs(v - jets[z]) for z, v in start.jets.items() if z.name in stays), default=0.0)
+            if moved > _FAR * self.request.tolerance:
+                raise
+            return start
+
+
+def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress) -> Trajectory:
+    """The trajectory from a start."""
+    record = Record(request.switched, request.binding, request.final, not request.final and len(request.times) == 2, request.tolerance)
+    return Course(request, surfaces, progress, record).run(start)

@@ -1,0 +1,93 @@
+"""Functions of (t, x, p) for many members at once, each with its own parameters and with the inputs at its own time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sympy import Expr
+
+from chetaev.calculus import total_derivative
+from chetaev.numerics.compiled import Compiled
+from chetaev.numerics.flow import Flow
+from chetaev.numerics.machine import Kernel, call_kernel
+from chetaev.symbols import TIME, Input
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The vectors p of all members, and what evaluates functions at their states."""
+
+    compiled: Compiled
+    p: Array
+    written: Mapping[str, Expr]
+    """The inputs as functions of time and parameters, by name."""
+
+    @cached_property
+    def inputs(self) -> ca.Function | None:
+        """The jets of inputs that stand in p."""
+        flow = self.compiled.flow
+        if not flow.inputs:
+            return None
+        graph = flow.graph
+        known = graph.vector(flow.system.equations.system.parameters)
+        return ca.Function("inputs", [graph.leaf(TIME), known], [ca.densify(ca.vertcat(*map(self._written, flow.inputs)))])
+
+    def with_inputs(self, e: ca.SX) -> ca.SX:
+        """An expression in which jets of inputs that do not stand in p are written out."""
+        return with_inputs(self.compiled.flow, e, self.written)
+
+    def _written(self, z: Input) -> ca.SX:
+        return self.compiled.flow.graph.of(total_derivative(self.written[z.base], z.order))
+
+    def at(self, t: Array, members: Indices) -> Array:
+        """The vectors p of some members, with the inputs at their times."""
+        p: Array = self.p[members]
+        if self.inputs is not None and len(members):
+            first = self.inputs.size1_in(1)
+            p[:, first : first + self.inputs.size1_out(0)] = mapped(self.inputs, t[members], p[:, :first])
+        return p
+
+    def values(self, function: ca.Function | Kernel, t: Array, states: Array, members: Indices) -> Array:
+        """One row per member."""
+        if isinstance(function, Kernel):
+            return each(function, t[members], states[members], self.at(t, members))
+        if not len(members):
+            return np.zeros((0, function.size1_out(0)))
+        return mapped(function, t[members], states[members], self.at(t, members))
+
+
+def with_inputs(flow: Flow, e: ca.SX, written: Mapping[str, Expr]) -> ca.SX:
+    """An expression with those inputs written out that are no arguments of a flow."""
+    others = [z for z in flow.graph.symbols(e) if isinstance(z, Input) and z not in flow.inputs]
+    functions = [flow.graph.of(total_derivative(written[z.base], z.order)) for z in others]
+    return ca.substitute(e, flow.graph.vector(others), ca.vertcat(*functions)) if others else e
+
+
+def mapped(function: ca.Function, *columns: Array) -> Array:
+    """A function at many points: every argument has one row per point, and so has the result."""
+    size = len(columns[0])
+    found: Array = function.map(size)(*[c[None, :] if c.ndim == 1 else c.T for c in columns]).full()
+    return np.ascontiguousarray(found.T)
+
+
+def each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
+    """Machine code at many points."""
+    found = np.empty((len(t), kernel.n_out))
+    _calls(kernel.address, t, np.ascontiguousarray(states), np.ascontiguousarray(p), found)
+    return found
+
+
+@njit(error_model="numpy", cache=True, nogil=True)
+def _calls(address: int, t: Array, states: Array, p: Array, out: Array) -> None:
+    for i in range(t.size):
+        call_kernel(address, t[i], states[i].ctypes, p[i].ctypes, out[i].ctypes)

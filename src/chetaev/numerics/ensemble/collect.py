@@ -1,0 +1,76 @@
+"""From what the loop left of every member to an `Ensemble`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import numpy as np
+
+from chetaev.frozen import Frozen
+from chetaev.numerics import outcomes
+from chetaev.numerics.ensemble.columns import Columns
+from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble
+from chetaev.numerics.ensemble.run import Integration
+from chetaev.numerics.locate import locus_near
+from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.outcomes import Ending
+from chetaev.numerics.pieces import Piece, Setting
+from chetaev.trajectory import Outcome, Trajectory
+
+
+def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[int, tuple[Outcome, str]]) -> Ensemble:
+    """The ensemble under the names of the system. `alone` holds the motions that `simulate` ran."""
+    read, labels = run.read, run.pivoted[0].compiled.labels
+    state = run.pivoted[0].compiled.flow.state
+    for k, motion in alone.items():
+        _insert(run, k, motion)
+    status = run.status
+    status[list(notes)] = NOT_STARTED
+    for member in map(int, np.flatnonzero(run.cornered)):
+        if member not in alone and member not in notes:  # the user stopped before its turn
+            status[member] = Status.INTERRUPTED
+    usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status}
+    outcome = np.array([alone[k].outcome if k in alone else notes[k][0] if k in notes else usual[int(s)] for k, s in enumerate(status)])
+    flows = tuple(kernels.compiled.flow for kernels in run.pivoted)
+    which = np.where(run.cornered, -1, run.which)
+    return Ensemble(
+        equations=read.switched.original,
+        shape=read.shape,
+        t=run.at,
+        outcome=outcome.astype(object),
+        drift=Frozen(zip(labels, run.measured.T.copy(), strict=True)),
+        extrema=Frozen({z.name: (run.low[:, k].copy(), run.high[:, k].copy()) for k, z in enumerate(state)}),
+        counts=Frozen(zip(COUNTS, run.counts.T.copy(), strict=True)),
+        start=Columns(read.switched, read.batch, np.full(read.size, read.t), run.completion.states, flows, which),
+        final=Columns(read.switched, read.batch, run.at, run.y, flows, which, alone),
+        notes=Frozen({k: text for k, (_, text) in notes.items()}),
+        status=status,
+        endings=lambda k: alone[k].message if k in alone else _sentence(run, k),
+    )
+
+
+def _insert(run: Integration, k: int, motion: Trajectory) -> None:
+    """What `simulate` left of a member, in the place of what the loop left."""
+    t, state = motion.end
+    run.at[k], run.y[k] = t, np.nan
+    for j, z in enumerate(run.pivoted[0].compiled.flow.state):
+        run.y[k, j] = state[motion.jets.index(z)]
+        run.low[k, j], run.high[k, j] = motion.extrema[z.name]
+    run.measured[k] = [motion.drift.get(label, np.nan) for label in run.pivoted[0].compiled.labels]
+    run.counts[k] = [motion.counts[name] for name in COUNTS]
+    run.status[k] = next(int(s) for s in Status if outcomes.verdict(s, Ending(0.0, event="."))[0] is motion.outcome)
+
+
+def _sentence(run: Integration, k: int) -> str:
+    """Why the loop ended for a member, with the singular locus if it met one."""
+    status, t = Status(int(run.status[k])), float(run.at[k])
+    locus = ""
+    if status in (Status.FLOOR, Status.WATCH, Status.NOT_FINITE):
+        read = run.read
+        binding, compiled = read.bound(k), run.pivoted[run.which[k]].compiled
+        configuration = tuple(int(binding.parameters[mode.symbol]) for mode in read.switched.modes)
+        setting = Setting(read.switched, configuration, binding, compiled)
+        end = SimpleNamespace(t=t, y=run.y[k])
+        locus = locus_near(Piece(setting, end, "", None, 0.0, 0.0, read.t, t, run.y[k]))
+    return outcomes.verdict(status, Ending(t, run.max_steps, locus=locus))[1]

@@ -1,0 +1,66 @@
+"""States of all members, read by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sympy import Expr
+
+from chetaev.notation import parse_expression
+from chetaev.numerics.ensemble.batch import Array, Batch, Indices
+from chetaev.numerics.flow import Flow
+from chetaev.numerics.modes import Switched
+from chetaev.trajectory import Trajectory
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Columns(Mapping[str, Any]):
+    """States of all members: a mapping over the state that reads any expression."""
+
+    switched: Switched
+    batch: Batch
+    t: Array
+    states: Array
+    flows: tuple[Flow, ...]
+    which: Indices
+    """The flow, that is the choice of pivots, by which each member is read; -1 for none."""
+    alone: Mapping[int, Trajectory] = field(default_factory=dict)
+    """Motions that are read by themselves."""
+
+    def __getitem__(self, name: str) -> Array:
+        for k, z in enumerate(self.flows[0].state):
+            if z.name == name:
+                return self.states[:, k].copy()
+        equations = self.switched.original
+        found = self._values(parse_expression(name, equations.vocabulary, f"ensemble of {equations.system.label}"))
+        for k, motion in self.alone.items():
+            found[k] = motion.final[name]
+        return found
+
+    def reaction(self, coordinate: str) -> Array:
+        """The generalised reaction on a coordinate."""
+        found = self._values(self.switched.original.reaction(coordinate))
+        for k, motion in self.alone.items():
+            found[k] = motion.reaction(coordinate)[-1]
+        return found
+
+    def _values(self, expression: Expr) -> Array:
+        expression = self.switched.replaced(expression)
+        found = np.full(len(self.t), np.nan)
+        for k in np.unique(self.which[self.which >= 0]):
+            flow, members = self.flows[k], np.flatnonzero(self.which == k)
+            function = flow.function([self.batch.with_inputs(flow.on_state(flow.graph.of(expression)))])
+            found[members] = self.batch.values(function, self.t, self.states, members)[:, 0]
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (z.name for z in self.flows[0].state)
+
+    def __len__(self) -> int:
+        return len(self.flows[0].state)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}  {self[name]}" for name in self)

@@ -1,0 +1,47 @@
+"""Members that meet a corner of sign, abs, min or max on their way: run by `simulate`, which locates the corner and may slide along it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chetaev.errors import ChetaevError
+from chetaev.numerics.ensemble.given import Given, Notes, refusal
+from chetaev.numerics.ensemble.threads import Workers
+from chetaev.numerics.initial import State
+from chetaev.numerics.simulate import simulate
+from chetaev.trajectory import Outcome, Trajectory
+
+
+def follow_alone(
+    read: Given, members: Iterable[int], t1: float, tolerance: float, max_steps: int, workers: Workers
+) -> tuple[dict[int, Trajectory], Notes]:
+    """The motions of some members, and notes for those that have none. Ctrl-C ends the motion under way and begins no other."""
+    motions: dict[int, Trajectory] = {}
+    notes: Notes = {}
+    original = read.switched.original
+    names = [str(z.name) for z in original.system.parameters]
+    for member in members:
+        if workers.stopped:
+            break
+        data = read.data(member)
+        start = State({z.name: v for z, v in data.fixed.items()}, {z.name: v for z, v in data.guess.items()})
+        values = dict(zip(names, map(float, read.batch.p[member]), strict=False))
+        try:
+            motions[member] = simulate(
+                original,
+                start,
+                (read.t, t1),
+                parameters=values,
+                inputs=read.given_inputs,
+                tolerance=tolerance,
+                keep="final",
+                max_steps=max_steps,
+                progress=False,
+            )
+        except ChetaevError as refused:
+            notes[member] = refusal(refused)
+            continue
+        if motions[member].outcome is Outcome.INTERRUPTED:
+            workers.flag[0] = 1
+        workers.show()
+    return motions, notes

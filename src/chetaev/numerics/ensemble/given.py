@@ -1,0 +1,273 @@
+"""What the user gives for an ensemble, read: initial data and parameters as columns over the members, every name understood.
+
+Initial data may be a mapping with arrays in it or a list of starts; members for which the same jets are given form a group and are
+completed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.equations import Equations
+from chetaev.errors import ChetaevError, InitialError, ParameterError, UsageError, require_mapping
+from chetaev.frozen import Frozen
+from chetaev.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.notation.lexer import spell
+from chetaev.numerics.binding import Binding, bind, number
+from chetaev.numerics.compiled import Compiled, compile_equations
+from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
+from chetaev.numerics.graph import GraphAlgebra
+from chetaev.numerics.initial import Data, State, read_state
+from chetaev.numerics.modes import Switched, smooth
+from chetaev.symbols import TIME, Jet, Multiplier
+from chetaev.trajectory import Outcome
+
+Notes = dict[int, tuple[Outcome, str]]
+"""What kept members from starting, by member."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Members for which the same jets are given."""
+
+    members: Indices
+    fixed: dict[Jet, Array]
+    guess: dict[Jet, Array]
+
+    def data(self, member: int) -> Data:
+        """The data of one member."""
+        at = int(np.flatnonzero(self.members == member)[0])
+        return Data({z: float(v[at]) for z, v in self.fixed.items()}, {z: float(v[at]) for z, v in self.guess.items()})
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user gave, by member, every name understood."""
+
+    switched: Switched
+    """The equations with a mode for every corner; modes are parameters, which stand in p after the user's."""
+    batch: Batch
+    groups: tuple[Group, ...]
+    shape: tuple[int, ...]
+    t: float
+    given_inputs: Mapping[str, Expr]
+    """The functions of time that drive the motion, as the user wrote them."""
+    notes: Notes
+    where: str
+
+    @property
+    def size(self) -> int:
+        """The number of members."""
+        return len(self.batch.p)
+
+    @property
+    def equations(self) -> Equations:
+        """The equations that are integrated, without corners."""
+        return self.switched.smooth
+
+    @cached_property
+    def binding(self) -> Binding:
+        """The inputs; parameters differ from member to member."""
+        return Binding({}, self.switched.inputs)
+
+    def bound(self, member: int) -> Binding:
+        """Parameters of one member, modes among them, and the inputs."""
+        symbols = self.equations.system.parameters
+        return Binding(dict(zip(symbols, map(float, self.batch.p[member]), strict=False)), self.switched.inputs)
+
+    def data(self, member: int) -> Data:
+        """The initial data of one member."""
+        group = next(group for group in self.groups if member in group.members)
+        return group.data(member)
+
+
+def read(
+    equations: Equations,
+    starts: Any,
+    parameters: Mapping[str, Any] | None,
+    inputs: Mapping[str, Any] | None,
+    t: float,
+    where: str,
+) -> Given:
+    """Columns over the members, broadcast against each other; a UsageError where they do not go together."""
+    arrays, binding = _parameters(equations, parameters, inputs, where)
+    switched = smooth(equations, Frozen(binding.inputs))
+    compiled = _compiled(switched.smooth, where)
+    listed = _listed(starts, where)
+
+    def given(start: State) -> _Columns:
+        return _Columns(equations, binding, start, compiled.flow.state, where)
+
+    together = None if listed is not None else given(starts if isinstance(starts, State) else State(starts))
+    shapes = [*[a.shape for a in arrays.values()], *(together.shapes if together else [(len(listed or ()),)])]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        sizes = ", ".join(sorted({str(s) for s in shapes if s}))
+        raise UsageError(f"arrays of the shapes {sizes} do not go together.", where=where, hint="one length for all, or scalars") from None
+    size = int(np.prod(shape))
+    if not size or (listed is not None and size != len(listed)):
+        raise UsageError("no members are given." if not size else "more parameters than starts.", where=where, hint="one length for all")
+    values = np.array([np.broadcast_to(a, shape).ravel() for a in arrays.values()], dtype=float).reshape(len(arrays), size).T
+    p = np.zeros((size, len(compiled.flow.arguments) + 1))
+    p[:, : values.shape[1]] = values
+    p[:, values.shape[1] : values.shape[1] + len(switched.modes)] = 1.0
+    groups = [together.group(np.arange(size), shape, values)] if together else _grouped(listed or [], given, values, where)
+    notes = _impossible(equations, values, groups)
+    return Given(switched, Batch(compiled, p, switched.inputs), tuple(groups), shape, t, binding.inputs, notes, where)
+
+
+def _compiled(equations: Equations, where: str) -> Compiled:
+    """The kernels; where there are none, the reason under the name of the function the user called."""
+    try:
+        return compile_equations(equations)
+    except ChetaevError as error:
+        error.where = where
+        raise
+
+
+def _parameters(
+    equations: Equations, given: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str
+) -> tuple[dict[str, Array], Binding]:
+    """Arrays of values in the order of the system; single numbers are checked as `simulate` checks them."""
+    require_mapping(given or {}, "parameters are", where, 'parameters={"m": [1.0, 2.0]}')
+    arrays: dict[str, Array] = {}
+    scalars: dict[str, Any] = {}
+    for key, v in (given or {}).items():
+        name = spell(str(key))
+        if np.ndim(v) == 0:
+            scalars[name] = v.item() if isinstance(v, np.ndarray) else v
+        else:
+            arrays[name], scalars[name] = _numbers(v, f"{where}, parameter {name}", ParameterError), 1.0
+    binding = bind(equations.system, scalars, inputs, where)
+    return {z.name: arrays.get(z.name, np.array(binding.parameters[z])) for z in equations.system.parameters}, binding
+
+
+def _listed(starts: Any, where: str) -> list[State] | None:
+    """The starts if they are given one by one."""
+    if isinstance(starts, State | Mapping):
+        return None
+    if isinstance(starts, str) or not isinstance(starts, Sequence):
+        hint = '{"x": [0, 1, 2]}, or [{"x": 0}, {"x": 1}]'
+        raise UsageError(f"the starts are given as {type(starts).__name__}.", where=where, hint=hint)
+    for k, start in enumerate(starts):
+        if not isinstance(start, State):
+            require_mapping(start, f"start {k} is", where, '[{"x": 0}, {"x": 1}]')
+    return [start if isinstance(start, State) else State(start) for start in starts]
+
+
+class _Columns:
+    """One set of initial data with the names understood; values may be arrays."""
+
+    def __init__(self, equations: Equations, binding: Binding, start: State, state: Sequence[Jet], where: str) -> None:
+        values = [*start.fixed.values(), *start.guess.values()]
+        names = [*start.fixed, *start.guess]
+        # the reader of single starts learns the names; each value is represented by its number in the list
+        numbered = iter(range(len(values)))
+        marks = State({k: next(numbered) for k in start.fixed}, {k: next(numbered) for k in start.guess})
+        read = read_state(equations, marks, binding, where)
+        self.parameters = equations.system.parameters
+        self.values = [self._value(v, f"{where}, {name}") for name, v in zip(names, values, strict=True)]
+        loose = {z: int(k) for z, k in read.fixed.items() if isinstance(z, Multiplier) and z not in state}
+        self.fixed = {z: int(k) for z, k in read.fixed.items() if z not in loose}
+        self.guess = {z: int(k) for z, k in read.guess.items()} | loose  # multipliers outside the state are found, not given
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [v.shape for v in self.values if isinstance(v, np.ndarray)]
+
+    def group(self, members: Indices, shape: tuple[int, ...], parameters: Array) -> Group:
+        """The data of several members; texts may contain parameters."""
+        columns = [
+            np.array(np.broadcast_to(v, shape).ravel()) if isinstance(v, np.ndarray) else self._computed(v, parameters) for v in self.values
+        ]
+        return Group(members, {z: columns[k] for z, k in self.fixed.items()}, {z: columns[k] for z, k in self.guess.items()})
+
+    def _computed(self, expression: Expr, parameters: Array) -> Array:
+        graph = GraphAlgebra()
+        function = ca.Function("value", [graph.vector(self.parameters)], [ca.densify(graph.of(expression))])
+        return mapped(function, parameters)[:, 0]
+
+    def _value(self, given: Any, where: str) -> Array | Expr:
+        if not isinstance(given, str | Expr):
+            return _numbers(given, where, InitialError) if np.ndim(given) else np.array(_real(given, where))
+        names = Vocabulary(parameters={z.name: z for z in self.parameters})
+        expression = parse_expression(given, names, where) if isinstance(given, str) else from_sympy(given, names, where)
+        if TIME in expression.free_symbols:
+            raise InitialError(f"{given!r} depends on time.", where=where)
+        return expression if expression.free_symbols else np.array(number(given, {}, where, InitialError))
+
+
+def _grouped(listed: Sequence[State], given: Callable[[State], _Columns], parameters: Array, where: str) -> list[Group]:
+    """Starts given one by one, gathered by the names in them and then by the texts."""
+    kinds: dict[Any, list[int]] = {}
+    for k, start in enumerate(listed):
+        for name, v in [*start.fixed.items(), *start.guess.items()]:
+            if np.ndim(v):
+                raise UsageError(f"start {k} contains an array.", where=f"{where}, {name}", hint="a list holds one start per member")
+        kinds.setdefault((_kind(start.fixed), _kind(start.guess)), []).append(k)
+    groups = []
+    for found in kinds.values():
+        first = listed[found[0]]
+        fixed = {name: _one_column(v, [listed[k].fixed[name] for k in found]) for name, v in first.fixed.items()}
+        guess = {name: _one_column(v, [listed[k].guess[name] for k in found]) for name, v in first.guess.items()}
+        groups.append(given(State(fixed, guess)).group(np.array(found), (len(found),), parameters[found]))
+    return groups
+
+
+def _kind(values: Mapping[Any, Any]) -> frozenset[Any]:
+    """The names of some data, with the texts among the values."""
+    return frozenset((str(name), v if isinstance(v, str | Expr) else None) for name, v in values.items())
+
+
+def _one_column(first: Any, values: list[Any]) -> Any:
+    """Numbers as an array; a text, which all of them share, as it is."""
+    if isinstance(first, str | Expr):
+        return first
+    array = np.array(values)
+    return array.astype(float) if array.dtype.kind in "iuf" else np.array([_real(v, "start") for v in values])
+
+
+def _impossible(equations: Equations, parameters: Array, groups: Sequence[Group]) -> Notes:
+    """Members with values that are not finite or, for a positive parameter, not positive."""
+    notes: Notes = {}
+    for z, column in zip(equations.system.parameters, parameters.T, strict=True):
+        for k in np.flatnonzero(~np.isfinite(column)):
+            notes.setdefault(int(k), (Outcome.LEFT_DOMAIN, f"{z.name} = {column[k]:g} is not finite."))
+        if z.is_positive:
+            for k in np.flatnonzero(column <= 0):
+                notes.setdefault(int(k), (Outcome.LEFT_DOMAIN, f"{z.name} = {column[k]:g}, but it is declared positive."))
+    for group in groups:
+        for jet, column in {**group.fixed, **group.guess}.items():
+            for k in np.flatnonzero(~np.isfinite(column)):
+                note = f"{jet.name} = {column[k]:g} at the start is not finite."
+                notes.setdefault(int(group.members[k]), (Outcome.LEFT_DOMAIN, note))
+    return notes
+
+
+def _numbers(given: Any, where: str, kind: type[ChetaevError]) -> Array:
+    try:
+        return np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise kind("the values are not an array of real numbers.", where=where, hint="numbers, all in one array") from None
+
+
+def _real(given: Any, where: str) -> float:
+    """A number; one that is not finite is for the member to report."""
+    given = given.item() if isinstance(given, np.ndarray | np.generic) else given
+    if isinstance(given, float) and not np.isfinite(given):
+        return given
+    return number(given, {}, where, InitialError)
+
+
+def refusal(error: ChetaevError) -> tuple[Outcome, str]:
+    """What keeps a member from starting, as a note."""
+    outcome = Outcome.DRIFT_EXCEEDED if isinstance(error, InitialError) else Outcome.LEFT_DOMAIN
+    return outcome, "  ".join(filter(None, (error.what, error.why)))

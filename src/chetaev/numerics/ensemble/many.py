@@ -1,0 +1,78 @@
+"""simulate_many: many motions of one system at once, each the motion `simulate` gives, in compiled code on all processors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import UsageError
+from chetaev.model import Model
+from chetaev.numerics.ensemble.collect import collect
+from chetaev.numerics.ensemble.completion import completed
+from chetaev.numerics.ensemble.corners import follow_alone
+from chetaev.numerics.ensemble.given import read
+from chetaev.numerics.ensemble.result import Ensemble
+from chetaev.numerics.ensemble.run import Integration
+from chetaev.numerics.ensemble.threads import Workers
+from chetaev.numerics.simulate import _positive, _times
+
+
+def simulate_many(
+    equations: Any,
+    starts: Any = None,
+    t: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    tolerance: float | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    max_steps: int = 1_000_000,
+    progress: bool | None = None,
+) -> Ensemble:
+    """The ends of many motions over `t = (t0, t1)`.
+
+    `starts` is a mapping (or a `State`) whose values are numbers, texts or arrays, or a list of such mappings, one per member; `parameters`
+    is a mapping to numbers or arrays. All arrays are broadcast against each other. Each member ends where `simulate` with
+    `keep="final"` ends from the same start, whatever the other members and the number of threads are. Members that meet a corner of sign,
+    abs, min or max on their way are run by `simulate` itself, one after another, which takes longer.
+
+    A member that fails affects no other: `ensemble.failed` lists them, `ensemble.started` tells which had a motion at all, and
+    `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
+    notebook (`progress=False`: never). Ctrl-C ends the run and returns what was computed.
+
+    >>> from chetaev import System, derive
+    >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
+    >>> ensemble = simulate_many(derive(spring), {"x": [1, 2, 3], "x'": 0}, (0, 3.141592653589793), parameters={"k": 1}, tolerance=1e-12)
+    >>> ensemble.final["x"].round(9)
+    array([-1., -2., -3.])
+    """
+    if isinstance(equations, Model):
+        model, equations = equations, derive(equations)
+        starts = model.start if starts is None else starts
+        t = model.t if t is None else t
+        tolerance = model.tolerance if tolerance is None else tolerance
+        parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
+    if not isinstance(equations, Equations):
+        hint = "simulate_many(ch.derive(system, principle), starts, t, ...)"
+        raise UsageError(f"simulate_many takes equations or a model, not {type(equations).__name__}.", where="simulate_many", hint=hint)
+    where = f"simulate_many {equations.system.label}"
+    if starts is None:
+        raise UsageError("no starts are given.", where=where, hint='simulate_many(equations, {"x": [0, 1, 2], ...}, t)')
+    times = _times(t, where)
+    if len(times) != 2:
+        raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
+    tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
+    given = read(equations, starts, parameters, inputs, float(times[0]), where)
+    t1 = float(times[1])
+    with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
+        run = Integration(given, completed(given), tolerance, max_steps, workers)
+        run.to(t1)
+        cornered = map(int, np.flatnonzero(run.cornered))
+        motions, notes = follow_alone(given, cornered, t1, tolerance, max_steps, workers)
+    return collect(run, motions, run.completion.notes | notes)

@@ -1,0 +1,84 @@
+"""Kernels of one set of equations for one order of elimination, with a watch whose floors differ from member to member.
+
+Every member is watched against the determinant and the smallest pivot it had where its order was chosen, so the floors stand in its vector
+p. Kernels are remembered by equations and order: a second ensemble of the same equations compiles nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import casadi as ca
+from sympy import Expr
+
+from chetaev.numerics.compiled import Compiled, compile_equations
+from chetaev.numerics.elimination import PivotOrder
+from chetaev.numerics.ensemble.batch import with_inputs
+from chetaev.numerics.flow import Flow
+from chetaev.numerics.machine import Kernel, compile_kernel
+from chetaev.numerics.modes import Switched
+from chetaev.symbols import TIME, Input
+
+
+@dataclass(frozen=True)
+class Pivoted:
+    """Kernels for one order of elimination."""
+
+    compiled: Compiled
+    watch: Kernel
+    """The determinant, whether it and the pivots are above their floors; then, for every mode that can change, its function times its sign,
+    which becomes negative beyond the corner, and the rates of these, which become positive where a motion comes nearest to the corner."""
+    pivots: Kernel
+    """The determinant and the smallest pivot."""
+    jacobian: Kernel
+    surfaces: Kernel
+    """The switching functions of all modes."""
+    changing: int
+    """How many modes can change."""
+    timed: bool
+    """Whether a corner comes by the clock: error control, which looks at states, does not see it coming."""
+
+
+@lru_cache(maxsize=64)
+def pivoted(switched: Switched, order: PivotOrder | None = None) -> Pivoted:
+    """The kernels for an order of elimination, or for the one that suits random points."""
+    compiled = compile_equations(switched.smooth)
+    if order is not None and order != compiled.flow.order:
+        compiled = _with_order(compiled, order)
+    flow = compiled.flow
+    functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
+    changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]
+    signs = [flow.graph.leaf(mode.symbol) for mode, _ in changing]
+    rates = [_on_flow(flow, switched.smooth.total(switched.replaced(mode.function)), switched) for mode, _ in changing]
+    signed = [*[m * e for m, (_, e) in zip(signs, changing, strict=True)], *[m * e for m, e in zip(signs, rates, strict=True)]]
+    jacobian = flow.function([e for line in flow.system.structure.jacobian for e in line], "jacobian")
+    return Pivoted(
+        compiled,
+        compile_kernel(_watch(flow, flow.watch(signed)), hot=False),
+        compiled.watch(),
+        compile_kernel(jacobian, hot=False),
+        compile_kernel(flow.function(functions, "surfaces"), hot=False),
+        len(changing),
+        any(z == TIME or isinstance(z, Input) for _, e in changing for z in flow.graph.symbols(e)),
+    )
+
+
+def _on_flow(flow: Flow, e: Expr, switched: Switched) -> ca.SX:
+    """An expression on the state, with those inputs written out that are no arguments of the flow."""
+    return with_inputs(flow, flow.on_state(flow.graph.of(switched.replaced(e))), switched.inputs)
+
+
+def _with_order(base: Compiled, order: PivotOrder) -> Compiled:
+    """The kernels for another order of elimination; the projection does not depend on it."""
+    flow = Flow(base.flow.system, order, base.flow.samples)
+    return Compiled(flow, compile_kernel(flow.rhs()), base.project, compile_kernel(flow.measure()[0], hot=False), base.labels)
+
+
+def _watch(flow: Flow, plain: ca.Function) -> ca.Function:
+    """With one function in place of the smallest pivot: 0 below the floors that stand in p after the energy, 1 above."""
+    length = len(flow.arguments) + 1
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", plain.size1_in(1)), ca.SX.sym("p", length + 2)
+    found = plain(t, x, p[:length])
+    below = ca.logic_or(ca.fabs(found[0]) < p[length], found[1] < p[length + 1])
+    return ca.Function("watch", [t, x, p], [ca.densify(ca.vertcat(found[0], 1 - below, found[2:]))], {"cse": True})

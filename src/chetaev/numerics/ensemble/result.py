@@ -1,0 +1,97 @@
+"""What an ensemble leaves: the ends of its motions, and of each member why it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.equations import Equations
+from chetaev.frozen import Frozen
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask
+from chetaev.numerics.ensemble.columns import Columns
+from chetaev.trajectory import Outcome
+
+COUNTS = ("accepted", "rejected", "evaluations", "projections")
+NOT_STARTED = -1
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Ensemble:
+    """The ends of many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
+
+    A member that never started (`started[i]` is False) has NaN for its states; one that failed on the way keeps the state it reached.
+    `message(i)` says why a member ended or did not start.
+    """
+
+    equations: Equations
+    shape: tuple[int, ...]
+    """The shape of the arrays that were given; members count in C order."""
+    t: Array
+    """The time each member reached."""
+    outcome: NDArray[Any]
+    """Why each member ended, as an array of `Outcome`."""
+    drift: Frozen[str, Array]
+    """The largest residual of every constraint and of the energy balance, by member."""
+    extrema: Frozen[str, tuple[Array, Array]]
+    """The least and the largest value of every jet of the state, by member."""
+    counts: Frozen[str, Indices]
+    start: Columns
+    """The completed initial data."""
+    final: Columns
+    """The ends; `Columns` are mappings from names to arrays over the members."""
+    notes: Frozen[int, str]
+    """What kept some members from starting."""
+    status: Indices
+    """How the loop ended, by member, as numbers of `dop853.Status`; -1 for members that never started."""
+    endings: Callable[[int], str]
+    """The sentence of a member that started."""
+
+    @cached_property
+    def failed(self) -> Indices:
+        """The members that did not reach the end, whether they started or not."""
+        return np.flatnonzero(self.outcome != Outcome.FINISHED)
+
+    @cached_property
+    def started(self) -> Mask:
+        """Which members had consistent data, and so a motion."""
+        return self.status != NOT_STARTED
+
+    @property
+    def parameters(self) -> Frozen[str, Array]:
+        """The value of every parameter, by member."""
+        names = [z.name for z in self.equations.system.parameters]
+        return Frozen({name: self.start.batch.p[:, k].copy() for k, name in enumerate(names)})
+
+    def message(self, member: int) -> str:
+        """Why a member ended, or why it did not start."""
+        k = range(len(self))[member]
+        return self.notes.get(k) or self.endings(k)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]
+        counted = Counter(self.outcome[self.started].tolist())
+        tally = [f"{counted[o]} {o}" for o in Outcome if counted[o]]
+        tally += [f"{int(np.sum(~self.started))} did not start"] * (not self.started.all())
+        lines.append(f"  {len(self)} member{'s' * (len(self) != 1)}: {', '.join(tally)}")
+        steps = self.counts["accepted"]
+        lines.append(f"  {int(steps.min())} to {int(steps.max())} steps each, {int(steps.sum())} in all")
+        width = max((len(name) for name in self.drift), default=0)
+        for name, sizes in self.drift.items():
+            known = sizes[np.isfinite(sizes)]
+            lines.append(f"  {name:<{width}}  at most {known.max():.1e}" if len(known) else f"  {name:<{width}}  not known")
+        lines += [f"  member {k}: {self.message(int(k))}" for k in self.failed[:5]]
+        if len(self.failed) > 5:
+            lines.append(f"  … and {len(self.failed) - 5} more; ensemble.failed lists them")
+        return "\n".join(lines)

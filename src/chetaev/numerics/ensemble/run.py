@@ -1,0 +1,171 @@
+"""All members under way: where each is, and by which order of elimination it is integrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from chetaev.numerics.course import _REORDERINGS, SMALLEST_DETERMINANT
+from chetaev.numerics.elimination import PivotOrder
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask
+from chetaev.numerics.ensemble.completion import Completed, noted
+from chetaev.numerics.ensemble.given import Given
+from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
+from chetaev.numerics.ensemble.pivots import pivot_orders
+from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
+from chetaev.numerics.ensemble.threads import Task, Workers
+from chetaev.numerics.flow import _lasting
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.pieces import _WORST_PIVOT
+from chetaev.numerics.switching import _NEAR
+from chetaev.trajectory import Outcome
+
+_PORTIONS = 6
+"""Into so many pieces of work for each processor an ensemble is divided."""
+_FEW = 4
+"""Fewer members than these that are at the same time are integrated one by one."""
+
+
+class Integration:
+    """An ensemble from its completed data to its ends. Members with a corner on their way are left to `simulate`."""
+
+    def __init__(self, read: Given, completion: Completed, tolerance: float, max_steps: int, workers: Workers) -> None:
+        self.read, self.completion = read, completion
+        self.tolerance, self.max_steps, self.workers = tolerance, max_steps, workers
+        self.pivoted = [pivoted(read.switched)]
+        compiled = self.pivoted[0].compiled
+        self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
+        size = read.size
+        self.which = np.zeros(size, dtype=np.int64)
+        """The order of elimination of each member."""
+        self.at, self.y = np.full(size, read.t), completion.states.copy()
+        self.status, self.index = np.full(size, NOT_STARTED), np.full(size, -1)
+        self.measured = np.full((size, len(compiled.labels)), np.nan)
+        self.low, self.high = self.y.copy(), self.y.copy()
+        self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
+        self.inputs = compiled.inputs(read.binding)
+        self.cornered = np.zeros(size, dtype=bool)
+        """Members that `simulate` has to run: they meet a switching surface, or elimination finds no other order for them."""
+
+    def to(self, t1: float) -> None:
+        """Run all members that started to the end, choosing other pivots where the first ones wear out."""
+        batch = self.read.batch
+        active = np.flatnonzero(~noted(self.completion.notes, self.read.size))
+        batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
+        self._leave_corners(active)
+        active = active[~self.cornered[active]]
+        self._reordered(active[~(self._pivots(active)[:, 1] > _WORST_PIVOT)])
+        reorderings = 0
+        while len(active) and not self.workers.stopped and reorderings < _REORDERINGS:
+            worn, paused = self._advanced(active, t1)
+            reorderings += len(worn) > 0
+            active = np.union1d(self._reordered(worn), paused)
+        at_once = (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
+        for k in np.flatnonzero(at_once):
+            self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
+        self.y[at_once] = np.nan
+
+    def _leave_corners(self, members: Indices) -> None:
+        """Members that are on a switching surface, or on another side of it than their modes say."""
+        count = len(self.read.switched.modes)
+        if not count or not len(members):
+            return
+        first = len(self.read.switched.original.system.parameters)
+        modes = self.read.batch.p[members, first : first + count]
+        found = self.read.batch.values(self.pivoted[0].surfaces, self.at, self.y, members)
+        sizes = np.maximum(np.abs(self.y[members]).max(axis=1, initial=0.0), 1.0)
+        clear = (modes * found > _NEAR * self.tolerance * sizes[:, None]).all(axis=1)
+        self.cornered[members] |= ~clear | self.pivoted[0].timed
+
+    def _pivots(self, members: Indices, kernels: Pivoted | None = None) -> Array:
+        """The determinant and the smallest pivot of some members where they are."""
+        return self.read.batch.values((kernels or self.pivoted[0]).pivots, self.at, self.y, members)
+
+    def _advanced(self, members: Indices, t1: float) -> tuple[Indices, Indices]:
+        """Integrate members; those whose pivots wore out on the way, and those that paused where they came nearest to a corner."""
+        before = self.counts[members, 0]
+        tasks = [task for k in np.unique(self.which[members]) for task in self._tasks(members[self.which[members] == k], t1)]
+        self.workers.run(tasks)
+        status = self.status[members]
+        at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[members, 0] == before)
+        met = (status == dop853.Status.WATCH) & (self.index[members] >= 2)
+        paused = met & (self.index[members] >= 2 + self.pivoted[0].changing)
+        self.cornered[members] |= met & ~paused
+        self._leave_corners(members[self.status[members] != NOT_STARTED])
+        free = ~self.cornered[members]
+        return members[((status == dop853.Status.FLOOR) | at_once) & free], members[paused & free]
+
+    def _tasks(self, members: Indices, t1: float) -> Iterator[Task]:
+        """Members with the same pivots, in portions that are at the same time."""
+        kernels = self.pivoted[self.which[members[0]]]
+        compiled, n = kernels.compiled, kernels.changing
+        names = ("rhs", "project", "inputs", "watch", "measure")
+        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure)
+        p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
+        common: dict[str, Any] = {
+            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
+            "max_steps": self.max_steps, "n_watch": 2 + 2 * n, "n_measure": len(compiled.labels),
+            "directions": [0, 0, *[-1] * n, *[1] * n], "terminal": [True, False, *[True] * (2 * n)], "floor": [0.0, 0.5, *[0.0] * (2 * n)],
+            "flag": self.workers.flag, **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
+        }  # fmt: skip
+
+        def together(t0: float, some: Indices) -> None:
+            self._store(members[some], dop853.run_many(t0=t0, y0=starts[some], p=p[some], threads=1, **common))
+
+        def alone(k: int) -> None:
+            self._store(members[k : k + 1], dop853.run(t0=times[k], y0=starts[k], p=p[k], keep=dop853.FINAL, **common))
+
+        for same in _classes(times):
+            portion = max(_FEW, len(same) // (_PORTIONS * self.workers.threads))
+            for some in np.split(same, range(portion, len(same), portion)):
+                if len(some) < _FEW:
+                    yield from ((partial(alone, int(k)), 1) for k in some)
+                else:
+                    yield partial(together, float(times[some[0]]), some), len(some)
+
+    def _store(self, members: Indices, done: Any) -> None:
+        """What a run, or several, left."""
+        self.at[members], self.y[members], self.status[members], self.index[members] = done.t, done.y, done.status, done.index
+        self.measured[members] = np.fmax(self.measured[members], done.measured)
+        self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
+        self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
+
+    def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
+        """The vectors p with the floors of determinant and pivots, which are those of `simulate`."""
+        found = self._pivots(members, kernels)
+        floors = np.stack([np.abs(found[:, 0]) * SMALLEST_DETERMINANT, np.fmin(found[:, 1], 1.0) * _WORST_PIVOT], axis=1)
+        return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
+
+    def _reordered(self, worn: Indices) -> Indices:
+        """Other pivots for members whose pivots wore out, where it is the pivots and not the state that is singular."""
+        flow = self.pivoted[0].compiled.flow
+        if not len(worn) or not flow.system.plain:
+            self.cornered[worn] = True
+            return worn[:0]
+        n = len(flow.order.pairs)
+        now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, worn).reshape(-1, n, n)
+        found = [worn[:0]]
+        for order, some in pivot_orders(now, flow.samples, n, _lasting(flow.system)).items():
+            members = worn[some]
+            kernels = self._kernels(order)
+            good: Mask = self._pivots(members, kernels)[:, 1] > 10 * _WORST_PIVOT
+            good &= self.which[members] != self.orders[order]
+            self.which[members[good]] = self.orders[order]
+            found.append(members[good])
+        return np.sort(np.concatenate(found))
+
+    def _kernels(self, order: PivotOrder) -> Pivoted:
+        if order not in self.orders:
+            self.orders[order] = len(self.pivoted)
+            self.pivoted.append(pivoted(self.read.switched, order))
+        return self.pivoted[self.orders[order]]
+
+
+def _classes(times: Array) -> list[Indices]:
+    """Places of equal values; most often all are equal."""
+    if not len(times) or (times == times[0]).all():
+        return [np.arange(len(times))]
+    return [np.flatnonzero(times == t) for t in np.unique(times)]

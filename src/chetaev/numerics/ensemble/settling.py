@@ -1,0 +1,106 @@
+r"""Rows solved for some jets of all members together: `roots.settle`, step by step, for many.
+
+Each member takes its own way: damped Levenberg-Marquardt steps in scaled variables until its rows almost hold, then Gauss-Newton steps of
+least weighted norm whose rank is that of the first. A member that has arrived, or that gets no nearer, stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+
+import numpy as np
+
+from chetaev.numerics import roots
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask
+from chetaev.numerics.ensemble.linear import thin_svd
+from chetaev.symbols import Jet
+
+Rows = Callable[[Array, Indices], tuple[Array, Array]]
+"""Residuals of the rows and their Jacobian by all jets of the state, at the states of some members."""
+
+
+def weights(unknowns: Sequence[int], state: Sequence[Jet], x: Array, guessed: Container[Jet]) -> Array:
+    """How far each jet of each member may move: `roots.weights` for many. Jets without a value yet are zero in `x`."""
+    found = np.empty((len(x), len(unknowns)))
+    largest = _largest(state, np.abs(x))
+    for k, j in enumerate(unknowns):
+        typical = np.where(largest[:, j] == 0, 1.0, largest[:, j])
+        found[:, k] = (roots._GUESSED if state[j] in guessed else 1.0) * typical
+    return found
+
+
+def terms(jacobian: Array, state: Sequence[Jet], x: Array) -> Array:
+    """The size of the largest term of each row of each member: `roots._terms` for many."""
+    sizes = np.abs(x)
+    sizes = np.maximum(np.maximum(sizes, roots._SMALL * _largest(state, sizes)), roots._TINY)
+    scale = (np.abs(jacobian) * sizes[:, None, :]).max(axis=2, initial=0.0)
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _largest(state: Sequence[Jet], sizes: Array) -> Array:
+    """Of each member the largest jet of each order, at the places of the jets of that order."""
+    orders = np.array([z.order for z in state])
+    found = np.empty_like(sizes)
+    for order in set(orders.tolist()):
+        found[:, orders == order] = sizes[:, orders == order].max(axis=1, keepdims=True)
+    return found
+
+
+class Settling:
+    """Members on their way to the rows. `x` holds their states and is moved in place."""
+
+    def __init__(self, rows: Rows, columns: Sequence[int], move: Array, scale: Array, x: Array) -> None:
+        self.rows, self.columns, self.move, self.scale, self.x = rows, list(columns), move, scale, x
+        self.residual, self.jacobian, self.finite = self._look(x, np.arange(len(x)))
+        self.size = np.linalg.norm(self.residual, axis=1)
+
+    def settle(self) -> None:
+        """Bring every member as near to the rows as it can come."""
+        if self.columns:
+            self._approach()
+            self._polish()
+
+    def _approach(self) -> None:
+        damping = np.ones(len(self.x))
+        for _ in range(roots._STEPS):
+            going = np.flatnonzero(self.finite & (self.size >= roots._NEAR) & (damping <= roots._MOST_DAMPING))
+            if not len(going):
+                return
+            a, r = self.jacobian[going], self.residual[going]
+            normal = a @ np.swapaxes(a, 1, 2) + (damping[going] * self.size[going])[:, None, None] * np.eye(r.shape[1])
+            step = np.einsum("kmn,km->kn", a, np.linalg.solve(normal, -r[:, :, None])[:, :, 0])
+            went = self._go(going, step, 1.0)
+            damping[going] = np.where(went, np.maximum(damping[going] / 4, roots._SMALL), damping[going] * 4)
+
+    def _polish(self) -> None:
+        going = np.flatnonzero(self.finite & (self.size < roots._NEAR))
+        ranks = np.full(len(self.x), -1)
+        for _ in range(roots._STEPS):
+            going = going[self.size[going] >= roots._EXACT]
+            if not len(going):
+                return
+            u, s, vt = thin_svd(self.jacobian[going])
+            cut = np.maximum(roots._RANK, 30 * self.size[going])[:, None] * s[:, :1]
+            ranks[going] = np.where(ranks[going] < 0, np.where(s[:, 0] > 0, (s > cut).sum(axis=1), 0), ranks[going])
+            kept = np.arange(s.shape[1]) < ranks[going][:, None]
+            weighed = np.einsum("kmr,km->kr", u, -self.residual[going]) / np.where(kept, s, 1.0) * kept
+            going = going[self._go(going, np.einsum("krn,kr->kn", vt, weighed), 0.9)]
+
+    def _go(self, going: Indices, step: Array, factor: float) -> Mask:
+        """Take the steps of those members whose residual they shorten to less than so much."""
+        trial = self.x[going]
+        trial[:, self.columns] += step * self.move[going]
+        residual, jacobian, finite = self._look(trial, going)
+        size = np.linalg.norm(residual, axis=1)
+        went: Mask = finite & (size < factor * self.size[going])
+        some = going[went]
+        self.x[some], self.residual[some], self.jacobian[some], self.size[some] = trial[went], residual[went], jacobian[went], size[went]
+        return went
+
+    def _look(self, x: Array, members: Indices) -> tuple[Array, Array, Mask]:
+        residual, jacobian = self.rows(x, members)
+        jacobian = jacobian[:, :, self.columns]
+        finite = np.asarray(np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2)))
+        residual, jacobian = np.where(finite[:, None], residual, 0.0), np.where(finite[:, None, None], jacobian, 0.0)
+        scale = self.scale[members]
+        return residual / scale, jacobian / scale[:, :, None] * self.move[members][:, None, :], finite

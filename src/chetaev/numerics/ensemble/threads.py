@@ -1,0 +1,76 @@
+"""Pieces of compiled work on all processors: Ctrl-C asks them to stop and what was computed is kept; long work shows how far it is."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Self
+
+import numpy as np
+
+from chetaev.numerics.progress import _EVERY, _PATIENCE, _watched_by_somebody
+
+Task = tuple[Callable[[], None], int]
+"""Work, and for how many members it is."""
+
+
+class Workers:
+    """Threads for one ensemble, and a bar that appears on a terminal after a second."""
+
+    def __init__(self, threads: int | None, members: int, shown: bool | None, title: str) -> None:
+        self.threads = threads or _processors()
+        self.flag = np.zeros(1, np.int64)
+        """Compiled loops stop where they are once its entry is set."""
+        self.members, self.title = members, title
+        self.shown = _watched_by_somebody() if shown is None else shown
+        self.finished = 0
+        self._began = time.monotonic()
+        self._bar: Any = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user asked to stop."""
+        return bool(self.flag[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def run(self, tasks: Sequence[Task]) -> None:
+        """Run all tasks, and return when all are done or have stopped."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            futures = [pool.submit(self._counted, work, size) for work, size in tasks]
+            going = True
+            while going:
+                try:
+                    going = bool(wait(futures, timeout=_EVERY).not_done)
+                    self.show()
+                except KeyboardInterrupt:
+                    self.flag[0] = 1
+            for future in futures:
+                future.result()
+
+    def _counted(self, work: Callable[[], None], size: int) -> None:
+        work()
+        self.finished += size
+
+    def show(self) -> None:
+        """The bar, if the work takes long and somebody looks."""
+        if not self.shown or time.monotonic() - self._began < _PATIENCE:
+            return
+        if self._bar is None:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=self.members, desc=self.title, unit=" motions", leave=False)
+        self._bar.n = min(self.finished, self.members)
+        self._bar.refresh()
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,75 @@
+r"""The families of states on which motions live.
+
+Random points see what is generic. Where a product vanishes, one factor may vanish at every point met and another at none: Cawley's
+$q_2 q_3 = 0$. So a second probe adds each pivot of the elimination that can vanish as a row of its own and looks whether the set where it
+is a family of states of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import casadi as ca
+
+from chetaev.analysis.ranks import matrices_at, rank
+from chetaev.equations import Equations
+from chetaev.numerics.closure import Closure, End, closure, closure_of
+from chetaev.numerics.digits import sure_rank
+from chetaev.numerics.elimination import balanced, elimination_order, solve
+from chetaev.numerics.prolong import Prolongation, square_prolongation
+from chetaev.numerics.sampling import points_from
+from chetaev.symbols import Input, Jet
+
+_POINTS = 8
+_MOST = 8
+_PROBED = 1
+_LARGEST = 1e3
+
+
+@lru_cache(maxsize=32)
+def families(equations: Equations) -> Closure:
+    """The closed system for the most frequent kind of states, with the other kinds that were met."""
+    system = square_prolongation(equations)
+    regular = system is not None and system.generic_nullity is not None
+    found = closure(system.sampled(_POINTS)) if regular and system is not None else closure_of(equations)
+    if found.determined and not found.others:
+        found = replace(found, others=_on_loci(found))
+    return found
+
+
+def _on_loci(found: Closure) -> tuple[Closure, ...]:
+    """Families of states on a singular locus."""
+    for pivot in _pivots(found.system)[:_MOST]:
+        other = _on_locus(found.system, pivot)
+        if other is not None:
+            return (other,)
+    return ()
+
+
+def _pivots(system: Prolongation) -> list[ca.SX]:
+    """Pivots of the elimination that depend on the state."""
+    matrices = matrices_at(system.structure.jacobian, system.generic_points, system.algebra)
+    if not matrices:
+        return []
+    order = elimination_order(balanced(matrices)[0], rank(matrices[0]))
+    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, matrices).pivots
+    return [pivot for pivot in pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(pivot))]
+
+
+def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
+    """The closure near points where a pivot vanishes, if all states near them that satisfy the rows are singular too.
+
+    A locus that is approached by regular states, such as the pole of a sphere, is the edge of their family and no family of its own.
+    """
+    rows = [*[system.row(pair) for pair in system.hidden()], pivot]
+    usual = system.generic_nullity or 0
+    for point in points_from(rows, system.generic_points, system.algebra)[:_PROBED]:
+        if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
+            continue
+        r = sure_rank(system.structure.jacobian, rows, point, system.algebra)
+        if r is not None and r < len(system.structure.top) - usual and system.near(point).nullity > usual:
+            other = closure(system.original.near(point), alone=True)
+            if other.end is End.CLOSED:
+                return other
+    return None

@@ -1,0 +1,125 @@
+r"""What a method is: from kernels and a state to a run with nodes and what lies between them.
+
+A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$: `nested`, the form of `dop853_loop`, with seven rows, or
+`powers`, $y + \sum_{k \ge 1} c_k \theta^k$, with as many rows as the method's polynomials have.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+
+from chetaev.numerics.binding import Binding
+from chetaev.numerics.compiled import Compiled
+from chetaev.numerics.machine import Kernel
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.dop853_types import Array, Integers, Run
+
+NESTED, POWERS = "nested", "powers"
+
+
+@dataclass(frozen=True)
+class Watch:
+    """One watched function: its direction, whether it ends the run, and how small it may become."""
+
+    direction: int = 0
+    terminal: bool = False
+    floor: float = 0.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """One smooth piece of a motion, ready for any method."""
+
+    compiled: Compiled
+    binding: Binding
+    rates: ca.Function
+    """The rates of the state as a graph."""
+    rhs: Kernel
+    """The same as machine code."""
+    project: Kernel | None
+    inputs: Kernel | None
+    watch: Kernel
+    watches: tuple[Watch, ...]
+    p: Array
+    """Parameters, room for the inputs, the energy at the start."""
+    first_input: int
+    t0: float
+    t1: float
+    y0: Array
+    tolerance: float
+    max_steps: int
+    keep: int
+    times: Array
+    flag: Integers = field(compare=False)
+    """Set its first entry from another thread to stop the run."""
+
+
+class Method(ABC):
+    """How to step. Methods are values: two with the same settings are equal."""
+
+    basis: ClassVar[str] = POWERS
+    """The polynomials of its steps."""
+
+    @abstractmethod
+    def run(self, task: Task) -> Run:
+        """Integrate one piece."""
+
+
+@dataclass(frozen=True)
+class Explicit(Method):
+    """Dormand-Prince 8(5,3), the whole loop in machine code: what `method=None` means."""
+
+    basis: ClassVar[str] = NESTED
+
+    def run(self, task: Task) -> Run:
+        """Integrate one piece."""
+        kernels = (task.rhs, task.project, task.inputs, task.watch, task.compiled.measure)
+        rhs, project, inputs, watch, measure = (0 if kernel is None else kernel.address for kernel in kernels)
+        return dop853.run(
+            rhs,
+            project,
+            inputs,
+            watch,
+            measure,
+            t0=task.t0,
+            t1=task.t1,
+            y0=task.y0,
+            p=task.p,
+            first_input=task.first_input,
+            rtol=task.tolerance,
+            atol=task.tolerance,
+            max_steps=task.max_steps,
+            keep=task.keep,
+            times=task.times if task.keep == dop853.TIMES else (),
+            n_watch=len(task.watches),
+            n_measure=len(task.compiled.labels),
+            directions=[w.direction for w in task.watches],
+            terminal=[w.terminal for w in task.watches],
+            floor=[w.floor for w in task.watches],
+            flag=task.flag,
+        )
+
+
+def interpolate(basis: str, nodes: Array, states: Array, coefficients: Array, times: Array) -> Array:
+    """States at any times from what a run kept with STEPS; NaN outside the nodes, a node's own state at a node."""
+    if basis == NESTED:
+        return dop853.interpolate(nodes, states, coefficients, times)[0]
+    found = np.full((len(times), states.shape[1]), np.nan)
+    forward = 1.0 if nodes[-1] >= nodes[0] else -1.0
+    inside = (forward * (times - nodes[0]) >= 0) & (forward * (nodes[-1] - times) >= 0)
+    low = np.clip(np.searchsorted(forward * nodes, forward * times, side="right") - 1, 0, len(nodes) - 1)
+    found[inside] = states[low[inside]]
+    between = np.flatnonzero(inside & (times != nodes[low]))
+    step = low[between]
+    theta = ((times[between] - nodes[step]) / (nodes[step + 1] - nodes[step]))[:, None]
+    rows = coefficients[step]
+    value = np.zeros((len(between), states.shape[1]))
+    for k in range(rows.shape[1] - 1, -1, -1):
+        value = theta * (value + rows[:, k])
+    found[between] = states[step] + value
+    return found

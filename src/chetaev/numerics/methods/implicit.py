@@ -1,0 +1,89 @@
+"""Stiff systems: the implicit Runge-Kutta method Radau IIA of order 5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from chetaev.numerics.machine import compile_kernel
+from chetaev.numerics.methods.base import Method, Task
+from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.methods.dop853_types import Array, Run
+from chetaev.numerics.methods.march import Step, StepFailed, call, march, right_hand_side
+
+
+@dataclass(frozen=True)
+class Implicit(Method):
+    """For stiff systems, where an explicit method takes very many small steps: `simulate(..., method=Implicit())`.
+
+    Radau IIA of order 5 in SciPy's version, on compiled rates with their exact Jacobian. Events, switching, resets and projection work as
+    with the default method. Tolerances mean the same, but errors are larger for the same tolerance; states between the nodes come from
+    polynomials of degree 3 and are less exact than the nodes, and so are the times of events that neither end nor change the motion.
+
+    Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
+    """
+
+    def run(self, task: Task) -> Run:
+        """Integrate one piece."""
+        return march(task, _Radau(task))
+
+
+class _Radau:
+    """SciPy's Radau, step by step."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.rates, self.slopes = right_hand_side(task), _jacobian(task)
+        self.rejected, self.evaluations = 0, 0
+        self.solver = self._solver(task.t0, task.y0, task.t1, None)
+
+    def _solver(self, t0: float, y0: Array, t1: float, first: float | None) -> Any:
+        from scipy.integrate import Radau
+
+        tolerance = self.task.tolerance
+        relative = max(tolerance, 100 * np.finfo(float).eps)
+        first = None if first is None else min(first, abs(t1 - t0))
+        return Radau(self.rates, t0, np.array(y0), t1, rtol=relative, atol=tolerance, jac=self.slopes, first_step=first)
+
+    def step(self) -> Step:
+        solver, before = self.solver, self.solver.nfev
+        with np.errstate(all="ignore"):
+            try:
+                solver.step()
+            except (ValueError, np.linalg.LinAlgError):  # SciPy does not factor a matrix that is not finite
+                raise StepFailed(Status.NOT_FINITE) from None
+        self.evaluations += solver.nfev - before
+        if solver.status == "failed":
+            raise StepFailed(Status.STEP_TOO_SMALL)
+        if not np.all(np.isfinite(solver.y)):
+            raise StepFailed(Status.NOT_FINITE)
+        return Step(float(solver.t), np.array(solver.y), np.array(solver.dense_output().Q.T))
+
+    def restart(self, t: float, y: Array) -> None:
+        """The method has one step only: a state moved a little needs a new slope, and the old step size."""
+        if t == self.solver.t:
+            self.solver.y = np.array(y)
+            self.solver.f = self.rates(t, y)
+            self.evaluations += 1
+
+    def straight(self, t0: float, y0: Array, t1: float) -> Array:
+        if t0 == t1:
+            return np.array(y0)
+        solver = self._solver(t0, y0, t1, abs(t1 - t0))
+        while solver.status == "running":
+            solver.step()
+        self.evaluations += solver.nfev
+        return np.array(solver.y)
+
+
+def _jacobian(task: Task) -> Any:
+    r"""$\partial f/\partial y$ in machine code."""
+    rhs = task.rates
+    t, x, p = (ca.SX.sym(name, rhs.size1_in(i)) for i, name in enumerate("txp"))
+    slopes = ca.densify(ca.vec(ca.jacobian(rhs(t, x, p), x)))
+    kernel = compile_kernel(ca.Function("slopes", [t, x, p], [slopes], {"cse": True}), hot=False)
+    n = len(task.y0)
+    return lambda at, y: call(task, kernel, at, y).reshape(n, n, order="F")

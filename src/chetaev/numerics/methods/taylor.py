@@ -1,0 +1,191 @@
+"""Taylor series for tight tolerances, through the package heyoka (`pip install "chetaev[taylor]"`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from chetaev.calculus import total_derivative
+from chetaev.errors import UsageError
+from chetaev.numerics.flow import Flow
+from chetaev.numerics.methods.base import Method, Task
+from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.methods.dop853_types import Array, Run
+from chetaev.numerics.methods.march import Step, StepFailed, march
+from chetaev.numerics.remembered import Remembered
+from chetaev.symbols import TIME
+
+_LARGE = 70
+"""Above so many instructions heyoka's compact code is made, which takes less time to compile."""
+
+_PLAIN = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf"
+_CORNERS = ("fabs", "sign", "fmin", "fmax", "floor", "ceil")
+
+
+@dataclass(frozen=True)
+class Taylor(Method):
+    """Taylor series of an order chosen for the tolerance, about 20 for 1e-15: `simulate(..., method=Taylor(), tolerance=1e-15)`.
+
+    Worth it for tight tolerances and small systems. Events, switching, resets and projection work as with the default method; the states
+    between the nodes are as exact as the nodes. Compiling takes longer, and the package heyoka must be installed.
+
+    F. Biscani, D. Izzo, Revisiting high-order Taylor methods for astrodynamics and celestial mechanics, MNRAS 504 (2021) 2614.
+    """
+
+    def run(self, task: Task) -> Run:
+        """Integrate one piece."""
+        return march(task, _Series(task))
+
+
+class _Series:
+    """heyoka's integrator, step by step."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.rejected, self.evaluations = 0, 0
+        self.series = _integrator(task)
+        count = len(task.compiled.flow.system.equations.system.parameters)
+        self.series.pars[:] = np.append(task.p[:count], task.p[-1])[: len(self.series.pars)]  # heyoka knows them up to the last that occurs
+        self.restart(task.t0, task.y0)
+
+    def step(self) -> Step:
+        series, y, t = self.series, np.array(self.series.state), float(self.series.time)
+        self._try(self.task.t1 - t)
+        self.evaluations += 1
+        at = float(series.time)
+        h = at - t
+        if abs(self.task.t1 - at) <= 4 * np.spacing(abs(self.task.t1)):
+            at = self.task.t1
+        if h == 0.0 or abs(h) < 10 * np.finfo(float).eps * abs(t):
+            raise StepFailed(Status.STEP_TOO_SMALL)
+        powers = h ** np.arange(1, series.tc.shape[1])
+        rows = np.array(series.tc[:, 1:] * powers).T
+        end = np.array(series.state)
+        rows[-1] += end - y - rows.sum(axis=0)
+        return Step(at, end, rows)
+
+    def restart(self, t: float, y: Array) -> None:
+        self.series.time = t
+        self.series.state[:] = y
+
+    def straight(self, t0: float, y0: Array, t1: float) -> Array:
+        self.restart(t0, y0)
+        while self.series.time != t1:
+            self._try(t1 - float(self.series.time))
+        return np.array(self.series.state)
+
+    def _try(self, limit: float) -> None:
+        outcome, _ = self.series.step(limit, write_tc=True)
+        if outcome.name not in ("success", "time_limit") or not np.all(np.isfinite(self.series.state)):
+            raise StepFailed(Status.NOT_FINITE)
+
+
+_KNOWN: Remembered[Any] = Remembered(16)
+
+
+def _integrator(task: Task) -> Any:
+    """An integrator for the rates of a piece; remembered, because compiling takes time."""
+    flow = task.compiled.flow
+    inputs = tuple(total_derivative(task.binding.inputs[z.base], z.order) for z in flow.inputs)
+    tolerance = max(task.tolerance, float(np.finfo(float).eps))
+    rates = task.rates
+    return _KNOWN.get(rates, (inputs, tolerance), lambda: _made(_written_out(rates, flow, [flow.graph.of(e) for e in inputs]), tolerance))
+
+
+def _made(rates: ca.Function, tolerance: float) -> Any:
+    heyoka = _package()
+    state = [heyoka.expression(f"x{k}") for k in range(rates.size1_in(1))]
+    converted = expressions(rates, [[heyoka.time], state, [heyoka.par[k] for k in range(rates.size1_in(2))]])
+    compact = rates.n_instructions() > _LARGE
+    return heyoka.taylor_adaptive(list(zip(state, converted, strict=True)), np.zeros(len(state)), tol=tolerance, compact_mode=compact)
+
+
+def _written_out(rhs: ca.Function, flow: Flow, inputs: list[ca.SX]) -> ca.Function:
+    """The rates as a function of (t, x, p) in which p holds the parameters and the energy only, and inputs are functions of t."""
+    graph, parameters = flow.graph, flow.system.equations.system.parameters
+    known = graph.vector(parameters)
+    t, x, energy = graph.leaf(TIME), ca.SX.sym("x", rhs.size1_in(1)), ca.SX.sym("e")
+    column = rhs(t, x, ca.vertcat(known, *inputs, energy))
+    return ca.Function("rates", [t, x, ca.vertcat(known, energy)], [ca.densify(column)], {"cse": True})
+
+
+def expressions(function: ca.Function, arguments: list[list[Any]]) -> list[Any]:
+    """The outputs of an SX function as heyoka expressions. Integer powers become products: heyoka's own power has no value at 0^3."""
+    heyoka = _package()
+    held: dict[int, Any] = {}
+    constants: dict[int, float] = {}
+    found: list[Any] = [heyoka.expression(0.0)] * function.size1_out(0)
+    for k in range(function.n_instructions()):
+        operation, target, source = function.instruction_id(k), function.instruction_output(k), function.instruction_input(k)
+        if operation == ca.OP_OUTPUT:
+            found[target[1]] = held[source[0]]
+            continue
+        slot = target[0]
+        constant = None
+        if operation == ca.OP_CONST:
+            constant = float(function.instruction_constant(k))
+            value = heyoka.expression(constant)
+        elif operation == ca.OP_INPUT:
+            value = arguments[source[0]][source[1]]
+        elif operation in (ca.OP_POW, ca.OP_CONSTPOW):
+            value = _power(held[source[0]], held[source[1]], constants.get(source[1]))
+        else:
+            value = _operation(operation)(*[held[s] for s in source])
+        held[slot] = value
+        constants.pop(slot, None)
+        if constant is not None:
+            constants[slot] = constant
+    return found
+
+
+def _operation(code: int) -> Callable[..., Any]:
+    heyoka = _package()
+    known: dict[int, Callable[..., Any]] = {
+        ca.OP_ADD: lambda a, b: a + b,
+        ca.OP_SUB: lambda a, b: a - b,
+        ca.OP_MUL: lambda a, b: a * b,
+        ca.OP_DIV: lambda a, b: a / b,
+        ca.OP_NEG: lambda a: -a,
+        ca.OP_SQ: lambda a: a * a,
+        ca.OP_TWICE: lambda a: a + a,
+        ca.OP_INV: lambda a: 1.0 / a,
+        ca.OP_ASSIGN: lambda a: a,
+        ca.OP_ATAN2: lambda a, b: heyoka.atan2(a, b),
+        **{getattr(ca, f"OP_{name.upper()}"): getattr(heyoka, name) for name in _PLAIN.split()},
+    }
+    if code not in known:
+        corners = {getattr(ca, f"OP_{name.upper()}"): name for name in _CORNERS}
+        name = corners.get(code, f"operation {code} of the graph")
+        raise UsageError(f"{name} has no Taylor series.", where="simulate, method Taylor()", hint="leave out method=")
+    return known[code]
+
+
+def _power(base: Any, exponent: Any, number: float | None) -> Any:
+    """Integer and half-integer powers as products and roots."""
+    heyoka = _package()
+    if number is None or not float(2 * number).is_integer() or abs(number) > 128:
+        return base**exponent
+    result, left, square = heyoka.sqrt(base) if not float(number).is_integer() else None, int(abs(number)), base
+    while left:
+        if left & 1:
+            result = square if result is None else result * square
+        left >>= 1
+        square = square * square if left else square
+    result = heyoka.expression(1.0) if result is None else result
+    return 1.0 / result if number < 0 else result
+
+
+def _package() -> Any:
+    try:
+        return import_module("heyoka")
+    except ImportError:
+        raise UsageError(
+            "the method Taylor() needs the package heyoka, which is not installed.",
+            where="simulate",
+            hint='pip install "chetaev[taylor]"',
+        ) from None

@@ -1,0 +1,253 @@
+r"""Modes: sign, abs, min and max made smooth, one number $m = \pm 1$ for every switching function.
+
+$$ \mathrm{sign}(s) \to m, \qquad |s| \to m\,s, \qquad \max(a, b) \to \tfrac12\bigl(a + b + m\,(a - b)\bigr), \qquad
+   \min(a, b) \to \tfrac12\bigl(a + b - m\,(a - b)\bigr), $$
+
+where $m$ stands for $\mathrm{sign}(s)$ and $s = a - b$ for min and max. The result is a smooth system whose modes are parameters, so that
+one compilation serves all of them, and a surface $s = 0$ is an event at which a number changes. Functions that are equal up to a positive
+factor share a mode, those that differ by a sign share it too.
+
+*Sliding.* Where the motion is pressed onto $s = 0$ from both sides (dry friction at rest) the mode becomes an unknown between -1 and 1 and
+the row $s = 0$ is added (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988): the same kind of system
+as before, with one more multiplier that does no virtual work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+import sympy
+from sympy import Expr, S, Symbol
+
+from chetaev.assemble import Row
+from chetaev.constraints import Constraint, VariationalConstraint
+from chetaev.equations import Equations
+from chetaev.frozen import Frozen
+from chetaev.functions import Magnitude, Maximum, Minimum, Sign
+from chetaev.notation import show
+from chetaev.numerics.binding import Binding
+from chetaev.principles.base import RowV
+from chetaev.recursion import deep
+from chetaev.symbols import TIME, Multiplier, Parameter, jets_in
+from chetaev.system import System
+
+_CORNERS = (Sign, Magnitude, Minimum, Maximum)
+SLIDING = 0
+"""The value of a mode in a configuration while the motion stays on its surface."""
+
+Configuration = tuple[int, ...]
+"""For every mode +1, -1 or SLIDING."""
+ModeOf = Callable[[Expr, Expr], Expr | None]
+"""The mode of a switching function, given without corners and as it was written."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A switching function, smooth in itself, and the symbol that stands for its sign."""
+
+    symbol: Parameter
+    function: Expr
+    text: str
+    """The function as the user would write it."""
+
+    @property
+    def unknown(self) -> Multiplier:
+        """The mode as an unknown of sliding motion."""
+        return Multiplier(str(self.symbol.name))
+
+    @property
+    def constant(self) -> bool:
+        """Whether the function depends on parameters alone, so that the mode never changes."""
+        return not jets_in(self.function) and TIME not in self.function.free_symbols
+
+
+@dataclass(frozen=True)
+class Switched:
+    """Equations without corners, and the modes that replace them."""
+
+    original: Equations
+    smooth: Equations
+    modes: tuple[Mode, ...]
+    inputs: Frozen[str, Expr]
+    """The functions of time the run is driven by, without corners."""
+
+    def equations(self, configuration: Configuration) -> Equations:
+        """The equations of a configuration; modes at +1 or -1 are parameters in them."""
+        slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING)
+        return sliding(self.smooth, slides) if slides else self.smooth
+
+    def binding(self, binding: Binding, configuration: Configuration) -> Binding:
+        """Values for all parameters, modes among them."""
+        values = {mode.symbol: float(m) for mode, m in zip(self.modes, configuration, strict=True) if m != SLIDING}
+        return Binding({**binding.parameters, **values}, self.inputs)
+
+    def read(self, expression: Expr, configuration: Configuration) -> Expr:
+        """An expression of the user's where the modes are known: sign(s) is 0 on the surface s = 0 while the motion slides there."""
+        known = {mode.symbol: S.Zero for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        return self.replaced(expression).xreplace(known)
+
+    def driven(self, expression: Expr, configuration: Configuration) -> Expr:
+        """An expression of the equations where the modes are known: sign(s) is the unknown of sliding motion on s = 0."""
+        known = {mode.symbol: mode.unknown for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        return self.replaced(expression).xreplace(known)
+
+    def replaced(self, expression: Expr) -> Expr:
+        """An expression in which the corners that have a mode are written with it; others stay."""
+        if not self.modes or not expression.has(*_CORNERS):
+            return expression
+        table = {mode.function: mode for mode in self.modes}
+
+        def known(s: Expr, _: Expr) -> Expr | None:
+            core, sign = _canonical(s)
+            return sign * table[core].symbol if core in table else None
+
+        with deep():
+            return _replaced(expression, known)
+
+    def mode(self, s: Expr) -> tuple[int, int] | None:
+        """The place of the mode of a switching function, and +1 or -1 if the mode is that function's sign or its opposite."""
+        core, sign = _canonical(self.replaced(s))
+        found = [k for k, mode in enumerate(self.modes) if mode.function == core]
+        return (found[0], sign) if found else None
+
+
+@lru_cache(maxsize=64)
+def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
+    """The equations with a mode for every corner, in their data and in the functions of time that drive them."""
+    modes: dict[Expr, Mode] = {}
+
+    def mode_of(s: Expr, written: Expr) -> Expr:
+        core, sign = _canonical(s)
+        if core not in modes:
+            text = show(_canonical(written)[0])
+            modes[core] = Mode(Parameter(f"sign of {text}"), core, text)
+        return sign * modes[core].symbol
+
+    def one(e: Expr) -> Expr:
+        return _replaced(e, mode_of)
+
+    with deep():
+        rewritten = _rewritten(equations, one)
+        driving = Frozen({name: one(e) for name, e in inputs.items()})
+    if not modes:
+        return Switched(equations, equations, (), inputs)
+    found = tuple(modes.values())
+    system = rewritten.system
+    with_modes = _with_parts(system, parameters=(*system.parameters, *[mode.symbol for mode in found]))
+    return Switched(equations, replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes)), found, driving)
+
+
+@lru_cache(maxsize=64)
+def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
+    """The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish."""
+    unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
+
+    def one(e: Expr) -> Expr:
+        for symbol in unknowns:
+            e = _interpolated(e, symbol)
+        return e.xreplace(unknowns)
+
+    with deep():
+        rewritten = _rewritten(equations, one)
+        rows = tuple(Constraint(one(mode.function)) for mode in modes)
+    lowered = rewritten.lowered
+    system = _with_parts(
+        lowered.system,
+        parameters=tuple(p for p in lowered.system.parameters if p not in unknowns),
+        kinematic=(*lowered.system.kinematic, *rows),
+    )
+    idle: tuple[RowV, ...] = () if lowered.vakonomic else tuple(Frozen({}) for _ in modes)
+    lowered = replace(lowered, system=system, multipliers=(*lowered.multipliers, *unknowns.values()), reactions=(*lowered.reactions, *idle))
+    written = rewritten.rewritten
+    if written is not None:
+        first = len(equations.system.kinematic)
+        added = tuple(Row(f"kinematic[{first + k}]", row.lhs, row.rhs, "sliding") for k, row in enumerate(rows))
+        written = (*written, *added)
+    return replace(rewritten, lowered=lowered, rewritten=written)
+
+
+def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
+    """Whether some modes stand in a momentum: then the classical rule D sign = 0 says nothing about motion on the surface."""
+    lagrangian = equations.lowered.lagrangian
+    velocities = [z for z in jets_in(lagrangian) if z.order]
+    return any(mode.symbol in lagrangian.diff(z).free_symbols for mode in modes for z in velocities)
+
+
+# ------------------------------------------------------------ rewriting
+
+
+def _replaced(e: Expr, mode_of: ModeOf) -> Expr:
+    """Corners written with modes; those for which there is no mode stay, with what is inside them replaced."""
+    corners = sorted(e.atoms(*_CORNERS), key=sympy.default_sort_key)
+    return e.xreplace({corner: _smoothed(corner, mode_of) for corner in corners}) if corners else e
+
+
+def _smoothed(corner: Expr, mode_of: ModeOf) -> Expr:
+    inner = [_replaced(a, mode_of) for a in corner.args]
+    written, difference = (u[0] if len(u) == 1 else u[0] - u[1] for u in (corner.args, inner))
+    m = mode_of(difference, written)
+    if m is None:
+        return corner.func(*inner)
+    if isinstance(corner, Sign):
+        return m
+    if isinstance(corner, Magnitude):
+        return m * difference
+    a, b = inner
+    side = m if isinstance(corner, Maximum) else -m
+    return (a + b + side * (a - b)) / 2
+
+
+def _canonical(s: Expr) -> tuple[Expr, int]:
+    """A switching function without positive factors, and with the sign that SymPy thinks of as plain."""
+    content, s = s.as_content_primitive()
+    sign = -1 if content.is_negative else 1
+    negative = [f for f in sympy.Mul.make_args(s) if f.is_negative]
+    s = sympy.Mul(*[f for f in sympy.Mul.make_args(s) if not f.is_positive and not f.is_negative])
+    sign *= (-1) ** len(negative)
+    return (-s, -sign) if s.could_extract_minus_sign() else (s, sign)
+
+
+def _interpolated(e: Expr, m: Symbol) -> Expr:
+    r"""An expression made linear in a mode, $\tfrac12(e_+ + e_-) + \tfrac{m}{2}(e_+ - e_-)$: Filippov's mean of the two sides."""
+    if m not in e.free_symbols or m not in e.diff(m).free_symbols:
+        return e
+    above, below = e.xreplace({m: S.One}), e.xreplace({m: S.NegativeOne})
+    return (above + below) / 2 + m * (above - below) / 2
+
+
+def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
+    """Equations with a change made to every expression of their data."""
+    lowered = equations.lowered
+    system = lowered.system
+    changed = _with_parts(
+        system,
+        lagrangian=one(system.lagrangian),
+        kinematic=tuple(Constraint(one(row.lhs), one(row.rhs), row.text) for row in system.kinematic),
+        variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
+        forces=Frozen({q: one(u) for q, u in system.forces.items()}),
+        dissipation=one(system.dissipation),
+    )
+    new = replace(
+        lowered,
+        system=changed,
+        lagrangian=one(lowered.lagrangian),
+        reactions=tuple(Frozen({q: one(c) for q, c in row.items()}) for row in lowered.reactions),
+    )
+    rows = equations.rewritten
+    written = None if rows is None else tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in rows)
+    return replace(equations, lowered=new, rewritten=written)
+
+
+def _variational(row: VariationalConstraint, one: Callable[[Expr], Expr]) -> VariationalConstraint:
+    return VariationalConstraint(Frozen({q: one(c) for q, c in row.coefficients.items()}), row.text)
+
+
+def _with_parts(system: System, **changes: Any) -> System:
+    """A system with some parts exchanged that need no reading: they were read before."""
+    changed: System = object.__new__(System)
+    for part in fields(System):
+        object.__setattr__(changed, part.name, changes.get(part.name, getattr(system, part.name)))
+    return changed

@@ -1,0 +1,134 @@
+r"""Projection of a state onto the constraints it has to satisfy.
+
+Each stage of Pryce's scheme moves the highest jets its rows contain, positions first; its Jacobian is a submatrix of the system Jacobian.
+Where the stages together do not hold all constraints (rows that depend on each other hide a relation between lower jets) all rows are met
+at once by moving all jets. Rows that depend on others are left out: they are met with them.
+
+$$ x \mapsto x - W J^T (J W J^T)^{-1} r, $$
+
+one step of Newton's iteration with the least correction in a metric $W$ that leaves the action and multipliers alone where it can.
+
+J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from chetaev.analysis.ranks import Matrix, matrices_at, rank
+from chetaev.numerics.elimination import balanced, elimination_order, solve, solve_positive
+from chetaev.numerics.graph import plus, times
+from chetaev.symbols import Action, Jet, Multiplier
+
+if TYPE_CHECKING:
+    from chetaev.numerics.flow import Flow
+
+Entries = Sequence[Sequence[ca.SX]]
+
+
+def projection(flow: Flow, conserve: bool = False) -> ca.Function | None:
+    """One Newton step onto the constraints and, if asked for, the energy at the start; None if there is nothing to meet."""
+    stages = _stages(flow, conserve)
+    if not stages:
+        return None
+    t, x, p = (ca.SX.sym(name, size) for name, size in (("t", 1), ("x", flow.size), ("p", len(flow.arguments) + 1)))
+    moved = x
+    for stage in stages:
+        moved = stage(t, moved, p)
+    return ca.Function("project", [t, x, p], [ca.densify(moved)], {"cse": True})
+
+
+def _stages(flow: Flow, conserve: bool) -> list[ca.Function]:
+    system = flow.system
+    energy = [flow.energy - flow.start_energy] if conserve else []
+    if not _stages_suffice(flow):
+        return [_at_once(flow, energy)]
+    stages = [_stage(flow, k) for k in system.stages()]
+    return [*stages, _stage(flow, -1, energy)] if conserve else stages
+
+
+def _stages_suffice(flow: Flow) -> bool:
+    """Whether the stages one by one meet as many independent constraints as all rows together."""
+    system = flow.system
+    if not system.hidden() or system.plain:
+        return True
+    together = _rank([flow.graph.gradient(system.row(pair), flow.state) for pair in system.hidden()], flow)
+    return together == sum(_rank(_stage_jacobian(flow, k)[0], flow) for k in system.stages() if system.stage(k))
+
+
+def _rank(entries: Entries, flow: Flow) -> int:
+    return max((rank(a) for a in matrices_at(entries, flow.points, flow.graph)), default=0)
+
+
+def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
+    structure = flow.system.structure
+    columns = [j for j, d in enumerate(structure.unknown_offsets) if d + k >= 0]
+    jets = [structure.unknowns[j].d(structure.unknown_offsets[j] + k) for j in columns]
+    return [[structure.jacobian[i][j] for j in columns] for i, _ in flow.system.stage(k)], jets
+
+
+def _stage(flow: Flow, k: int, extra: Sequence[ca.SX] = ()) -> ca.Function:
+    """The rows of a stage, and further ones, met by moving the jets of the stage."""
+    jacobian, jets = _stage_jacobian(flow, k)
+    rows = [*[flow.system.row(pair) for pair in flow.system.stage(k)], *extra]
+    return _correction(flow, rows, [*jacobian, *[flow.graph.gradient(e, jets) for e in extra]], jets)
+
+
+def _at_once(flow: Flow, extra: Sequence[ca.SX]) -> ca.Function:
+    rows = [*[flow.system.row(pair) for pair in flow.system.hidden()], *extra]
+    return _correction(flow, rows, [flow.graph.gradient(e, flow.state) for e in rows], flow.state)
+
+
+def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequence[Jet]) -> ca.Function:
+    samples = matrices_at(jacobian, flow.points, flow.graph)
+    weights = _weights(samples, jets)
+    kept = list(range(len(rows))) if flow.system.plain or not samples else _independent(samples, weights)
+    normal = [[_dot(jacobian[a], jacobian[b], weights) for b in kept] for a in kept]
+    right = [rows[a] for a in kept]
+    squares = [(a[kept] * weights) @ a[kept].T for a in samples]
+    order = elimination_order(balanced(squares)[0]) if squares and kept else None
+    if order is not None and len(order.pairs) == len(kept):
+        shares: Sequence[ca.SX] = solve(normal, right, order, squares).solution
+    else:
+        shares = solve_positive(normal, right)
+    moved = []
+    for z in flow.state:
+        value = flow.graph.leaf(z)
+        if z in jets:
+            column = jets.index(z)
+            value = value - weights[column] * _sum([times(jacobian[a][column], share) for a, share in zip(kept, shares, strict=True)])
+        moved.append(value)
+    return flow.function([*moved, *flow.work], "stage")
+
+
+def _independent(samples: Sequence[Matrix], weights: Sequence[float]) -> list[int]:
+    """Rows that carry the rank, at every sample."""
+    moving = np.flatnonzero(weights)
+    scaled = balanced([a[:, moving] for a in samples])[0]
+    order = elimination_order(scaled, max(map(rank, samples)))
+    return sorted(i for i, _ in order.pairs)
+
+
+def _weights(samples: Sequence[Matrix], jets: Sequence[Jet]) -> list[float]:
+    """1 for coordinates; 0 for the action and for multipliers if the other columns keep the rank of the rows."""
+    light = [0.0 if isinstance(z, Action | Multiplier) else 1.0 for z in jets]
+    if all(light):
+        return light
+    enough = all(rank(a * np.array(light)) == rank(a) for a in samples) if samples else False
+    return light if enough else [1.0] * len(jets)
+
+
+def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX], weights: Sequence[float]) -> ca.SX:
+    pairs = [(x, y, w) for x, y, w in zip(a, b, weights, strict=True) if w and not x.is_zero() and not y.is_zero()]
+    return _sum([times(x, y) if w == 1 else w * times(x, y) for x, y, w in pairs])
+
+
+def _sum(parts: Sequence[ca.SX]) -> ca.SX:
+    total = ca.SX(0)
+    for part in parts:
+        total = plus(total, part)
+    return total

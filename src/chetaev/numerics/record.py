@@ -1,0 +1,129 @@
+"""What a simulation leaves: nodes, extrema, drift and events of all its pieces, joined under the names of the system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from chetaev.frozen import Frozen
+from chetaev.numerics.binding import Binding
+from chetaev.numerics.compiled import Array
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.dop853_types import Integers
+from chetaev.numerics.modes import Switched
+from chetaev.numerics.outcomes import Verdict
+from chetaev.numerics.pieces import Layout, Piece
+from chetaev.numerics.reader import Reader
+from chetaev.symbols import Jet
+from chetaev.trajectory import Event, Switch, Trajectory
+
+_COUNTS = ("accepted", "rejected", "evaluations", "projections")
+
+
+@dataclass
+class Record:
+    """Grows while a simulation runs. With `final` only the last piece is kept."""
+
+    switched: Switched
+    binding: Binding
+    final: bool
+    dense: bool
+    tolerance: float
+    pieces: list[Piece] = field(default_factory=list)
+    jumps: list[bool] = field(default_factory=list)
+    """For each piece whether something changes abruptly where it ends."""
+    events: list[Event] = field(default_factory=list)
+    switches: list[Switch] = field(default_factory=list)
+    drift: dict[str, float] = field(default_factory=dict)
+    extrema: dict[Jet, tuple[float, float]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+
+    @property
+    def steps(self) -> int:
+        """Steps tried so far."""
+        return self.counts["accepted"] + self.counts["rejected"]
+
+    def add(self, piece: Piece) -> None:
+        """Take in a piece."""
+        run, here = piece.run, piece.setting
+        for label, size in zip(here.labels, map(float, run.measured), strict=True):
+            known = self.drift.get(label, 0.0)
+            self.drift[label] = known if known >= size or np.isnan(known) else size
+        for z, low, high in zip(here.flow.state, run.minima, run.maxima, strict=False):
+            a, b = self.extrema.get(z, (np.inf, -np.inf))
+            self.extrema[z] = (min(a, float(low)), max(b, float(high)))
+        for name in _COUNTS:
+            self.counts[name] += int(getattr(run, name))
+        if self.final:
+            self.pieces.clear()
+            self.jumps.clear()
+        self.pieces.append(piece)
+        self.jumps.append(False)
+
+    def met(self, text: str, t: float, jets: Mapping[Jet, float]) -> None:
+        """Note an event."""
+        self.events.append(Event(text, t, Frozen({z.name: float(v) for z, v in jets.items()})))
+
+    def joined(self, jets: tuple[Jet, ...], verdict: Verdict) -> Trajectory:
+        """The trajectory."""
+        layout = Layout(jets, any(piece.setting.flow.has_power for piece in self.pieces))
+        nodes, states, which = self._kept(layout)
+        last = self.pieces[-1]
+        end = layout.common(last, np.array([last.end]), np.array([last.run.y]))[0]
+        outcome, message = verdict
+        balance = {"balance": self.drift["balance"]} if "balance" in self.drift else {}
+        drift = {label: size for label, size in self.drift.items() if label != "balance"} | balance
+        return Trajectory(
+            equations=self.switched.original,
+            t=nodes,
+            states=states,
+            end=(last.end, end),
+            jets=jets,
+            outcome=outcome,
+            message=message,
+            drift=Frozen(drift),
+            extrema=Frozen({z.name: self.extrema[z] for z in jets if z in self.extrema}),
+            events=tuple(self.events),
+            counts=Frozen(self.counts),
+            reader=Reader(self.switched, self.binding, layout, tuple(self.pieces), self.dense),
+            tolerance=self.tolerance,
+            switches=tuple(self.switches),
+            pieces=which,
+        )
+
+    def _kept(self, layout: Layout) -> tuple[Array, Array, Integers]:
+        if self.final:
+            last = self.pieces[-1]
+            at = np.array([last.end])
+            return at, layout.common(last, at, np.array([last.run.y])), np.zeros(1, np.int64)
+        nodes, states, which = [], [], []
+        for k, piece in enumerate(self.pieces):
+            t, native = np.array(piece.run.nodes), np.array(piece.run.states)
+            begin, end = 0, len(t)
+            if self.dense and k > 0 and not self.jumps[k - 1]:
+                begin = 1  # where nothing jumps, one node serves both pieces
+            if not self.dense and end and self.jumps[k] and k + 1 < len(self.pieces) and t[-1] == piece.end:
+                end -= 1  # the state after the jump is the one at this time
+            nodes.append(t[begin:end])
+            states.append(layout.common(piece, t[begin:end], native[begin:end]))
+            which.append(np.full(max(end - begin, 0), k, np.int64))
+        return np.concatenate(nodes), np.concatenate(states), np.concatenate(which)
+
+
+def wanted_times(times: Array, at: float, again: bool) -> Array:
+    """The times that are still to come; `again` if the time reached is asked for once more, after a jump."""
+    if len(times) == 2:
+        return np.array([at, times[-1]])
+    forward = times[-1] > times[0]
+    if again:
+        return times[times >= at] if forward else times[times <= at]
+    return times[times > at] if forward else times[times < at]
+
+
+def keep_of(final: bool, times: Array) -> int:
+    """What the integrator keeps."""
+    if final:
+        return dop853.FINAL
+    return dop853.STEPS if len(times) == 2 else dop853.TIMES

@@ -1,0 +1,43 @@
+"""What was asked of a simulation, and where a piece of it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chetaev.numerics.binding import Binding
+from chetaev.numerics.compiled import Array
+from chetaev.numerics.events import Watched
+from chetaev.numerics.methods.base import Method
+from chetaev.numerics.modes import Switched
+from chetaev.numerics.pieces import Setting
+from chetaev.symbols import Jet
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    switched: Switched
+    binding: Binding
+    times: Array
+    tolerance: float
+    method: Method
+    events: tuple[Watched, ...]
+    conserve: bool
+    final: bool
+    max_steps: int
+    where: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a piece begins."""
+
+    setting: Setting
+    t: float
+    jets: Mapping[Jet, float]
+    work: float
+    energy: float
+    jump: bool = False
+    """Whether something changed abruptly here."""

@@ -1,0 +1,303 @@
+r"""Solving rows for some jets: damped steps far from the constraints, steps of frozen rank near them.
+
+Far away a Levenberg-Marquardt step with $\mu \sim |F|$ cannot overshoot; rows and jets are scaled, so units drop out. Near the
+constraints the rank of the Jacobian is taken once and kept: with redundant rows its smallest singular value is of the order of the
+distance, and a Newton step of full rank would divide by it and leave again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.analysis.ranks import Matrix, equilibrated
+from chetaev.calculus import Evaluator
+from chetaev.errors import StateError
+from chetaev.notation import show
+from chetaev.numerics.prolong import Pair, Problem, null_space, open_jets
+from chetaev.symbols import Jet, jets_in
+from chetaev.values import Undefined
+
+_STEPS = 60
+_NEAR = 1e-6
+_EXACT = 1e-16
+_RANK = 1e-8
+_GUESSED = 0.3
+_SMALL = 1e-6
+_TINY = 1e-12
+_SOLVED = 1e-9
+_SAME = 1e-5
+_DOUBTFUL = 1e-9
+_MOST_TERMS = 10_000
+_STARTS = 12
+_NEIGHBOURS = 3
+_MOST_DAMPING = 1e9
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A value the user asks of an expression, or of a jet above the state."""
+
+    expression: Expr
+    value: float
+
+    def __str__(self) -> str:
+        return f"{show(self.expression)} = {self.value:g}"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Rows that initial data must satisfy: rows of the system differentiated so many times, and demands of the user."""
+
+    problem: Problem
+    pairs: tuple[Pair, ...]
+    demands: tuple[Demand, ...] = ()
+    _tapes: dict[tuple[Jet, ...], Evaluator] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def labels(self) -> list[str]:
+        """How messages call the rows."""
+        return [*map(self.problem.system.label, self.pairs), *map(str, self.demands)]
+
+    def numbers(self, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
+        """Residuals and their Jacobian with respect to some jets."""
+        residual, jacobian = self.problem.numbers(self.pairs, unknowns, at)
+        if not self.demands:
+            return residual, jacobian
+        tape = self._tape(tuple(unknowns))
+        try:
+            values = np.array(tape({**self.problem.binding.at(tape.symbols, self.problem.t), **at}), dtype=float)
+        except Undefined as cause:
+            raise StateError(f"the data have no finite value at this state ({cause}).", where=self.problem.where) from None
+        m = len(self.demands)
+        asked = values[:m] - [demand.value for demand in self.demands]
+        return np.concatenate([residual, asked]), np.vstack([jacobian, values[m:].reshape(m, len(unknowns))])
+
+    def curved(self, unknowns: Sequence[Jet]) -> list[Jet]:
+        """The unknowns that do not enter all rows affinely."""
+        wanted = set(unknowns)
+        bent = {z for d in self.demands for z in jets_in(d.expression) & wanted if jets_in(d.expression.diff(z)) & wanted}
+        bent |= set(self.problem.system.curved(self.pairs, unknowns))
+        return [z for z in unknowns if z in bent]
+
+    def terms(self, at: Mapping[Jet, float]) -> Matrix:
+        """The largest term of each row as it stands, constants included: at rest in the origin no jet tells the size of a row."""
+        algebra = self.problem.system.algebra
+        rows = [*map(self.problem.system.row, self.pairs), *[algebra.of(demand.expression) for demand in self.demands]]
+        parts = [_summands(row) for row in rows]
+        tape = algebra.tape([term for terms in parts for term in terms])
+        try:
+            values = iter(np.abs(tape({**self.problem.binding.at(tape.symbols, self.problem.t), **at})))
+        except Undefined:
+            return np.zeros(len(rows))
+        largest = np.array([max(next(values) for _ in terms) for terms in parts])
+        return np.maximum(largest, [0.0] * len(self.pairs) + [abs(demand.value) for demand in self.demands])
+
+    def _tape(self, unknowns: tuple[Jet, ...]) -> Evaluator:
+        if unknowns not in self._tapes:
+            algebra = self.problem.system.algebra
+            rows = [algebra.of(demand.expression) for demand in self.demands]
+            self._tapes[unknowns] = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, unknowns)]])
+        return self._tapes[unknowns]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """How far data are from the rows."""
+
+    scaled: float
+    """The largest residual relative to the size of its terms."""
+    worst: int
+    value: float
+
+
+def residual_of(rows: Conditions, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Residual:
+    """The largest residual of some rows."""
+    residual, jacobian = rows.numbers(jets, at)
+    if not len(residual):
+        return Residual(0.0, 0, 0.0)
+    scaled = np.abs(residual) / _terms(jacobian, jets, at)
+    if scaled.max() > _DOUBTFUL:
+        scaled = np.abs(residual) / np.maximum(_terms(jacobian, jets, at), rows.terms(at))
+    worst = int(np.argmax(scaled))
+    return Residual(float(scaled[worst]), worst, float(residual[worst]))
+
+
+def _terms(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """The size of the largest term of each row.
+
+    A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
+    velocities of order one contradicts nothing.
+    """
+    largest = {z.order: max(abs(at[w]) for w in jets if w.order == z.order) for z in jets}
+    sizes = np.array([max(abs(at[z]), _SMALL * largest[z.order], _TINY) for z in jets])
+    scale: Matrix = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _summands(row: ca.SX) -> list[ca.SX]:
+    """The terms of a graph whose last operations are sums and differences."""
+    found, stack = [], [row]
+    while stack:
+        node = stack.pop()
+        if node.is_op(ca.OP_ADD) or node.is_op(ca.OP_SUB) or node.is_op(ca.OP_NEG):
+            stack += [node.dep(i) for i in range(node.n_dep())]
+        else:
+            found.append(node)
+        if len(found) + len(stack) > _MOST_TERMS:
+            return [*found, *stack]
+    return found
+
+
+def weights(unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> Matrix:
+    """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
+    return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z, at)) for z in unknowns])
+
+
+def settle(rows: Conditions, unknowns: Sequence[Jet], move: Matrix, at: Mapping[Jet, float]) -> dict[Jet, float]:
+    """The values nearest to the rows that some jets can reach from where they are; others keep theirs, bit by bit."""
+    found = dict(at)
+    if not unknowns:
+        return found
+    path = _Path(rows, list(unknowns), move, found)
+    path.approach()
+    path.polish()
+    return path.at
+
+
+class _Path:
+    """One iteration towards the rows, in scaled variables."""
+
+    def __init__(self, rows: Conditions, unknowns: list[Jet], move: Matrix, at: dict[Jet, float]) -> None:
+        self.rows, self.unknowns, self.move, self.at = rows, unknowns, move, at
+        everything = list(at)
+        self.scale = _terms(rows.numbers(everything, at)[1], everything, at)
+        self.residual, self.jacobian = self._look(at)
+        self.size = float(np.linalg.norm(self.residual))
+        if self.size > _NEAR:
+            self.scale = np.maximum(self.scale, rows.terms(at))
+            self.residual, self.jacobian = self._look(at)
+            self.size = float(np.linalg.norm(self.residual))
+
+    def approach(self) -> None:
+        """Damped steps until the rows almost hold."""
+        damping = 1.0
+        for _ in range(_STEPS):
+            if self.size < _NEAR or damping > _MOST_DAMPING:
+                return
+            normal = self.jacobian @ self.jacobian.T + damping * self.size * np.eye(len(self.residual))
+            step = self.jacobian.T @ np.linalg.solve(normal, -self.residual)
+            damping = max(damping / 4, _SMALL) if self._goes(step, 1.0) else damping * 4
+
+    def polish(self) -> None:
+        """Gauss-Newton steps of least weighted norm, with the rank of the first."""
+        if not self.size < _NEAR:
+            return
+        r: int | None = None
+        for _ in range(_STEPS):
+            if self.size < _EXACT:
+                return
+            u, s, vt = np.linalg.svd(self.jacobian, full_matrices=False)
+            if r is None:
+                r = int(np.sum(s > max(_RANK, 30 * self.size) * s[0])) if s[0] > 0 else 0
+            step = vt[:r].T @ ((u[:, :r].T @ -self.residual) / s[:r])
+            if not self._goes(step, 0.9):
+                return
+
+    def _goes(self, step: Matrix, factor: float) -> bool:
+        """Take the step if it shortens the residual to less than so much."""
+        trial = {**self.at, **{z: float(self.at[z] + d) for z, d in zip(self.unknowns, step * self.move, strict=True)}}
+        try:
+            residual, jacobian = self._look(trial)
+        except StateError:
+            return False
+        size = float(np.linalg.norm(residual))
+        if not size < factor * self.size:
+            return False
+        self.at, self.residual, self.jacobian, self.size = trial, residual, jacobian, size
+        return True
+
+    def _look(self, at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
+        residual, jacobian = self.rows.numbers(self.unknowns, at)
+        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(jacobian))):
+            raise StateError("not finite.", where=self.rows.problem.where)
+        return residual / self.scale, jacobian / self.scale[:, None] * self.move
+
+
+def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], cut: float) -> list[Jet]:
+    """The unknowns in whose direction the rows have no slope here although they have one nearby: a turning point.
+
+    On $x^2 + y^2 = 1$ at $x = 1$ the slope in $y$ vanishes; $y$ is determined to half the digits only, and $y'$ not at all.
+    """
+    _, here = rows.numbers(unknowns, at)
+    around = [a for seed in range(_NEIGHBOURS) if (a := _neighbour(rows, unknowns, at, seed)) is not None]
+    if not here.size or not around:
+        return []
+    scale_rows, _, scale_columns = equilibrated(np.maximum.reduce([np.abs(a) for a in around]))
+
+    def scaled(a: Matrix) -> Matrix:
+        return a / scale_rows[:, None] / scale_columns
+
+    usual = max(int(np.sum(np.linalg.svd(scaled(a), compute_uv=False) > _SMALL)) for a in around)
+    _, s, vt = np.linalg.svd(scaled(here), full_matrices=True)
+    found = int(np.sum(s > cut))
+    if found >= usual:
+        return []
+    return open_jets(unknowns, vt[found:].T)
+
+
+def _neighbour(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], seed: int) -> Matrix | None:
+    chance = np.random.default_rng(seed)
+    moved = {z: v + 0.1 * max(abs(v), min(1.0, _typical(z, at))) * chance.uniform(0.5, 1.5) for z, v in at.items()}
+    try:
+        return rows.numbers(unknowns, moved)[1]
+    except StateError:
+        return None
+
+
+def _typical(z: Jet, at: Mapping[Jet, float]) -> float:
+    """The size of jets of the same order, or 1 if all are zero."""
+    return max((abs(v) for w, v in at.items() if w.order == z.order), default=0.0) or 1.0
+
+
+@dataclass(frozen=True)
+class Root:
+    """A solution for missing jets, and the directions in which it is not isolated."""
+
+    at: Mapping[Jet, float]
+    null: Matrix
+
+
+def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]) -> list[Root]:
+    """Solutions found from several starting values, distinct modulo whole turns of angles; there may be others."""
+    chance = np.random.default_rng(7)
+    angles = rows.problem.system.equations.system.kinds
+    turns = {z for z in unknowns if z.order == 0 and angles.get(z.base) == "angle"}
+    found: list[Root] = []
+    for k in range(_STARTS):
+        spread = {z: np.pi if z in turns else 2 * _typical(z, known) for z in unknowns}
+        start = {**known, **{z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns}}
+        try:
+            at = settle(rows, unknowns, weights(unknowns, start, guess), start)
+            if residual_of(rows, list(at), at).scaled > _SOLVED:
+                continue
+            root = Root(at, null_space(rows.numbers(unknowns, at)[1]))
+        except StateError:
+            continue
+        if not any(_alike(root.at, other.at, unknowns, turns) for other in found):
+            found.append(root)
+    return found
+
+
+def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], jets: Sequence[Jet], turns: set[Jet]) -> bool:
+    for z in jets:
+        gap = abs(a[z] - b[z])
+        if z in turns:
+            gap = abs((gap + np.pi) % (2 * np.pi) - np.pi)
+        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z, a)):
+            return False
+    return True

@@ -1,0 +1,95 @@
+r"""Points of a constraint set near a given one: the branch a user's start lies on.
+
+Rows that depend on each other at a point make Newton's iteration treacherous there: the smallest singular value is of the order of the
+distance from the set, and a full-rank step leaves it again after having come near. So the approach is damped, $(J^T J + \mu) s = -J^T F$
+with $\mu = |F|$, and the last steps are taken with the rank frozen. A point counts when the last step is small, not only the residual: at
+a multiple root the residual is small long before the point is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.analysis.ranks import Matrix, Point
+from chetaev.calculus import Algebra, Evaluator
+from chetaev.symbols import Input, Jet
+from chetaev.values import Undefined
+from chetaev.zero import random_point
+
+_APPROACH = 40
+_POLISH = 6
+_NEAR = 1e-6
+_ARRIVED = 1e-10
+
+
+def points_near(
+    rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra[Any], count: int = 4, spread: float = 0.1
+) -> list[Point]:
+    """Points where all rows vanish, reached from random displacements of a start; only jets of unknowns move."""
+    jets = sorted({z for z in start if isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
+    tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
+    start = {**random_point(tape.symbols, 0), **start}
+    chance = np.random.default_rng(7)
+    found: list[Point] = []
+    for _ in range(4 * count):
+        shift = spread * chance.standard_normal(len(jets))
+        here = {**start, **{z: float(start[z] + s * max(1.0, abs(start[z]))) for z, s in zip(jets, shift, strict=True)}}
+        point = _settled(tape, len(rows), jets, here) if rows else here
+        if point is not None:
+            found.append(point)
+        if len(found) == count:
+            break
+    return found
+
+
+def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any]) -> list[Point]:
+    """Points where all rows vanish, reached from given ones by moving all jets at once.
+
+    Where rows are quadratic forms in the velocities, rest is a multiple root that swallows whoever moves velocities only; moving all jets
+    leads to the other solutions, and a start that is drawn to the multiple root does not arrive.
+    """
+    if not starts:
+        return []
+    jets = sorted({z for z in starts[0] if isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
+    tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
+    settled = [_settled(tape, len(rows), jets, {**random_point(tape.symbols, 0), **start}) for start in starts]
+    return [point for point in settled if point is not None]
+
+
+def _settled(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float]) -> Point | None:
+    at = dict(start)
+    rank: int | None = None
+    polished = 0
+    try:
+        for _ in range(_APPROACH):
+            residual, jacobian = _numbers(tape, count, jets, at)
+            size = float(np.abs(residual).max(initial=0.0))
+            if size < _NEAR:
+                u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
+                if rank is None:
+                    rank = int(np.sum(s > max(1e-8, 30 * size) * max(float(s.max(initial=0.0)), 1e-300)))
+                step = -vt[:rank].T @ ((u[:, :rank].T @ residual) / np.maximum(s[:rank], 1e-300))
+                polished += 1
+            else:
+                rank = None
+                damped = np.vstack([jacobian, np.sqrt(size) * np.eye(len(jets))])
+                step = -np.linalg.lstsq(damped, np.concatenate([residual, np.zeros(len(jets))]), rcond=None)[0]
+            at |= {z: float(at[z] + d) for z, d in zip(jets, step, strict=True)}
+            length = float(np.abs(step).max(initial=0.0))
+            if rank is not None and length < _ARRIVED:
+                residual, _ = _numbers(tape, count, jets, at)
+                return at if float(np.abs(residual).max(initial=0.0)) < _ARRIVED else None
+            if polished > _POLISH or not np.isfinite(length):
+                return None
+    except Undefined:
+        return None
+    return None
+
+
+def _numbers(tape: Evaluator, count: int, jets: Sequence[Symbol], at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
+    values = np.array(tape(at), dtype=float)
+    return values[:count], values[count:].reshape(count, len(jets))

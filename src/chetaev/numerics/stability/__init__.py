@@ -1,0 +1,18 @@
+r"""Linearised motion on the constraint manifold: its matrix and eigenvalues, equilibria, and eigenvalues along a parameter.
+
+The state $x$ moves by $x' = f(t, x)$ on the manifold $H(t, x) = 0$ of all constraints, hidden ones too. Independent jets $y$ of the state
+are a chart, $x = x(y)$, in which the motion is $y' = g(y) = f_y(x(y))$, and
+
+$$ \frac{\partial g}{\partial y} = A_y X, \qquad A = \frac{\partial f}{\partial x}, \qquad
+   X = \frac{\partial x}{\partial y}, \quad H_x X = 0, \quad X_y = 1. $$
+
+This holds at any state. Eigenvalues tell about stability where all that influences the motion is at rest: at equilibria, and at steady
+motions, where only places, headings and the like change.
+"""
+
+from chetaev.numerics.stability.equilibrium import equilibria
+from chetaev.numerics.stability.linearization import Linearization, linearize
+from chetaev.numerics.stability.search import Equilibrium
+from chetaev.numerics.stability.sweep import eigenvalue_sweep
+
+__all__ = ["Equilibrium", "Linearization", "eigenvalue_sweep", "equilibria", "linearize"]

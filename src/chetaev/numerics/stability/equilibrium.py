@@ -1,0 +1,91 @@
+"""equilibria: states that stay, and steady motions with given velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from chetaev.errors import InitialError, UsageError
+from chetaev.numerics.initial import State
+from chetaev.numerics.stability.given import Start, read_model
+from chetaev.numerics.stability.search import Equilibrium, Search
+
+
+@overload
+def equilibria(
+    equations: Any,
+    guess: Start,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+    fixed: Sequence[str] | str = (),
+) -> Equilibrium: ...
+
+
+@overload
+def equilibria(
+    equations: Any,
+    guess: Sequence[Start],
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+    fixed: Sequence[str] | str = (),
+) -> list[Equilibrium]: ...
+
+
+def equilibria(
+    equations: Any,
+    guess: Start | Sequence[Start],
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+    fixed: Sequence[str] | str = (),
+) -> Equilibrium | list[Equilibrium]:
+    """A state near the guess in which all rates vanish; for a list of guesses the list of different states they lead to.
+
+    Coordinates and multipliers without a guess start at 0; coordinates that no equation determines stay near their guess. Names in `fixed`
+    keep their guess. A velocity may be fixed, too: its coordinate may then grow at that rate, cyclic coordinates follow as they must,
+    and a steady motion is sought in place of an equilibrium (straight rolling at a given psi', a conical pendulum at a given phi').
+    The action of Herglotz' principle is required to rest only where it has an effect.
+
+    >>> from chetaev import System, derive
+    >>> spring = derive(System("x", "k m g", lagrangian="m*x'^2/2 - k*x^2/2 - m*g*x"))
+    >>> equilibria(spring, {"x": 0}, parameters={"k": 2, "m": 1, "g": 10})["x"]
+    -5.0
+    """
+    equations, parameters, inputs = read_model("equilibria", equations, parameters, inputs)
+    where = f"equilibria of {equations.system.label}"
+    search = Search(equations, parameters, inputs, t, _names(fixed, where), where)
+    if isinstance(guess, Mapping | State):
+        return search.near(guess)
+    if isinstance(guess, str) or not isinstance(guess, Sequence) or not guess:
+        hint = '{"x": 0}, or a list of such guesses'
+        raise UsageError(f"a guess is a mapping from names to values, not {guess!r}.", where=where, hint=hint)
+    found: list[Equilibrium] = []
+    failures: list[InitialError] = []
+    for one in guess:
+        try:
+            state = search.near(one)
+        except InitialError as failure:
+            failures.append(failure)
+            continue
+        if not any(_same(state, other) for other in found):
+            found.append(state)
+    if not found:
+        last = failures[-1]
+        raise InitialError(f"none of {len(guess)} guesses leads to an equilibrium; the last: {last.what}", where=where, hint=last.hint)
+    return found
+
+
+def _same(a: Equilibrium, b: Equilibrium) -> bool:
+    return all(abs(a[name] - b[name]) <= 1e-6 * max(1.0, abs(a[name])) for name in a)
+
+
+def _names(given: Sequence[str] | str, where: str) -> tuple[str, ...]:
+    names = given.split() if isinstance(given, str) else given
+    if isinstance(names, Mapping) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise UsageError("fixed is not a list of names.", where=where, hint='fixed=["x", "psi\'"]; values are those of the guess')
+    return tuple(names)

@@ -1,0 +1,89 @@
+"""What the user gives for a study of stability, read: a state with its parameters, and the motion near it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import ChetaevError, InitialError, StateError, UsageError
+from chetaev.model import Model
+from chetaev.numerics.binding import bind, number
+from chetaev.numerics.evaluate import evaluate
+from chetaev.numerics.initial import State, complete, read_state
+from chetaev.numerics.prolong import Problem, Prolongation, prolongation
+from chetaev.numerics.stability.local import Local
+
+Start = State | Mapping[str, Any]
+
+
+def read_model(
+    verb: str, equations: Any, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None
+) -> tuple[Equations, Mapping[str, Any], Mapping[str, Any]]:
+    """Equations with values; a model brings its own, and what is given takes precedence."""
+    if isinstance(equations, Model):
+        parameters, inputs = {**equations.parameters, **(parameters or {})}, {**equations.inputs, **(inputs or {})}
+        equations = derive(equations)
+    if not isinstance(equations, Equations):
+        hint = f"{verb}(ch.derive(system, principle), ...)"
+        raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
+    return equations, parameters or {}, inputs or {}
+
+
+def local_motion(
+    verb: str,
+    equations: Any,
+    start: Start | None,
+    parameters: Mapping[str, Any] | None,
+    t: float | None,
+    inputs: Mapping[str, Any] | None,
+) -> Local:
+    """The motion near a state, which is completed from the constraints."""
+    if isinstance(equations, Model):
+        start = equations.start if start is None else start
+        t = equations.t[0] if t is None else t
+    equations, parameters, inputs = read_model(verb, equations, parameters, inputs)
+    where = f"{verb} {equations.system.label}"
+    if start is None:
+        raise UsageError("no state is given.", where=where, hint=f'{verb}(equations, {{"x": 0, ...}}, ...)')
+    binding = bind(equations.system, parameters, inputs, where)
+    t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
+    problem = Problem(determined(equations, start, parameters, t, inputs, verb), binding, t, where)
+    jets = complete(problem, read_state(equations, start, binding, where, expressions=True))
+    try:
+        return Local.of(problem, np.array([jets[z] for z in problem.system.structure.state]))
+    except StateError:
+        explain(equations, start, parameters, t, inputs, verb)
+        raise
+
+
+def determined(
+    equations: Equations, start: Start, parameters: Mapping[str, Any], t: float, inputs: Mapping[str, Any], verb: str
+) -> Prolongation:
+    """The rows and their derivatives, if they determine the motion."""
+    system = prolongation(equations)
+    if system is None or system.generic_nullity is None:
+        explain(equations, start, parameters, t, inputs, verb)
+        raise StateError("the equations do not determine the motion.", where=f"{verb} {equations.system.label}")
+    return system
+
+
+def explain(equations: Equations, start: Start, parameters: Mapping[str, Any], t: float, inputs: Mapping[str, Any], verb: str) -> None:
+    """What evaluate has to say about a state, in the name of another function: it finds the locus."""
+    with _in_the_name_of(verb):
+        evaluate(equations, start, parameters=parameters, t=t, inputs=inputs)
+
+
+@contextmanager
+def _in_the_name_of(verb: str) -> Iterator[None]:
+    """Errors of evaluate name the function the user has called."""
+    try:
+        yield
+    except ChetaevError as error:
+        error.where = error.where.replace("evaluate", verb, 1)
+        error.hint = error.hint.replace("evaluate(", f"{verb.split()[0]}(", 1)
+        raise

@@ -1,0 +1,187 @@
+"""The motion near a state in a chart: what influences it, whether it is steady, and what the eigenvalues say about its stability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import matrix_balance
+
+from chetaev.analysis.ranks import Matrix
+from chetaev.errors import StateError
+from chetaev.numerics.prolong import Problem
+from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of, spectrum_of, without_null
+from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, spot_at, view_at
+from chetaev.symbols import TIME, Input
+
+_FAMILY = 0.05
+_KEPT = 1e-8
+_NOTHING = (np.zeros(0), np.zeros((0, 0)))
+
+
+@dataclass(frozen=True)
+class Local:
+    """The motion near a state in a chart."""
+
+    problem: Problem
+    chart: Chart
+    view: View
+
+    @classmethod
+    def of(cls, problem: Problem, x: Matrix) -> Local:
+        """At a consistent state."""
+        chart = chart_at(problem, x)
+        found = cls(problem, chart, view_at(problem, chart, x))
+        rows, tangent = np.abs(found.view.spot.rows), np.abs(found.view.tangent)
+        left = np.abs(found.view.spot.rows @ found.view.tangent) > _KEPT * rows.max(axis=1, initial=0.0)[:, None] * tangent.max(axis=0)
+        if left.any():
+            label = problem.system.label(problem.system.hidden()[int(np.argmax(left.any(axis=1)))])
+            raise StateError(
+                f"the constraints have a singular point here: {label} binds no direction of its own.",
+                where=problem.where,
+                why="The states that satisfy all constraints form no manifold at this one.",
+                hint="a state nearby",
+            )
+        return found
+
+    @property
+    def y(self) -> Matrix:
+        """The independent jets."""
+        found: Matrix = self.view.spot.x[list(self.chart.free)]
+        return found
+
+    @cached_property
+    def quotient(self) -> tuple[Matrix, Matrix]:
+        """Coordinates $z = L y$ of all that influences the motion, and a lift $y = R z$.
+
+        Directions in which the rates are constant, at this state and nearby, are divided out: places, headings, the sum of angles of
+        coupled rotors. What is left may have new such directions, until none is found.
+        """
+        matrices = [self.view.matrix]
+        for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
+            x = self._on_manifold(self.problem, self.y + shift * np.maximum(np.abs(self.y), 1.0))
+            if x is not None:
+                matrices.append(view_at(self.problem, self.chart, x).matrix)
+        down = up = np.eye(len(self.y))
+        while len(down):
+            left, right = without_null([down @ m @ up for m in matrices])
+            if len(left) == len(down):
+                break
+            down, up = left @ down, up @ right
+        return down, up
+
+    @cached_property
+    def spectrum(self) -> tuple[Complex, Matrix]:
+        """Eigenvalues and how far round-off may move them; those of directions divided out are zero."""
+        down, up = self.quotient
+        values, doubts = spectrum_of(down @ self.view.matrix @ up)
+        more = len(self.y) - len(values)
+        return np.concatenate([values, np.zeros(more)]), np.concatenate([doubts, np.zeros(more)])
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether all that influences the motion is at rest, now and later, and its matrix does not change in time."""
+        if not self._rests(self.view.spot):
+            return False
+        if not self._depends_on_time():
+            return True
+        down, up = self.quotient
+        matrix = down @ self.view.matrix @ up
+        fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1.0
+        for s in (0.37, 1.23, 0.37 / fastest, 1.23 / fastest):
+            later = replace(self.problem, t=self.problem.t + s)
+            x = self._on_manifold(later, self.y)
+            view = None if x is None else view_at(later, self.chart, x)
+            if view is None or not self._rests(view.spot):
+                return False
+            changed = np.abs(down @ view.matrix @ up - matrix)
+            if np.any(changed > NEGLIGIBLE * np.maximum(beside(matrix), np.abs(matrix))):
+                return False
+        return True
+
+    def _rests(self, spot: Spot) -> bool:
+        down, free = self.quotient[0], list(self.chart.free)
+        return bool(np.all(np.abs(down @ spot.rates[free]) <= np.abs(down) @ spot.negligible[free]))
+
+    def _depends_on_time(self) -> bool:
+        system = self.problem.system
+        return any(z == TIME or isinstance(z, Input) for z in system.symbols([*system.hidden(), *system.stage(0)]))
+
+    def verdict(self) -> tuple[bool | None, str]:
+        """Whether the motion is stable, as far as the eigenvalues decide, and why."""
+        values, doubts = self.spectrum
+        if not self.steady:
+            return None, "undecided: this is no steady motion, the matrix changes along it; ch.equilibria finds steady ones."
+        moving = np.abs(values) > doubts
+        zeros = int(np.sum(~moving))
+        if not moving.any():
+            return None, "undecided: no eigenvalue differs from zero." if zeros else "undecided: the constraints leave nothing free."
+        k = int(np.argmax(np.where(moving, values.real, -np.inf)))
+        if values[k].real > doubts[k]:
+            return False, f"unstable: a disturbance grows as exp({values[k].real:.6g}*t)."
+        neutral = moving & (np.abs(values.real) <= doubts)
+        if neutral.any():
+            size = np.abs(values[neutral]).max()
+            return None, f"undecided: an oscillation, of frequency {size:.6g}, neither grows nor decays to first order."
+        if not zeros:
+            return True, "stable: every disturbance decays."
+        if self._zeros_are_a_family():
+            return True, f"stable: disturbances decay, but for {zeros} {'direction' if zeros == 1 else 'directions'} of like motions."
+        return None, f"undecided: like motions do not explain every zero eigenvalue ({zeros} in all); terms of higher order decide."
+
+    def _zeros_are_a_family(self) -> bool:
+        """Whether the zero eigenvalues belong to steady motions nearby, and not to a bifurcation.
+
+        What influences the motion is at rest, and must be at rest at states a finite distance away in every direction of its null
+        space, corrected across it.
+        """
+        down, up = self.quotient
+        matrix = down @ self.view.matrix @ up
+        values, doubts = spectrum_of(matrix)
+        count = int(np.sum(np.abs(values) <= doubts))
+        if not count:
+            return True
+        fastest = float(np.abs(values).max())
+        balanced, (scale, _) = matrix_balance(matrix, permute=False, separate=True)
+        u, s, vt = np.linalg.svd(balanced)
+        rank = int(np.sum(s > CUT * max(fastest, s[0])))
+        if len(matrix) - rank != count:
+            return False
+        inverse = scale[:, None] * ((vt[:rank].T / s[:rank]) @ u[:, :rank].T) / scale
+        mixed = np.random.default_rng(2).normal(size=(count, 2 * count)) if count > 1 else np.zeros((1, 0))
+        directions = scale[:, None] * (vt[rank:].T @ np.hstack([np.eye(count), mixed]))
+        return all(self._continues(sign * column, inverse, scale, fastest) for column in directions.T for sign in (1, -1))
+
+    def _continues(self, direction: Matrix, inverse: Matrix, scale: Matrix, fastest: float) -> bool:
+        """Whether there is a state at rest at a distance in a direction of the quotient."""
+        down, up = self.quotient
+        shift = _FAMILY * direction / np.max(np.abs(up @ direction) / np.maximum(np.abs(self.y), 1.0))
+        small = _KEPT * fastest * float(np.linalg.norm(shift / scale))
+        for _ in range(30):
+            x = self._on_manifold(self.problem, self.y + up @ shift)
+            if x is None:
+                return False
+            rates = down @ spot_at(self.problem, x).rates[list(self.chart.free)]
+            if float(np.linalg.norm(rates / scale)) <= small:
+                return True
+            shift = shift - inverse @ rates
+        return False
+
+    def _on_manifold(self, problem: Problem, y: Matrix) -> Matrix | None:
+        """The state with given independent jets, by Newton's iteration from this state; None if there is none."""
+        x = self.view.spot.x.copy()
+        x[list(self.chart.free)] = y
+        bound = list(self.chart.bound)
+        state, hidden = problem.system.structure.state, problem.system.hidden()
+        try:
+            for _ in range(20):
+                residual, rows = problem.numbers(hidden, state, dict(zip(state, map(float, x), strict=True))) if bound else _NOTHING
+                step = inverse_of(rows[:, bound])[0] @ residual
+                x[bound] -= step
+                if np.abs(step).max(initial=0.0) < 1e-13 * max(1.0, np.abs(x).max(initial=0.0)):
+                    spot_at(problem, x)
+                    return x
+        except StateError:
+            pass
+        return None

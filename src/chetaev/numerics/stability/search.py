@@ -1,0 +1,190 @@
+"""The search for states that stay: damped Gauss-Newton steps of least norm from a guess, then a test that the equations keep the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chetaev.analysis.ranks import Matrix
+from chetaev.declarations import read_value
+from chetaev.equations import Equations
+from chetaev.errors import InitialError, StateError, did_you_mean
+from chetaev.frozen import Frozen
+from chetaev.numerics.binding import bind, number
+from chetaev.numerics.evaluate import Evaluation
+from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.prolong import Pair, Problem
+from chetaev.numerics.stability.given import Start, determined, explain
+from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.spectrum import inverse_of
+from chetaev.numerics.stability.spot import EPSILON, cyclic
+from chetaev.symbols import Action, Jet, Multiplier
+
+_STEPS = 200
+_HALVINGS = 12
+_SOLVED = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equilibrium(Mapping[str, float]):
+    """A state that stays: its jets by name, usable as a start; `now` has multipliers and accelerations too."""
+
+    now: Evaluation
+    names: tuple[str, ...]
+    residual: float
+    """The largest rate that should be zero and is not quite."""
+
+    def __getitem__(self, name: str) -> float:
+        return self.now[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        width = max(map(len, (*self.names, "residual")))
+        lines = [f"{name:<{width}}  {self.now[name]: .15g}" for name in self.names]
+        return "\n".join([*lines, f"{'residual':<{width}}  {self.residual: .1e}"])
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search for states that stay."""
+
+    equations: Equations
+    parameters: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    t: float
+    fixed: tuple[str, ...]
+    where: str
+
+    def near(self, guess: Start) -> Equilibrium:
+        """The one a guess leads to."""
+        binding = bind(self.equations.system, self.parameters, self.inputs, self.where)
+        t = number(self.t, dict(binding.parameters), f"{self.where}, t", InitialError)
+        system = determined(self.equations, guess, self.parameters, t, self.inputs, "equilibria of")
+        data = read_state(self.equations, guess, binding, self.where)
+        problem = Problem(system, binding, t, self.where)
+        given = {**data.guess, **data.fixed}
+        held = self._held(given, data.fixed if isinstance(guess, State) else {})
+        at = self._settled(problem, given, held)
+        return self._checked(problem, at, held)
+
+    def _held(self, given: Mapping[Jet, float], fixed: Mapping[Jet, float]) -> dict[Jet, float]:
+        """The jets that keep their value."""
+        known = [z.base for z in self.equations.unknowns]
+        held = dict(fixed)
+        for name in self.fixed:
+            jet = read_value(name, self.equations.vocabulary, self.where)
+            if not isinstance(jet, Jet) or jet.base not in known:
+                hint = f"jets of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
+                raise InitialError(f"{name} is not an unknown of the motion.", where=self.where, hint=hint)
+            if jet not in given:
+                raise InitialError(f"{name} is fixed, and the guess gives it no value.", where=self.where, hint=f'{{"{name}": ...}}')
+            held[jet] = given[jet]
+        steep = [z.name for z in held if z.order > 1]
+        if steep:
+            raise InitialError(f"{steep[0]} cannot be fixed: it vanishes in a steady motion.", where=self.where, hint="fix a velocity")
+        return held
+
+    def _settled(self, problem: Problem, given: Mapping[Jet, float], held: Mapping[Jet, float]) -> dict[Jet, float]:
+        """Damped Gauss-Newton of least norm for the coordinates and multipliers, all derivatives zero but the fixed ones."""
+        structure = problem.system.structure
+        pairs = [*problem.system.hidden(), *problem.system.stage(0)]
+        jets = [*structure.state, *structure.top]
+        first = at = {z: held.get(z, given.get(z, 0.0) if z.order == 0 else 0.0) for z in jets}
+        running = self._running(problem, held)
+        unknowns = [z for z in jets if z not in held and (z.order == 0 or z in running)]
+        for moved in ([z for z in unknowns if z in running or isinstance(z, Multiplier)], unknowns):
+            for _ in range(_STEPS):
+                better = self._stepped(problem, pairs, moved, at)
+                if better is None:
+                    break
+                at = better
+        at = {z: 0.0 if abs(v) <= 1e-13 * abs(first[z]) else v for z, v in at.items()}
+        residual, jacobian = problem.numbers(pairs, jets, at)
+        sizes = np.abs(jacobian) @ np.array([max(1.0, abs(at[z])) if z in unknowns else 0.0 for z in jets])
+        sizes = np.where(sizes > 0, sizes, np.abs(jacobian).max(axis=1, initial=0.0))
+        scaled = np.abs(residual) / np.where(sizes > 0, sizes, 1.0)
+        worst = int(np.argmax(scaled)) if len(scaled) else 0
+        if len(scaled) and scaled[worst] > _SOLVED:
+            raise InitialError(
+                f"no equilibrium found from this guess: {problem.system.label(pairs[worst])} is left with {residual[worst]:.3g}.",
+                where=self.where,
+                why=f"With all other rates zero, the search ends at {_listed(at, unknowns)}.",
+                hint=f'another guess; or fix a velocity, such as fixed=["{structure.unknowns[0].base}\'"], to look for a steady motion',
+            )
+        return at
+
+    def _numbers(self, problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
+        """Residuals and their Jacobian; entries that change with the last digits of the unknowns are round-off of zero."""
+        residual, jacobian = problem.numbers(pairs, unknowns, at)
+        noise = np.zeros_like(jacobian)
+        for digits in np.random.default_rng(5).uniform(-8, 8, (2, len(unknowns))):
+            moved = {z: float(at[z] + d * EPSILON * max(1.0, abs(at[z]))) for z, d in zip(unknowns, digits, strict=True)}
+            noise = np.maximum(noise, np.abs(problem.numbers(pairs, unknowns, {**at, **moved})[1] - jacobian))
+        return residual, np.where(np.abs(jacobian) <= 10 * noise, 0.0, jacobian)
+
+    def _running(self, problem: Problem, held: Mapping[Jet, float]) -> list[Jet]:
+        """The derivatives that need not vanish: of an action without effect, and, in a steady motion, of cyclic coordinates."""
+        structure, loose = problem.system.structure, cyclic(problem.system)
+        moving = any(z.order for z in held)
+        kept = {z.base for z in held if z.order}
+        jets = [z for z in (*structure.state, *structure.top) if z.order and z.base in loose and z.base not in kept]
+        return [z for z in jets if moving or isinstance(z, Action)]
+
+    def _stepped(self, problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: dict[Jet, float]) -> dict[Jet, float] | None:
+        """One step, halved until the scaled residual falls; None at the end."""
+        residual, jacobian = self._numbers(problem, pairs, unknowns, at)
+        step = -inverse_of(jacobian)[0] @ residual
+        largest, longest = max([1.0, *(abs(at[z]) for z in unknowns)]), np.abs(step).max(initial=0.0)
+        if longest <= 1e-15 * largest:
+            return None
+        scales = np.abs(jacobian).max(axis=1, initial=0.0)
+        scales = np.where(scales > 0, scales, 1.0)
+        factor = min(1.0, 0.5 * largest / longest)
+        for _ in range(_HALVINGS):
+            moved = {**at, **{z: float(at[z] + factor * s) for z, s in zip(unknowns, step, strict=True)}}
+            try:
+                found, _ = problem.numbers(pairs, unknowns, moved)
+            except StateError:
+                found = np.full(len(pairs), np.inf)
+            if np.linalg.norm(found / scales) < np.linalg.norm(residual / scales):
+                return moved
+            factor /= 2
+        return None
+
+    def _checked(self, problem: Problem, at: Mapping[Jet, float], held: Mapping[Jet, float]) -> Equilibrium:
+        """The state if the equations keep it."""
+        state = problem.system.structure.state
+        try:
+            local = Local.of(problem, np.array([at[z] for z in state]))
+        except StateError:
+            start = {z.name: at[z] for z in state}
+            explain(self.equations, start, self.parameters, problem.t, self.inputs, "equilibria of")
+            raise
+        if not local.steady:
+            raise InitialError(
+                f"the state {_listed(at, list(state))} is passed through, not kept.",
+                where=self.where,
+                why="Accelerations vanish there, but not a moment later.",
+                hint="fix other velocities, or none"
+                if any(z.order for z in held)
+                else "an equilibrium needs forces that do not change in time",
+            )
+        moving = {*held, *self._running(problem, held)}
+        rates = [abs(r) for z, r in zip(state, local.view.spot.rates, strict=True) if z.d() not in moving]
+        now = Evaluation(self.equations, Frozen(at), problem.binding, problem.t, problem.system.undetermined)
+        return Equilibrium(now, tuple(z.name for z in state), float(max(rates, default=0.0)))
+
+
+def _listed(at: Mapping[Jet, float], jets: Sequence[Jet]) -> str:
+    return ", ".join(f"{z.name} = {at[z]:.6g}" for z in jets) or "the state given"

@@ -1,0 +1,107 @@
+r"""Linear algebra of small matrices whose entries have different units: scaling, inverses, quotients, eigenvalues with their doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eig, matrix_balance
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from chetaev.analysis.ranks import Matrix
+
+Complex = NDArray[np.complex128]
+
+CUT = 1e-9
+"""Singular values below this part of the largest count as zero."""
+_DOUBT = 1e-12
+_SWEEPS = 12
+
+
+def scaled(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Row scales, scaled matrix and column scales: the largest entry of each row and column becomes 1.
+
+    Entries that are small because a value of the state is round-off do not count here, as they would in geometric means.
+    """
+    a = np.array(matrix, dtype=float)
+    rows, columns = np.ones(a.shape[0]), np.ones(a.shape[1])
+    for _ in range(_SWEEPS):
+        r, c = np.sqrt(np.abs(a).max(axis=1, initial=0.0)), np.sqrt(np.abs(a).max(axis=0, initial=0.0))
+        r[r == 0], c[c == 0] = 1.0, 1.0
+        a, rows, columns = a / r[:, None] / c, rows * r, columns * c
+    return rows, a, columns
+
+
+def inverse_of(matrix: Matrix) -> tuple[Matrix, int]:
+    """The inverse, or one that solves consistent systems, and the rank; scaling makes units irrelevant."""
+    rows, balanced, columns = scaled(matrix)
+    u, s, vt = np.linalg.svd(balanced, full_matrices=False)
+    rank = int(np.sum(s > CUT * s[0])) if len(s) and s[0] > 0 else 0
+    if rank == len(rows) == len(columns):
+        inverse = np.linalg.inv(balanced)  # keeps zeros that the singular vectors would fill with round-off
+    else:
+        inverse = (vt[:rank].T / s[:rank]) @ u[:, :rank].T
+    found: Matrix = inverse / columns[:, None] / rows
+    return found, rank
+
+
+def beside(matrix: Matrix) -> Matrix:
+    """The smaller of the largest entries in the row and in the column of each entry."""
+    sizes = np.abs(matrix)
+    found: Matrix = np.minimum(sizes.max(axis=1, initial=0.0)[:, None], sizes.max(axis=0, initial=0.0)[None, :])
+    return found
+
+
+def without_null(matrices: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
+    """Maps down to the quotient by the common null space of several matrices, and up; zero columns are left out as they stand."""
+    size = len(matrices[0])
+    stacked = np.vstack(matrices)
+    kept = np.any(stacked != 0, axis=0)
+    if not kept.all():
+        chosen = np.eye(size)[kept]
+        return chosen, chosen.T
+    _, balanced, columns = scaled(stacked)
+    s, vt = np.linalg.svd(balanced, full_matrices=True)[1:]
+    rank = int(np.sum(s > CUT * s[0]))
+    if rank == size:
+        return np.eye(size), np.eye(size)
+    return vt[:rank] * columns, (vt[:rank] / columns).T
+
+
+def spectrum_of(matrix: Matrix) -> tuple[Complex, Matrix]:
+    """Eigenvalues with their doubts, block by block: a block is a set of variables that all influence each other.
+
+    Blocks keep the zero eigenvalues of nested quadratures exact, where a Jordan block would spread them as a root of round-off.
+    """
+    values: list[complex] = []
+    doubts: list[float] = []
+    if len(matrix):
+        _, labels = connected_components(csr_array(matrix != 0), directed=True, connection="strong")
+        for label in range(labels.max() + 1):
+            block = matrix[np.ix_(labels == label, labels == label)]
+            balanced = matrix_balance(block)[0]
+            w, left, right = eig(balanced, left=True, right=True)
+            condition = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-9)
+            values += w.tolist()
+            doubts += (2e-14 * np.linalg.norm(balanced, 2) / condition).tolist()
+    found = np.array(values, dtype=complex)
+    return found, np.maximum(np.array(doubts), _DOUBT * np.abs(found).max(initial=0.0))
+
+
+def ordered(values: Complex) -> Complex:
+    """The largest real part first, then the largest imaginary part; round-off does not decide."""
+    unit = 1e-9 * np.abs(values).max(initial=0.0) or 1.0
+    found: Complex = values[np.lexsort((-values.imag, -np.round(values.real / unit)))]
+    return found
+
+
+def matched(rows: Sequence[Complex], points: Matrix, found: Complex) -> NDArray[np.int64]:
+    """Which new eigenvalue continues each old one, judged by where the last two rows lead."""
+    expected = rows[-1]
+    if len(rows) > 1 and points[-2] != points[-3]:
+        expected = expected + (rows[-1] - rows[-2]) * (points[-1] - points[-2]) / (points[-2] - points[-3])
+    chosen: NDArray[np.int64] = linear_sum_assignment(np.abs(expected[:, None] - found[None, :]))[1]
+    return chosen

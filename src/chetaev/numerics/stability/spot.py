@@ -1,0 +1,161 @@
+r"""Rates and constraints at a state with their derivatives, and a chart of the constraint manifold there.
+
+$A = \partial f/\partial x$ follows from the rows $F(x, w) = 0$ that determine the jets $w$ at the top, by
+$\partial w/\partial x = -F_w^{-1} F_x$. Nothing is divided by a rate and no acceleration is left in the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from chetaev.analysis.ranks import Matrix
+from chetaev.errors import StateError
+from chetaev.numerics.prolong import Pair, Problem, Prolongation
+from chetaev.numerics.stability.spectrum import CUT, beside, inverse_of, scaled
+from chetaev.symbols import Jet
+
+EPSILON = 2.220446049250313e-16
+NEGLIGIBLE = 1e-6
+_CLEARED = 1e-13
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Rates and constraints at one state, with their derivatives."""
+
+    x: Matrix
+    rates: Matrix
+    full: Matrix
+    sizes: Matrix
+    """The sizes of what was added up in `full`."""
+    residual: Matrix
+    rows: Matrix
+    """The derivative of the constraints."""
+
+    @property
+    def negligible(self) -> Matrix:
+        """What a rate may be for the state to count as at rest."""
+        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), 1.0)) + 1e-12
+        return found
+
+
+def spot_at(problem: Problem, x: Matrix) -> Spot:
+    r"""The rates $f$, and $A$ from the rows by implicit differentiation."""
+    system = problem.system
+    state, top = system.structure.state, system.structure.top
+    jets = dict(zip(state, map(float, x), strict=True))
+    pairs, both, n = system.stage(0), (*state, *top), len(state)
+    values, jacobian = problem.numbers(pairs, both, {**jets, **dict.fromkeys(top, 0.0)})
+    inverse, rank = inverse_of(jacobian[:, n:])
+    tops = -inverse @ values
+    values, jacobian = problem.numbers(pairs, both, {**jets, **dict(zip(top, map(float, tops), strict=True))})
+    tops = tops - inverse @ values  # removes round-off
+    if rank < len(top) - (system.generic_nullity or 0):
+        raise StateError("the accelerations are not determined at this state.", where=problem.where, hint="a state off this locus")
+    slopes, sizes = -inverse @ jacobian[:, :n], np.abs(inverse) @ np.abs(jacobian[:, :n])
+    rises, reached = _places(system)
+    full, terms, rates = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+    full[rises[:, 0], rises[:, 1]] = terms[rises[:, 0], rises[:, 1]] = 1.0
+    rates[rises[:, 0]] = x[rises[:, 1]]
+    full[reached[:, 0]], terms[reached[:, 0]], rates[reached[:, 0]] = slopes[reached[:, 1]], sizes[reached[:, 1]], tops[reached[:, 1]]
+    hidden = system.hidden()
+    residual, rows = problem.numbers(hidden, state, jets) if hidden else (np.zeros(0), np.zeros((0, n)))
+    return Spot(np.array(x, dtype=float), rates, full, terms, residual, rows)
+
+
+@lru_cache(maxsize=32)
+def _places(system: Prolongation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of places: a jet and its derivative within the state, and a jet of the state whose derivative is at the top."""
+    state = {z: i for i, z in enumerate(system.structure.state)}
+    top = {z: j for j, z in enumerate(system.structure.top)}
+    rises = [(i, state[z.d()]) for z, i in state.items() if z.d() in state]
+    reached = [(i, top[z.d()]) for z, i in state.items() if z.d() in top]
+    return np.array(rises, dtype=np.int64).reshape(-1, 2), np.array(reached, dtype=np.int64).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Independent jets and the ones the constraints bind, by their places in the state."""
+
+    free: tuple[int, ...]
+    bound: tuple[int, ...]
+
+    def reduced(self, spot: Spot) -> tuple[Matrix, Matrix, Matrix]:
+        """$X$, $A_y X$, and how much of its entries may be round-off."""
+        free, bound = list(self.free), list(self.bound)
+        tangent = np.zeros((len(spot.x), len(free)))
+        tangent[free] = np.eye(len(free))
+        if bound:
+            inverse, right = inverse_of(spot.rows[:, bound])[0], spot.rows[:, free]
+            found = -inverse @ right
+            found[np.abs(found) <= _CLEARED * (np.abs(inverse) @ np.abs(right))] = 0.0
+            tangent[bound] = found
+        return tangent, spot.full[free] @ tangent, _CLEARED * (spot.sizes[free] @ np.abs(tangent))
+
+
+def chart_at(problem: Problem, x: Matrix) -> Chart:
+    """The bound jets stage by stage, from the highest jets of each row: constant coefficients first, then cyclic coordinates.
+
+    A jet with a constant coefficient (x' in x' = R*psi'*cos(phi)) is expressed by the others without denominators, and a chart of the
+    others respects the symmetries of the system.
+    """
+    structure = problem.system.structure
+    loose = cyclic(problem.system)
+    bound: list[int] = []
+    shifts = np.random.default_rng(1).uniform(0.01, 0.05, (2, len(x)))
+    nearby = [x, *[x + shift * np.maximum(np.abs(x), 1.0) for shift in shifts]]
+    for k in problem.system.stages():
+        pairs = problem.system.stage(k)
+        jets = [z.d(d + k) for z, d in zip(structure.unknowns, structure.unknown_offsets, strict=True) if d + k >= 0]
+        found = [a for a in (_jacobian(problem, pairs, jets, point) for point in nearby) if a is not None]
+        varies = np.max([np.abs(a - found[0]).max(axis=0, initial=0.0) for a in found], axis=0)
+        weights = np.where(varies > CUT * np.abs(found[0]).max(axis=0, initial=0.0), 0.1, 1.0) * np.array(
+            [1.0 if z.base in loose else 0.7 for z in jets]
+        )
+        r, order = qr(scaled(found[0])[1] * weights * (1 + 1e-6 * np.arange(len(jets))), mode="r", pivoting=True)
+        sizes = np.abs(np.diag(r))
+        rank = int(np.sum(sizes > CUT * sizes[0])) if len(sizes) and sizes[0] > 0 else 0
+        bound += [structure.state.index(jets[j]) for j in order[:rank]]
+    return Chart(tuple(i for i in range(len(structure.state)) if i not in bound), tuple(sorted(bound)))
+
+
+def _jacobian(problem: Problem, pairs: Sequence[Pair], jets: Sequence[Jet], x: Matrix) -> Matrix | None:
+    try:
+        return problem.numbers(pairs, jets, dict(zip(problem.system.structure.state, map(float, x), strict=True)))[1]
+    except StateError:
+        return None
+
+
+def cyclic(system: Prolongation) -> set[str]:
+    """Unknowns that occur only by their derivatives."""
+    present = system.symbols([*system.hidden(), *system.stage(0)])
+    return {z.base for z, d in zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True) if d and z not in present}
+
+
+@dataclass(frozen=True)
+class View:
+    """A state seen in a chart."""
+
+    spot: Spot
+    tangent: Matrix
+    matrix: Matrix
+
+
+def view_at(problem: Problem, chart: Chart, x: Matrix) -> View:
+    """With entries of the matrix that are round-off cleared: those that change when the last digits of the state do.
+
+    Only then do the blocks of the matrix separate.
+    """
+    spot = spot_at(problem, x)
+    tangent, matrix, noise = chart.reduced(spot)
+    for digits in np.random.default_rng(4).uniform(-8, 8, (3, len(x))):
+        other = chart.reduced(spot_at(problem, x + digits * EPSILON * np.maximum(np.abs(x), 1.0)))[1]
+        noise = np.maximum(noise, 10 * np.abs(other - matrix))
+    sizes = np.abs(matrix)
+    return View(spot, tangent, np.where(sizes <= np.maximum(noise, 0.1 * _CLEARED * beside(matrix)), 0.0, matrix))

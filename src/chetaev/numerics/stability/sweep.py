@@ -1,0 +1,99 @@
+"""eigenvalue_sweep: eigenvalues of the linearised motion along a parameter, as continuous branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from chetaev.analysis.ranks import Matrix
+from chetaev.equations import Equations
+from chetaev.errors import ParameterError, StateError, UsageError, did_you_mean
+from chetaev.model import Model
+from chetaev.notation.lexer import spell
+from chetaev.numerics.initial import State
+from chetaev.numerics.stability.given import Start, local_motion, read_model
+from chetaev.numerics.stability.spectrum import Complex, matched, ordered
+
+
+def eigenvalue_sweep(
+    equations: Any,
+    state: Start | Callable[[float], Start] | None,
+    parameter: str,
+    values: Any,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    t: float | None = None,
+    inputs: Mapping[str, Any] | None = None,
+) -> Complex:
+    """Eigenvalues of the linearised motion for each value of a parameter, a row per value, each column one eigenvalue followed.
+
+    `state` is a state, or a function that gives one for a value: the equilibrium moves with the parameter. `parameter` may also be a
+    jet of the state such as `psi'`. Neighbouring rows are matched as a whole so that the columns continue as smoothly as possible.
+
+    >>> from chetaev import System, derive
+    >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
+    >>> eigenvalue_sweep(well, {"x": 0, "x'": 0}, "k", [-4, 4]).round(12)
+    array([[ 2.+0.j, -2.+0.j],
+           [ 0.+2.j,  0.-2.j]])
+    """
+    if isinstance(equations, Model):
+        state = equations.start if state is None else state
+        t = equations.t[0] if t is None else t
+    equations, parameters, inputs = read_model("eigenvalue_sweep", equations, parameters, inputs)
+    where = f"eigenvalue_sweep {equations.system.label}"
+    is_jet = _is_jet(equations, parameter, where)
+    points = _points(values, where)
+    rows: list[Complex] = []
+    for k, v in enumerate(points):
+        at: Any = state(float(v)) if callable(state) else state
+        changed = parameters if is_jet else {**without(parameters, parameter), parameter: float(v)}
+        at = _with_value(at, parameter, float(v)) if is_jet else at
+        found = ordered(local_motion("eigenvalue_sweep", equations, at, changed, t, inputs).spectrum[0])
+        if rows and len(found) != len(rows[0]):
+            what = f"the motion has {len(rows[0])} free values at first and {len(found)} at {parameter} = {v:g}."
+            raise StateError(what, where=where, why="Eigenvalues cannot be followed through a change of dimension.")
+        rows.append(found if k == 0 else found[matched(rows, points[: k + 1], found)])
+    return np.array(rows)
+
+
+def _is_jet(equations: Equations, parameter: str, where: str) -> bool:
+    """Whether the sweep runs over a jet of the state; a ParameterError if it is neither that nor a parameter."""
+    known = [p.name for p in equations.system.parameters]
+    if not isinstance(parameter, str):
+        raise UsageError(f"the parameter is given as {type(parameter).__name__}.", where=where, hint='its name, such as "m"')
+    if spell(parameter) in known:
+        return False
+    names = [z.base for z in equations.unknowns]
+    if spell(parameter).rstrip("'") in names:
+        return True
+    hint = f"parameters: {' '.join(known)}.  " if known else "the system has no parameter.  "
+    hint += did_you_mean(parameter, known) or "A jet such as psi' will do, too."
+    raise ParameterError(f"{parameter} is not a parameter.", where=where, hint=hint)
+
+
+def _with_value(start: Any, name: str, v: float) -> Any:
+    """A state with one more fixed value."""
+    if isinstance(start, State):
+        guess = {k: g for k, g in start.guess.items() if spell(str(k)) != spell(name)}
+        return State({**without(start.fixed, name), name: v}, guess)
+    return {**without(start, name), name: v} if isinstance(start, Mapping) else start
+
+
+def without(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A mapping less one name, in whatever letters it is written."""
+    return {k: v for k, v in given.items() if spell(str(k)) != spell(name)}
+
+
+def _points(values: Any, where: str) -> Matrix:
+    hint = "numpy.linspace(0, 1, 50)"
+    try:
+        points = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise UsageError("the values of the parameter are not numbers.", where=where, hint=hint) from None
+    if points.ndim != 1 or not len(points):
+        raise UsageError("the values of the parameter are not a list of numbers.", where=where, hint=hint)
+    if not np.all(np.isfinite(points)):
+        raise ParameterError("a value of the parameter is not finite.", where=where, hint=hint)
+    return points

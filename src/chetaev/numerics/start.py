@@ -1,0 +1,97 @@
+"""Where a motion begins: initial data completed, and the side of every switching surface found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.errors import InitialError
+from chetaev.numerics.binding import Binding
+from chetaev.numerics.evaluate import evaluate_at
+from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.modes import Configuration
+from chetaev.numerics.pieces import Setting
+from chetaev.numerics.switching import Surfaces
+from chetaev.symbols import Jet
+from chetaev.values import Undefined, value
+
+
+@dataclass(frozen=True)
+class Start:
+    """A setting and a state in it."""
+
+    setting: Setting
+    jets: Mapping[Jet, float]
+
+
+def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
+    """The state completed by the constraints, under the modes that are right for it; an InitialError where no side, or several, are."""
+    known: dict[Configuration, dict[Jet, float]] = {}
+
+    def jets(here: Setting) -> dict[Jet, float]:
+        if here.configuration not in known:
+            known[here.configuration] = _completed(here, start, t)
+        return known[here.configuration]
+
+    if not surfaces.switched.modes:
+        here = surfaces.setting(())
+        return Start(here, jets(here))
+    configuration = _signs_at(surfaces, start, t, where)
+    for _ in range(2 * len(configuration) + 2):
+        here = surfaces.setting(configuration)
+        signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
+        open_modes = surfaces.vanishing(here, t, jets(here))
+        wanted = tuple(m if k in open_modes else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
+        if wanted == configuration:
+            break
+        configuration = wanted
+    else:
+        raise InitialError("no choice of signs agrees with the data.", where=where, why="Each one leads to the opposite sign.")
+    here = surfaces.setting(configuration)
+    met = surfaces.vanishing(here, t, jets(here))
+    if not met:
+        return Start(here, jets(here))
+    names = ", ".join(surfaces.switched.modes[k].text for k in met)
+    choice = surfaces.choose(configuration, met, t, jets)
+    if len(choice.configurations) == 1:
+        here = surfaces.setting(choice.configurations[0])
+        return Start(here, jets(here))
+    if not choice.configurations:
+        raise InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
+    raise InitialError(
+        f"the motion from this state is not unique: {names} = 0.",
+        where=where,
+        why="The equations lead away from this surface to both sides.",
+        hint=f"say which side: a state with {names} a little above or below zero",
+    )
+
+
+def _completed(here: Setting, start: State | Mapping[str, Any] | None, t: float) -> dict[Jet, float]:
+    equations = here.switched.equations(here.configuration)
+    parameters = {z: here.binding.parameters[z] for z in equations.system.parameters}
+    binding = Binding(parameters, here.binding.inputs)
+    now = evaluate_at(equations, {} if start is None else start, binding, t, f"evaluate {equations.system.label}")
+    return {z: now.jets[z] for z in here.flow.state}
+
+
+def _signs_at(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:
+    """The signs of the switching functions as far as the data tell, +1 elsewhere."""
+    switched, binding = surfaces.switched, surfaces.binding
+    data = read_state(switched.original, {} if start is None else start, binding, where, expressions=True)
+    point: dict[Symbol, float] = {**data.guess, **data.fixed}
+    signs = []
+    for mode in switched.modes:
+        here = {**binding.at(frozenset(mode.function.free_symbols), t), **point}
+        sign = 1
+        if mode.function.free_symbols <= here.keys():
+            try:
+                sign = int(np.sign(value(mode.function, here))) or 1
+            except Undefined:
+                sign = 1
+        point[mode.symbol] = float(sign)
+        signs.append(sign)
+    return tuple(signs)

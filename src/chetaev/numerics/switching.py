@@ -1,0 +1,216 @@
+r"""On a switching surface: which side does the motion take, or does it slide?
+
+A configuration of modes is *consistent* at a state if every switching function that vanishes there leaves zero to the side of its mode, and
+every sliding mode lies between -1 and 1 with the state on its surface. With one surface this is the test of Filippov: both sides lead to
+$s > 0$, the motion crosses or stays above; both to $s < 0$; the side above leads down and the side below up, it slides; each side leads
+away from the surface, it is not unique. Which way $s$ leaves zero is decided by the first of $s', s'', s'''$ along the flow of the
+configuration that is not zero (up to round-off of its own terms), so that continuous corners and tangencies need no case of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.errors import StateError
+from chetaev.numerics.binding import Binding
+from chetaev.numerics.compiled import Array
+from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
+from chetaev.numerics.pieces import Setting, setting
+from chetaev.symbols import Input, Jet, jets_in
+
+_ROUND_OFF = 1e-11
+"""A rate below this part of its own terms is zero."""
+_TINY = 1e-14
+_ORDERS = 3
+_NEAR = 1e-3
+"""A switching function below this part of the tolerance vanishes."""
+_APART = 1e-8
+_SAME = 1e-9
+_MOST = 3
+"""Surfaces that can be met at one moment: 27 configurations are tried."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the test found: consistent configurations, and why others were refused where none is."""
+
+    configurations: tuple[Configuration, ...]
+    reason: str = ""
+
+
+Jets = Callable[[Setting], Mapping[Jet, float]]
+"""The state in a setting: the same for all, or completed from initial data by the constraints of each."""
+
+
+@dataclass
+class Surfaces:
+    """The switching surfaces of one run. Settings and functions are made once."""
+
+    switched: Switched
+    binding: Binding
+    tolerance: float
+    direction: float
+    """+1 for a run forwards in time, -1 backwards."""
+    _settings: dict[Configuration, Setting] = field(default_factory=dict)
+    _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    _rates: dict[tuple[Configuration, Expr], Expr] = field(default_factory=dict)
+
+    def setting(self, configuration: Configuration) -> Setting:
+        """The compiled equations of a configuration."""
+        if configuration not in self._settings:
+            self._settings[configuration] = setting(self.switched, configuration, self.binding)
+        return self._settings[configuration]
+
+    def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
+        """The switching functions at a state."""
+        return np.array([self._number(here, k, 0, t, jets)[0] for k in range(len(self.switched.modes))])
+
+    def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
+        """The modes whose functions vanish at a state, up to a small part of the tolerance."""
+        found = []
+        for k, mode in enumerate(self.switched.modes):
+            value, size = self._number(here, k, 0, t, jets)
+            if not mode.constant and abs(value) <= max(_NEAR * self.tolerance, _TINY) * max(1.0, size):
+                found.append(k)
+        return tuple(found)
+
+    def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """The configurations that are consistent when some modes are open and the others stay."""
+        if len(open_modes) == 1:
+            return self._one(before, open_modes[0], t, jets)
+        if len(open_modes) > _MOST:
+            return Choice((), f"{len(open_modes)} switching functions vanish together.")
+        found, reasons = [], []
+        for values in product((1, -1, SLIDING), repeat=len(open_modes)):
+            configuration = _with(before, dict(zip(open_modes, values, strict=True)))
+            reason = self._fault(configuration, open_modes, t, jets)
+            if reason:
+                reasons.append(reason)
+            else:
+                found.append(configuration)
+        if len(found) > 1 and self._same_motion(found, t, jets):
+            found = found[:1]
+        return Choice(tuple(found), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
+        """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""
+        rates = []
+        for configuration in configurations:
+            here = self.setting(configuration)
+            native = here.native(jets(here), 0.0)
+            found = here.compiled.rhs(t, native, here.parameters(t))[: len(here.flow.state)]
+            rates.append(dict(zip(here.flow.state, found, strict=True)))
+        names = [z for z in rates[0] if all(z in r for r in rates)]
+        table = np.array([[r[z] for z in names] for r in rates])
+        return bool(np.all(np.ptp(table, axis=0) <= _SAME * np.maximum(1.0, np.abs(table).max(axis=0))))
+
+    def _one(self, before: Configuration, k: int, t: float, jets: Jets) -> Choice:
+        """The test for one surface, in which sliding is compiled only where it may happen."""
+        sides = {m: _with(before, {k: m}) for m in (1, -1)}
+        leaves = {m: self.leaves(sides[m], k, t, jets) for m in (1, -1)}
+        if leaves[1] > 0 or leaves[-1] < 0:
+            return Choice(tuple(sides[m] for m in (1, -1) if leaves[m] == m))
+        if leaves[1] == leaves[-1] == 0:
+            return Choice((sides[before[k]] if before[k] else sides[1],))
+        slide = _with(before, {k: SLIDING})
+        reason = self._fault(slide, (k,), t, jets)
+        if not reason:
+            return Choice((slide,))
+        marginal = [m for m in (1, -1) if leaves[m] == 0]
+        return Choice((sides[marginal[0]],)) if marginal else Choice((), reason)
+
+    def _fault(self, configuration: Configuration, open_modes: Iterable[int], t: float, jets: Jets) -> str:
+        """Why a configuration is not consistent; empty if it is."""
+        for k in open_modes:
+            if configuration[k] != SLIDING and self.leaves(configuration, k, t, jets) not in (0, configuration[k]):
+                return "the motion leads to the other side"
+        if SLIDING not in configuration:
+            return ""
+        return self.sliding_fault(configuration, t, jets)
+
+    def sliding_fault(self, configuration: Configuration, t: float, jets: Jets) -> str:
+        """Why the motion cannot slide in a configuration; empty if it can."""
+        slides = [k for k, m in enumerate(configuration) if m == SLIDING]
+        names = ", ".join(f"{self.switched.modes[k].text} = 0" for k in slides)
+        modes = [self.switched.modes[k] for k in slides]
+        if bends_momenta(self.switched.smooth, modes):
+            return f"a momentum contains the sign of {modes[0].text}, and nothing says how it changes while {names}."
+        try:
+            here = self.setting(configuration)
+            state = jets(here)
+        except StateError:
+            return f"the equations do not determine the motion while {names}."
+        if set(here.flow.state) != set(self.setting(tuple(m or 1 for m in configuration)).flow.state):
+            return f"motion with {names} has other initial values than motion off it."
+        if {mode.unknown.name for mode in modes} & set(here.flow.system.undetermined):
+            return f"the forces that keep {names} are not unique."
+        values = self.numbers(here, [mode.unknown for mode in modes], t, state)
+        rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
+        off = [abs(r) for r, label in zip(rows, here.labels, strict=True) if label.startswith("sliding[")]
+        if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * max(1.0, *map(abs, state.values())):
+            return "the motion crosses the surface"
+        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else "the force that would keep the motion there is too large"
+
+    def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
+        """Which way a switching function leaves zero along the flow of a configuration; 0 if it stays, up to third derivatives."""
+        here = self.setting(configuration)
+        state = jets(here)
+        if self._algebraic(here, k):  # such as sign(x''): on one side of the surface it may not vanish at all
+            value, size = self._number(here, k, 0, t, state)
+            if abs(value) > _APART * max(1.0, size):
+                return int(np.sign(value))
+        for order in range(1, _ORDERS + 1):
+            rate, size = self._number(here, k, order, t, state)
+            if not np.isfinite(rate):
+                raise StateError("not finite", where="")
+            if abs(rate) > _ROUND_OFF * size:
+                return int(np.sign(rate * self.direction**order))
+        return 0
+
+    def _algebraic(self, here: Setting, k: int) -> bool:
+        """Whether a switching function depends on more than the state, and so on its own mode."""
+        found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
+        return not found <= set(here.flow.state)
+
+    def rate(self, here: Setting, function: Expr) -> Expr:
+        """The total derivative of a function along the motion."""
+        key = (here.configuration, function)
+        if key not in self._rates:
+            self._rates[key] = here.flow.system.equations.total(function)
+        return self._rates[key]
+
+    def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
+        """Expressions at a state."""
+        return here.numbers(here.function(expressions), t, here.native(jets, 0.0))
+
+    def _number(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
+        """A derivative of a switching function along the flow, and the size of its terms."""
+        key = (id(here.compiled), k, order)
+        if key not in self._functions:
+            self._functions[key] = here, _rate_and_size(here, k, order)
+        native = here.native(jets, 0.0)
+        value, *slopes = here.numbers(self._functions[key][1], t, native)
+        place = np.concatenate([[t], native, here.parameters(t)])
+        return float(value), float(np.sum(np.abs(np.array(slopes) * place)))
+
+
+def _rate_and_size(here: Setting, k: int, order: int) -> ca.Function:
+    """A derivative of a switching function, and its slopes by time, state and parameters."""
+    switched, flow = here.switched, here.flow
+    function = switched.driven(switched.modes[k].function, here.configuration)
+    equations = flow.system.equations
+    value = here.function([equations.total(function, order) if order else function])
+    t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
+    e = value(t, x, p)
+    return ca.Function("rate", [t, x, p], [ca.densify(ca.vertcat(e, ca.jacobian(e, ca.vertcat(t, x, p)).T))])
+
+
+def _with(configuration: Configuration, changes: Mapping[int, int]) -> Configuration:
+    return tuple(changes.get(k, m) for k, m in enumerate(configuration))

@@ -1,0 +1,95 @@
+"""What is watched along a piece: the system Jacobian, the user's events, and the ends of modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from chetaev.numerics.compiled import Array
+from chetaev.numerics.methods.base import Task, Watch
+from chetaev.numerics.modes import SLIDING, Configuration, Switched
+from chetaev.numerics.pieces import Setting, reference
+from chetaev.numerics.progress import Progress
+from chetaev.numerics.record import keep_of
+from chetaev.numerics.request import Place, Request
+from chetaev.numerics.shadows import Motor
+from chetaev.numerics.switching import Surfaces
+
+SMALLEST_DETERMINANT = 1e-7
+"""Part of its value at the beginning of a piece below which the determinant vanishes."""
+_WORST_PIVOT = 1e-3
+
+
+@dataclass(frozen=True)
+class Change:
+    """A mode, the value it may change to, the function that vanishes then, and its direction."""
+
+    mode: int
+    value: int
+    function: Expr
+    direction: int
+
+
+def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change, ...]:
+    """What may happen to the modes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1."""
+    found = []
+    for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
+        if m == SLIDING:
+            found += [Change(k, value, 1 - value * mode.unknown, -1) for value in (1, -1)]
+        elif not mode.constant:
+            found.append(Change(k, -m, switched.driven(mode.function, configuration), -m))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Watching:
+    """The watched functions of a setting: events, ends of modes, and the rates of these.
+
+    Where a function comes nearest to zero it may have crossed it twice within a step: that is where its rate changes its sign.
+    """
+
+    functions: tuple[Expr, ...]
+    watches: tuple[Watch, ...]
+
+
+def watching(request: Request, surfaces: Surfaces, here: Setting) -> Watching:
+    """What is watched in a setting."""
+    changes = changes_of(request.switched, here.configuration)
+    events = [request.switched.read(e.expression, here.configuration) for e in request.events]
+    ends = [change.function for change in changes]
+    watches = [Watch(e.direction, e.stops) for e in request.events]
+    watches += [Watch(change.direction, True) for change in changes]
+    watches += [Watch(-change.direction, True) for change in changes]
+    return Watching((*events, *ends, *[surfaces.rate(here, e) for e in ends]), tuple(watches))
+
+
+def make_task(
+    request: Request, place: Place, until: float, watched: Watching, drive: Motor, progress: Progress, steps: int, wanted: Array
+) -> Task:
+    """One piece, ready for a method: from a place until a time, in so many steps, with the states at the wanted times."""
+    here = place.setting
+    watch = here.watch(watched.functions)
+    native, p = here.native(place.jets, place.work), here.parameters(place.t, reference(here, place.energy, place.work))
+    determinant, pivot, *_ = watch(place.t, native, p)
+    floors = (abs(float(determinant)) * SMALLEST_DETERMINANT, _WORST_PIVOT * min(1.0, float(pivot)))
+    return Task(
+        compiled=here.compiled,
+        binding=here.binding,
+        rates=drive.rates,
+        rhs=drive.rhs,
+        project=drive.project,
+        inputs=here.compiled.inputs(here.binding),
+        watch=progress.probed(watch),
+        watches=(Watch(0, True, floors[0]), Watch(0, False, floors[1]), *watched.watches),
+        p=p,
+        first_input=len(here.flow.system.equations.system.parameters),
+        t0=place.t,
+        t1=until,
+        y0=drive.widened(native),
+        tolerance=request.tolerance,
+        max_steps=max(steps, 0),
+        keep=keep_of(request.final, request.times),
+        times=wanted,
+        flag=progress.flag,
+    )

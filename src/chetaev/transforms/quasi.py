@@ -1,0 +1,276 @@
+r"""Quasi-velocities: the motion of a system with linear constraints as an ordinary differential equation in its true degrees of freedom.
+
+Rows $A(t, q)\,\dot q + b(t, q) = 0$ say $\dot q = Z(t, q)\,w + z(t, q)$, where the columns of $Z$ span the null space of $A$ and $w$ are as
+many quasi-velocities as velocities are free. With a basis $Z_V$ of the virtual displacements the multipliers drop out of
+$E_i = u_i + \lambda_a R_V^a{}_i$ (Maggi's equations):
+$$ Z_V^T M Z\, \dot w + Z_V^T \bigl(M (\dot Z w + \dot z) + h - u\bigr) = 0, \qquad E = M \ddot q + h . $$
+G. A. Maggi, Rend. Accad. Lincei 10 (1901) 287-292; J. I. Neimark, N. A. Fufaev, Dynamics of Nonholonomic Systems (1972), chapter III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Add, Expr, S
+
+from chetaev.analysis.ranks import Point
+from chetaev.calculus import total_derivative
+from chetaev.constraints import Constraint
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import ModelError, PrincipleError, UsageError
+from chetaev.frozen import Frozen
+from chetaev.notation import parse_expression, show
+from chetaev.notation.lexer import spell
+from chetaev.principles import VirtualWork
+from chetaev.principles.base import points_of
+from chetaev.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
+from chetaev.transforms.momenta import energy
+from chetaev.transforms.morphism import Morphism
+from chetaev.transforms.names import fresh
+from chetaev.transforms.nullspace import (
+    Vector,
+    explicit_solve,
+    independent,
+    is_singular,
+    normal_solve,
+    null_basis,
+    solution,
+    tidy,
+)
+from chetaev.transforms.sides import with_reactions
+
+
+def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -> Morphism:
+    """The system with linear or affine velocity constraints as first-order equations for positions and quasi-velocities.
+
+    The quasi-velocities are `w1, w2, ...` along a basis of the admissible velocities, or what is given as `velocities`, for example
+    `{"v": "x'*cos(theta) + y'*sin(theta)", "omega": "theta'"}`. The target is an ordinary system, without Lagrangian: its energy is
+    `expressions["E"]`. A holonomic row enters by its derivative; `restrict` removes such rows better.
+
+    On the target constraints on velocities hold exactly, so that nothing is projected, and only as many accelerations are solved for as
+    velocities are free. Long simulations took 0.6 to 0.7 of the time of the full system for the rolling disk, the leaning disk and the
+    snakeboard. A tractor with trailers, whose formulas are long, and systems without constraints are not faster.
+
+    >>> from chetaev import DAlembert, System
+    >>> skate = System("x y theta", "m J g", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2 - m*g*x",
+    ...                kinematic=["y'*cos(theta) = x'*sin(theta)"], name="skate")
+    >>> print(reduce_velocities(derive(skate, DAlembert())).target)
+    skate, reduced · VirtualWork()
+      kinematic[0]  x' = w1*cos(theta)
+      kinematic[1]  y' = w1*sin(theta)
+      kinematic[2]  theta' = w2
+      kinematic[3]  w1' = -g*cos(theta)
+      kinematic[4]  w2' = 0
+      5 equations for 5 unknowns: x y theta w1 w2
+    """
+    source = with_reactions(given, "reduce_velocities")
+    where = f"reduce_velocities {source.system.label}"
+    _require_first_order(source, where)
+    reduction = _Reduction(source, where)
+    if velocities is not None:
+        reduction = reduction.along(velocities)
+    return reduction.morphism()
+
+
+def _require_first_order(source: Equations, where: str) -> None:
+    if order_in(source.lagrangian, Coordinate) > 1:
+        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
+    for k, row in enumerate(source.system.kinematic):
+        if row.kind not in ("holonomic", "linear", "affine"):
+            raise PrincipleError(
+                f"kinematic[{k}] is not affine in the velocities: {row}",
+                where=where,
+                why="Quasi-velocities are coordinates on the linear space of admissible velocities.",
+                hint="lift(system) first; from n = k + 1 on its rows are affine",
+            )
+
+
+@dataclass(frozen=True)
+class _Reduction:
+    """The admissible velocities $Z w + z$ and the virtual displacements $Z_V$."""
+
+    source: Equations
+    where: str
+    names: tuple[Coordinate, ...] = ()
+    chosen_basis: tuple[Vector, ...] | None = None
+    chosen_drift: Vector | None = None
+    formulas: tuple[Expr, ...] = ()
+    """The quasi-velocities by velocities, where the user gave them."""
+
+    @cached_property
+    def rows(self) -> list[Expr]:
+        """Constraints on velocities; holonomic rows by their derivative."""
+        return [self.source.total(row.residual) if row.order == 0 else row.residual for row in self.source.system.kinematic]
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Points of the constraint manifold."""
+        return points_of(self.source.system, self.source.system.kinematic)
+
+    @cached_property
+    def slopes(self) -> list[list[Expr]]:
+        """$A$."""
+        return [[row.diff(v) for v in self.source.system.velocities] for row in self.rows]
+
+    @cached_property
+    def basis(self) -> tuple[Vector, ...]:
+        """The columns of $Z$."""
+        if self.chosen_basis is not None:
+            return self.chosen_basis
+        return null_basis(self.slopes, len(self.source.system.coordinates), self.points)
+
+    @cached_property
+    def drift(self) -> Vector:
+        """$z$."""
+        if self.chosen_drift is not None:
+            return self.chosen_drift
+        at_rest = dict.fromkeys(self.source.system.velocities, S.Zero)
+        if not self.rows:
+            return (S.Zero,) * len(self.source.system.coordinates)
+        return solution(self.slopes, [-row.xreplace(at_rest) for row in self.rows], self.points)
+
+    @cached_property
+    def reactions(self) -> list[list[Expr]]:
+        """$R_V$."""
+        return [[row.get(q, S.Zero) for q in self.source.system.coordinates] for row in self.source.variational]
+
+    @cached_property
+    def virtual(self) -> tuple[Vector, ...]:
+        """The columns of $Z_V$: those of $Z$ where the same rows restrict both."""
+        if self.reactions == self.slopes:
+            return self.basis
+        return null_basis(self.reactions, len(self.source.system.coordinates), self.points)
+
+    @cached_property
+    def velocities(self) -> tuple[Coordinate, ...]:
+        """The quasi-velocities."""
+        return self.names or tuple(fresh(self.source.system, [f"w{k + 1}" for k in range(len(self.basis))]))
+
+    @cached_property
+    def rates(self) -> dict[Jet, Expr]:
+        r"""$\dot q$ on the target."""
+        pairs = enumerate(self.source.system.velocities)
+        return {v: Add(self.drift[i], *[w * z[i] for w, z in zip(self.velocities, self.basis, strict=True)]) for i, v in pairs}
+
+    def along(self, given: Mapping[str, Any]) -> _Reduction:
+        """The same with other quasi-velocities."""
+        source, count = self.source, len(self.basis)
+        names = [spell(str(name)) for name in given]
+        if len(names) != count:
+            raise UsageError(
+                f"{len(names)} quasi-velocities are given; {count} velocities are free.",
+                where=self.where,
+                hint="one formula for each free velocity, or none at all",
+            )
+        plain = source.system.replace(where={}, quasi={})  # named expressions do not reach the target, so that their names are free
+        taken = [n for n, z in zip(names, fresh(plain, names), strict=True) if n != z.base]
+        if taken:
+            raise UsageError(f"{taken[0]} has a meaning already.", where=self.where, hint="another name")
+        formulas = [parse_expression(e, source.vocabulary, f"{self.where}, {n}") if isinstance(e, str) else e for n, e in given.items()]
+        slopes = [[e.diff(v) for v in source.system.velocities] for e in formulas]
+        for name, e, row in zip(names, formulas, slopes, strict=True):
+            if any(z.order for c in row for z in jets_in(c, Coordinate)) or order_in(e, Coordinate) > 1:
+                raise ModelError(f"{name} is not linear in the velocities: {show(e)}", where=self.where)
+        rest = [e.xreplace(self.rates).xreplace(dict.fromkeys(self.velocities, S.Zero)) for e in formulas]
+        square = [[tidy(Add(*[c * x for c, x in zip(row, z, strict=True)])) for z in self.basis] for row in slopes]
+        if is_singular(square, self.points):
+            raise ModelError(
+                "the quasi-velocities depend on each other under the constraints.",
+                where=self.where,
+                why="Different admissible velocities would have the same quasi-velocities.",
+            )
+        inverse = sympy.Matrix(square).adjugate() / sympy.Matrix(square).det(method="berkowitz")
+        columns = [
+            tuple(tidy(Add(*[z[i] * inverse[k, j] for k, z in enumerate(self.basis)])) for i in range(len(self.drift)))
+            for j in range(count)
+        ]
+        drift = tuple(
+            tidy(self.drift[i] - Add(*[column[i] * e for column, e in zip(columns, rest, strict=True)])) for i in range(len(self.drift))
+        )
+        return _Reduction(source, self.where, tuple(map(Coordinate, names)), tuple(columns), drift, tuple(formulas))
+
+    def morphism(self) -> Morphism:
+        source, system = self.source, self.source.system
+        if len(self.virtual) != len(self.basis):
+            raise PrincipleError(
+                f"{len(self.basis)} velocities are free and {len(self.virtual)} virtual displacements.",
+                where=self.where,
+                why="There are not as many equations as accelerations.",
+                hint="analyze(equations) tells what becomes of a motion",
+            )
+        rows = [Constraint(v, e) for v, e in self.rates.items()] + self._accelerations()
+        target = derive(
+            system.replace(
+                coordinates={**system.kinds, **{w.base: "line" for w in self.velocities}},
+                lagrangian=S.Zero,
+                kinematic=rows,
+                variational=[],
+                forces={},
+                dissipation=None,
+                where={},
+                quasi={},
+                name=f"{system.name}, reduced".lstrip(", "),
+            ),
+            VirtualWork(),
+        )
+        shared: dict[Jet, Expr] = {q: q for q in system.coordinates}
+        holonomic = [k for k, row in enumerate(system.kinematic) if row.order == 0]
+        return Morphism(
+            source,
+            target,
+            Frozen({**shared, **dict(zip(self.velocities, self._by_velocities(), strict=True))}),
+            Frozen({**shared, **self._multipliers()}),
+            "the velocities that constraints leave free, without multipliers (Maggi's equations)",
+            notes=tuple(f"kinematic[{k}] is kept by its derivative only." for k in holonomic),
+            expressions=Frozen({"E": tidy(energy(source).xreplace(self.rates))}),
+        )
+
+    def _by_velocities(self) -> Sequence[Expr]:
+        r"""$w = (Z^T Z)^{-1} Z^T (\dot q - z)$, or as the user said."""
+        if self.formulas:
+            return self.formulas
+        moved = [v - z for v, z in zip(self.source.system.velocities, self.drift, strict=True)]
+        return normal_solve(self.basis, [Add(*[c * e for c, e in zip(z, moved, strict=True)]) for z in self.basis])
+
+    def _free_rows(self) -> list[Expr]:
+        """$E_i - u_i$, one for each coordinate."""
+        silent = dict.fromkeys(self.source.multipliers, S.Zero)
+        found = {row.label: row.residual.xreplace(silent) for row in self.source.rows}
+        return [found.get(f"E_{q.base}", S.Zero) for q in self.source.system.coordinates]
+
+    def _accelerations(self) -> list[Constraint]:
+        """The rows for the rates of the quasi-velocities, solved for them where that is short."""
+        jets = {v.d(): total_derivative(e).xreplace(self.rates) for v, e in self.rates.items() if isinstance(v, Coordinate)}
+        full = [e.xreplace(jets).xreplace(self.rates) for e in self._free_rows()]
+        work = [Add(*[c * e for c, e in zip(z, full, strict=True)]) for z in self.virtual]
+        speeds = [w.d() for w in self.velocities]
+        still = dict.fromkeys(speeds, S.Zero)
+        masses = [[tidy(row.diff(speed)) for speed in speeds] for row in work]
+        right = [tidy(-row.xreplace(still)) for row in work]
+        if is_singular(masses, self.points):
+            raise PrincipleError(
+                "the mass matrix of the free velocities is singular.",
+                where=self.where,
+                why="Their rates do not follow from the equations of motion.",
+                hint="analyze(equations) tells what becomes of a motion",
+            )
+        found = explicit_solve(masses, right)
+        if found is not None:
+            return [Constraint(speed, e) for speed, e in zip(speeds, found, strict=True)]
+        return [
+            Constraint(Add(*[m * speed for m, speed in zip(line, speeds, strict=True)]), b) for line, b in zip(masses, right, strict=True)
+        ]
+
+    def _multipliers(self) -> dict[Jet, Expr]:
+        r"""$\lambda = (R_V R_V^T)^{-1} R_V (E - u)$, where the rows are independent."""
+        multipliers: tuple[Multiplier, ...] = self.source.multipliers
+        if not multipliers or not independent(self.reactions, self.points):
+            return {}
+        free = self._free_rows()
+        right = [Add(*[c * e for c, e in zip(row, free, strict=True)]) for row in self.reactions]
+        return dict(zip(multipliers, normal_solve(self.reactions, right), strict=True))

@@ -1,0 +1,146 @@
+"""symmetries: affine fields that leave a Lagrangian unchanged, with their momenta and what becomes of these (`noether`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sympy import Expr, S
+
+from chetaev.assemble import calculus_of, euler_lagrange
+from chetaev.budget import deadline
+from chetaev.calculus import SYMBOLIC
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.symbols import Coordinate, jets_in
+from chetaev.transforms.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
+from chetaev.transforms.noether import Fate, Noether, Symmetry
+from chetaev.zero import seems_zero
+
+_SECONDS = 8.0
+
+
+@dataclass(frozen=True, repr=False)
+class Symmetries:
+    """The affine symmetries of a system, and momenta along combinations of them that are virtual displacements."""
+
+    equations: Equations
+    found: tuple[Symmetry, ...]
+    horizontal: tuple[Symmetry, ...]
+    """Nonholonomic momentum equations: combinations of symmetries, with coefficients that depend on the position."""
+    complete: bool
+    """Whether fields that change the Lagrangian by a total derivative were searched for in the time."""
+
+    @property
+    def conserved(self) -> tuple[Expr, ...]:
+        """The conserved momenta."""
+        return tuple(s.momentum for s in (*self.found, *self.horizontal) if s.fate is Fate.CONSERVED)
+
+    @property
+    def dissipated(self) -> tuple[Expr, ...]:
+        """The momenta with dJ/dt = L_s J; the quotient of two of them is conserved."""
+        return tuple(s.momentum for s in (*self.found, *self.horizontal) if s.fate is Fate.DISSIPATED)
+
+    @property
+    def cyclic(self) -> tuple[Coordinate, ...]:
+        """The coordinates of which only derivatives occur in the Lagrangian."""
+        lagrangian = self.equations.lagrangian
+        present = {z.base for z in jets_in(lagrangian)}
+        return tuple(q for q in self.equations.system.coordinates if q.base in present and seems_zero(lagrangian.diff(q)))
+
+    def __iter__(self) -> Iterator[Symmetry]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        system = self.equations.system
+        lines = [f"{system.name or 'system'} · {self.equations.principle}"]
+        if self.cyclic:
+            lines.append(f"  cyclic: {' '.join(q.base for q in self.cyclic)}")
+        lines += [f"  {s}" for s in self.found] or ["  no affine symmetry"]
+        if self.horizontal:
+            lines.append("  combinations that are virtual displacements")
+            lines += [f"    {s}" for s in self.horizontal]
+        if not self.complete:
+            lines.append("  fields that change the Lagrangian by a total derivative were not searched for in the time")
+        return "\n".join(lines)
+
+
+def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
+    """Translations, rotations and other affine fields, boosts and time translation that leave the Lagrangian unchanged, and their momenta.
+
+    The fields are `a + B*q + c*t` with rational coefficients, and a constant time component; coefficients that depend on parameters are
+    not found. Under the vakonomic principle the multipliers are variables like the others. The Lagrangian may change by a total
+    derivative, except in contact dynamics. With reactions the fields are those that keep the constraints, or are virtual displacements.
+
+    >>> from chetaev import System
+    >>> print(symmetries(System("x y", "m k", lagrangian="m/2*(x'^2 + y'^2) - k/2*(x^2 + y^2)", name="spring")))
+    spring · Hamilton()
+      -d/dt:  (k*x^2 + k*y^2 + m*x'^2 + m*y'^2)/2  is conserved
+      y*d/dx - x*d/dy:  m*(x'*y - x*y')  is conserved
+    """
+    equations = given if isinstance(given, Equations) else derive(given)
+    return _Search(equations, seconds).result()
+
+
+class _Search:
+    """The symmetries of one set of equations."""
+
+    def __init__(self, equations: Equations, seconds: float) -> None:
+        self.equations, self.seconds = equations, seconds
+        lowered = equations.lowered
+        self.ansatz = Ansatz((*equations.system.coordinates, *(equations.multipliers if lowered.vakonomic else ())))
+        self.noether = Noether(equations)
+
+    def result(self) -> Symmetries:
+        restrictions = self._restrictions()
+        known: list[list[Fraction]] = []
+        found = self._fields([self.ansatz.invariance([self.equations.lagrangian])], restrictions, known, exact=True)
+        complete = True
+        if self.equations.lowered.action is None:
+            more: list[Symmetry] = []
+            with deadline(self.seconds) as clock:  # second derivatives of long Lagrangians swell; the first list stands in any case
+                more = self._fields([self.ansatz.invariance(self._expressions(), weights=True)], restrictions, known, exact=False)
+            complete = not clock.expired
+            found = [*found, *more]
+        return Symmetries(self.equations, tuple(found), tuple(self.noether.horizontal(found)), complete)
+
+    def _fields(
+        self, conditions: Sequence[Condition], restrictions: Sequence[Matrix], known: list[list[Fraction]], exact: bool
+    ) -> list[Symmetry]:
+        matrix = conditions_at(conditions)
+        found = []
+        for restriction in restrictions:
+            for vector in rational_null_space(np.vstack([matrix, restriction]), known):
+                symmetry = self.noether.symmetry(self.ansatz.field(vector), exact)
+                if symmetry is not None:
+                    known.append(vector)
+                    found.append(symmetry)
+        return found
+
+    def _expressions(self) -> list[Expr]:
+        """Euler-Lagrange expressions by all variables; those by multipliers are minus the constraints."""
+        lowered = self.equations.lowered
+        expressions = euler_lagrange(calculus_of(lowered, SYMBOLIC), lowered.lagrangian)
+        return [*expressions, *([-row.residual for row in lowered.system.kinematic] if lowered.vakonomic else [])]
+
+    def _restrictions(self) -> list[Matrix]:
+        """With reactions: the fields that are virtual displacements, then those that keep the constraints."""
+        equations = self.equations
+        if not equations.lowered.reactions:
+            return [np.zeros((0, self.ansatz.size))]
+        rows = [row.residual for row in equations.system.kinematic]
+        surface = [*rows, *[equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]]
+        annihilated = self.ansatz.annihilation(
+            [[row.get(q, S.Zero) for q in equations.system.coordinates] for row in equations.variational]
+        )
+        kept = [self.ansatz.invariance(rows)] if rows else []
+        return [conditions_at([annihilated], surface), conditions_at(kept, surface) if kept else np.zeros((0, self.ansatz.size))]

@@ -1,0 +1,65 @@
+"""What holds for the leaves of every gallery system that the budget reaches."""
+
+import pytest
+from leaf_soundness import faults
+
+import chetaev as ch
+from chetaev.symbols import TIME
+
+SECONDS = 5
+CASES = [(name, principle) for name in ch.gallery() for principle in ch.gallery(name).principles]
+
+
+def leaves(name, principle):
+    model = ch.gallery(name).under(principle)
+    return model, ch.constraint_algorithm(ch.derive(model), seconds=SECONDS)
+
+
+@pytest.mark.parametrize(("name", "principle"), CASES, ids=[f"{name}-{principle}" for name, principle in CASES])
+def test_leaves_of_the_gallery_are_sound(name, principle):
+    """Rows and derivatives of constraints vanish at real points of every leaf, whether the tree is complete or not."""
+    model, tree = leaves(name, principle)
+    assert tree.complete or tree.reason
+    for leaf in tree.leaves:
+        if leaf.real != "yes":
+            assert leaf.real == "undecided"
+            continue
+        values = {key: float(v) for key, v in model.parameters.items()}
+        count, worst, dimensions = faults(leaf, values)
+        if not count:  # a leaf may be real for other values of the parameters only
+            count, worst, dimensions = faults(leaf)
+        assert count and worst < 1e-12
+        assert dimensions == {leaf.dimension}
+
+
+SINGLE = ["cartesian-pendulum", "constant-speed", "disk", "knife-edge", "sleigh", "pais-uhlenbeck", "foucault", "two-firms", "transformer"]
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_dimension_agrees_with_the_numerical_analysis(name):
+    """The dimension of the only leaf, time not counted, is the number of free initial values found from ranks at random points."""
+    model = ch.gallery(name)
+    tree = ch.constraint_algorithm(ch.derive(model), seconds=30)
+    (leaf,) = tree.leaves
+    assert tree.complete and leaf.free_functions == 0
+    assert ch.analyze(ch.derive(model)).dimension == leaf.dimension - 1
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_rates_agree_with_the_numerical_evaluation(name):
+    """Accelerations on the leaf are those that `evaluate` finds by solving the rows at a state."""
+    model = ch.gallery(name)
+    equations = ch.derive(model)
+    (leaf,) = ch.constraint_algorithm(equations, seconds=30).leaves
+    parameters = {key: float(v) for key, v in model.parameters.items()}
+    now = ch.evaluate(equations, model.start, parameters=parameters, t=0.3)
+    values = {z: now[z.name] for z in leaf.form.phase if z.name in now} | {p: parameters[p.name] for p in leaf.form.parameters}
+    values[TIME] = 0.3
+    compared = 0
+    for q in equations.system.coordinates:
+        jet = q.d(leaf.form.order - 1)
+        rate = leaf.field[jet.name]
+        if rate.free_symbols <= values.keys() and jet.d().name in now:
+            assert float(rate.xreplace(values)) == pytest.approx(now[jet.d().name], abs=1e-9, rel=1e-9)
+            compared += 1
+    assert compared

@@ -1,0 +1,175 @@
+"""How simulations run and end: words for outcomes, progress, interruption, memory of what was compiled."""
+
+import math
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import chetaev as ch
+from chetaev.numerics import machine, progress
+from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.outcomes import Ending, accumulation, verdict
+from chetaev.numerics.remembered import Remembered
+
+SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
+REST = {"x": 1, "x'": 0}
+DRY = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": "-mu*sign(x')"}, name="dry"))
+
+
+def test_every_status_has_an_outcome_and_a_sentence():
+    for status in Status:
+        outcome, sentence = verdict(status, Ending(1.5, 10))
+        assert isinstance(outcome, ch.Outcome)
+        assert sentence.endswith(".")
+    assert verdict(Status.WATCH, Ending(2.0, event="x - 1")) == ("event", "x - 1 = 0 at t = 2.")
+    assert verdict(Status.FLOOR, Ending(2.0, locus="x = 0")) == (
+        "left_domain",
+        "the system Jacobian becomes singular at t = 2, where x = 0.",
+    )
+    assert "accumulate at t = 3." in accumulation("z", 2.9, 3.0)[1]
+    assert "accumulate" not in accumulation("z", 2.9, None)[1]
+
+
+def test_the_locus_of_the_cart_pendulum_is_an_angle():
+    """000: cos(theta) = -I/(m l b)."""
+    model = ch.gallery("cart-pendulum", friction=False)
+    motion = ch.simulate(model, {"x": 0, "theta": 0.5, "theta'": 2.0}, (0, 20), parameters={"a": -4.0})
+    values = model.parameters
+    assert motion.outcome == "left_domain"
+    assert "I + b*l*m*cos(theta) = 0" in motion.message
+    assert math.cos(motion.final["theta"]) == pytest.approx(-values["I"] / (values["m"] * values["l"] * values["b"]), abs=1e-3)
+
+
+@pytest.mark.parametrize("force", ["-3", "-1", "-0.3"])
+def test_a_braked_tyre_stops_at_its_locus(force):
+    model = ch.gallery("rocard")
+    braked = ch.derive(model.system.replace(forces={"psi": force}), model.principle)
+    motion = ch.simulate(braked, model.start, (0, 20), parameters=model.parameters)
+    assert motion.outcome == "left_domain"
+    assert motion.message.endswith("where psi' = 0.")
+    assert abs(motion.final["psi'"]) < 1e-6
+
+
+def test_a_bar_is_shown_for_long_runs_only(capsys, monkeypatch):
+    ch.simulate(SPRING, REST, (0, 1), progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_EVERY", 0.001)
+    motion = ch.simulate(SPRING, REST, (0, 3e4), progress=True, keep="final")
+    shown = capsys.readouterr().err
+    assert "spring" in shown
+    assert "%" in shown
+    quiet = ch.simulate(SPRING, REST, (0, 3e4), progress=False, keep="final")
+    assert capsys.readouterr().err == ""
+    assert quiet.final["x"] == motion.final["x"]  # looking changes nothing
+    with pytest.raises(ch.UsageError):
+        ch.simulate(SPRING, REST, (0, 1), progress="yes")
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot send a signal to a thread")
+@pytest.mark.parametrize("method", [None, ch.Implicit()], ids=str)
+def test_ctrl_c_returns_what_was_computed(method):
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    try:
+        timer.start()
+        motion = ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8, method=method)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert motion.outcome == "interrupted"
+    assert 0 < motion.end[0] < 1e12
+    assert len(motion) == 1
+
+
+def test_the_budget_of_steps_counts_all_pieces():
+    whole = ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9})
+    short = ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9}, max_steps=30)
+    assert whole.counts["accepted"] + whole.counts["rejected"] > 30
+    assert short.counts["accepted"] + short.counts["rejected"] == 30
+    assert short.outcome == "step_too_small"
+    assert "30 steps" in short.message
+
+
+def test_nothing_is_compiled_twice():
+    """A second run, with other values and another start, finds all its machine code; so does one that sticks."""
+    options = {"events": ["x - 1/3"], "tolerance": 1e-9}
+    ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9}, **options)
+    known = len(machine._ADDRESSES)
+    motion = ch.simulate(DRY, {"x": -7, "x'": 1}, (0, 50), parameters={"mu": 0.8}, **options)
+    assert motion.switches[-1].after == 0
+    assert len(machine._ADDRESSES) == known
+
+
+def test_the_trajectory_knows_its_tolerance():
+    assert ch.simulate(SPRING, REST, (0, 1), tolerance=1e-7).tolerance == 1e-7
+    assert ch.simulate(SPRING, REST, (0, 1)).tolerance == 1e-9
+
+
+@pytest.mark.parametrize("word", ["branch", "gauge"])
+def test_choices_that_a_system_does_not_need_are_refused(word):
+    with pytest.raises(ch.UsageError, match=f"{word} is given"):
+        ch.simulate(SPRING, REST, (0, 1), **{word: {"x": "t"}})
+    ch.simulate(SPRING, REST, (0, 1), **{word: None})
+
+
+def test_many_events_are_not_all_printed():
+    motion = ch.simulate(SPRING, REST, (0, 200), events=["x"])
+    assert len(motion.events) == 64
+    assert "and 44 more events" in str(motion)
+
+
+def test_events_that_depend_on_time_are_resolved_at_rest():
+    """A free body at rest lets the step grow without bound; sin(t)^3 - 1/2 has two roots in every period all the same."""
+    free = ch.derive(ch.System("x", lagrangian="x'^2/2"))
+    motion = ch.simulate(free, {"x": 0, "x'": 0}, (0, 200), events=["sin(t)^3 - 1/2"])
+    first = math.asin(0.5 ** (1 / 3))
+    exact = [v for n in range(32) for v in (2 * math.pi * n + first, 2 * math.pi * n + math.pi - first) if v < 200]
+    assert [e.t for e in motion.events] == pytest.approx(exact, abs=1e-6)
+    assert motion.states.shape[1] == 2
+
+
+def test_a_wrong_mode_is_seen_by_the_certificate():
+    from dataclasses import replace
+
+    motion = ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 20), parameters={"mu": 0.9}, tolerance=1e-10)
+    assert motion.verify().worst < 1e-6
+
+    class Turned:
+        """A reader that tells the opposite of every mode."""
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        def driven(self, *given):
+            return -self.inner.driven(*given)
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    found = replace(motion, reader=Turned(motion.reader)).verify()
+    assert found["mode of x'"].largest > 0.1
+    assert found["E_x"].largest > 0.01
+
+
+def test_the_memory_is_bounded_and_by_identity():
+    made = []
+    memory = Remembered(2)
+    owners = [[], [], []]
+    for owner in owners:
+        memory.get(owner, 1, lambda: made.append(1))
+    memory.get(owners[2], 1, lambda: made.append(2))
+    assert made == [1, 1, 1]
+    memory.get(owners[0], 1, lambda: made.append(3))
+    assert made == [1, 1, 1, 3]
+
+
+def test_pieces_of_a_motion_are_consistent_at_their_seams():
+    motion = ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9}, tolerance=1e-10)
+    seams = np.flatnonzero(np.diff(motion.t) == 0)
+    assert len(seams) == len(motion.switches)
+    assert np.abs(motion.states[seams] - motion.states[seams + 1])[:, :2].max() < 1e-12
+    assert np.all(np.diff(motion.pieces) >= 0)
