@@ -242,12 +242,21 @@ def test_section_2_4_condition_iii_is_the_equation_of_l_minus_mu_phi(kind):
 
 
 def test_section_4_1_regular_lagrangian_does_not_determine_the_multiplier():
-    """4.1 says the multipliers follow because L is regular; L = v1 v2 with phi = v1 is regular and they do not: phi_v W^-1 phi_v = 0."""
+    """4.1 says the multipliers follow because L is regular; L = v1 v2 with phi = v1 is regular and they do not: phi_v W^-1 phi_v = 0.
+
+    Instead x'' + 2 x y = 0 with x' = 0 leaves x y = 0: on x = 0 the multiplier is free, on y = 0 it vanishes, elsewhere there is no motion.
+    """
     system = ch.System("x y", lagrangian="x'*y' - x*y^2", kinematic=["x' = 0"])
     weights = sympy.Matrix([[0, 1], [1, 0]])
     assert weights.det() != 0 and (sympy.Matrix([[1, 0]]) * weights.inv() * sympy.Matrix([1, 0]))[0] == 0
-    with pytest.raises(ch.StateError):
-        ch.evaluate(ch.derive(system, ch.DAlembert()), {"x": 0.2, "y": 0.3, "y'": 0.5})
+    equations = ch.derive(system, ch.DAlembert())
+    found = ch.analyze(equations)
+    assert (found.verdict, [b.hidden[0] for b in found.branches]) == ("BRANCHING", ["x", "y"])
+    with pytest.raises(ch.GaugeError):
+        ch.evaluate(equations, {"x": 0, "y": 0.3, "y'": 0.5})
+    assert ch.evaluate(equations, {"x": 0.2, "y": 0})["lambda1"] == 0
+    with pytest.raises(ch.BranchError):
+        ch.evaluate(equations, {"x": 0.2, "y": 0.3, "y'": 0.5})
 
 
 # ---- section 2.5 and 3: Herglotz' equation, also as a nonholonomic and as a vakonomic system ------------------------------------------

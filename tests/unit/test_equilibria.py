@@ -164,5 +164,5 @@ def test_singular_states_name_their_locus():
 def test_systems_for_the_constraint_algorithm_are_sent_there():
     model = ch.gallery("krupkova")
     for act in (lambda: linearize(model), lambda: equilibria(model, {})):
-        with pytest.raises(ch.StateError, match="do not determine the accelerations"):
+        with pytest.raises(ch.GaugeError, match="is not fixed by the equations"):
             act()

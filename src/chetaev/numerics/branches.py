@@ -66,10 +66,12 @@ class Branch:
     @cached_property
     def text(self) -> str:
         """`{q3 = q3' = 0}`."""
-        parts = [show(e) for e in self.leaf.constraints]
+        on_state = [e for e in self.leaf.constraints if not any(isinstance(z, self.algebraic) for z in e.free_symbols)]
+        shown = on_state or self.leaf.constraints
+        parts = [show(e) for e in shown]
         if not parts:
             return "{all states}"
-        plain = all(e.is_Symbol for e in self.leaf.constraints)
+        plain = all(e.is_Symbol for e in shown)
         body = " = ".join([*parts, "0"]) if plain else ", ".join(f"{p} = 0" for p in parts)
         if len(body) > _LONGEST:
             kept = [p for k, p in enumerate(parts) if sum(map(len, parts[: k + 1])) < _LONGEST] or [f"{parts[0][:_LONGEST]}..."]

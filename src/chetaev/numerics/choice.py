@@ -84,15 +84,26 @@ def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchErro
 def is_regular(equations: Equations) -> bool:
     """Whether the rows determine the motion as they are, and none but those that the user stated restrict the state.
 
-    A row of motion of low order that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Rows
-    with accelerations in them restrict the state only if they are not affine in these, and a guess selects among their roots.
+    A row of motion that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Where coordinates
+    have accelerations, rows that restrict the state only because they are not affine in these do not count: a guess selects their roots.
     """
     system = prolongation(equations)
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False
-    orders = [_order(system, i) for i in range(len(system.structure.rows))]
-    restricting = {i for i, _ in system.hidden() if not system.label((i, 0)).startswith(("kinematic", "action"))}
-    return all(orders[i] == max(orders) for i in restricting)
+    return _stated_only(system) or _stated_only_as_written(equations)
+
+
+def _stated_only(system: Prolongation) -> bool:
+    return all(system.label((i, 0)).startswith(("kinematic", "action")) for i, _ in system.hidden())
+
+
+@lru_cache(maxsize=32)
+def _stated_only_as_written(equations: Equations) -> bool:
+    """The same before rows are raised, if every coordinate moves by a derivative of its own."""
+    found = structure(equations, GraphAlgebra())
+    if found is None or not _stated_only(Prolongation(equations, found)):
+        return False
+    return all(d > 0 for z, d in zip(found.unknowns, found.unknown_offsets, strict=True) if isinstance(z, Coordinate))
 
 
 @lru_cache(maxsize=32)
@@ -106,12 +117,6 @@ def bends_in_tops(equations: Equations) -> bool:
         return False
     plain = structure(equations, GraphAlgebra())
     return plain is not None and plain.unknown_offsets != system.structure.unknown_offsets
-
-
-def _order(system: Prolongation, row: int) -> int:
-    """The highest order of a coordinate in a row."""
-    present = zip(system.structure.unknowns, system.structure.signature[row], strict=True)
-    return max((k for z, k in present if k is not None and isinstance(z, Coordinate)), default=0)
 
 
 def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:

@@ -9,11 +9,11 @@ import numpy as np
 
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import InitialError, UsageError
+from chetaev.errors import InitialError, StateError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
-from chetaev.numerics.choice import Wish, chosen
+from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
 from chetaev.numerics.course import follow
 from chetaev.numerics.evaluate import evaluate
@@ -80,12 +80,15 @@ def simulate(
     times = _times(t, where)
     binding = bind(equations.system, parameters, inputs, where)
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where)
-    meant = chosen(equations, binding, wish)
+    stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
     switched = smooth(equations, Frozen(binding.inputs))
     tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
     surfaces = Surfaces(switched, binding, tolerance, 1.0 if times[-1] > times[0] else -1.0)
-    begun = begin(surfaces, start, float(times[0]), where)
+    try:
+        begun = begin(surfaces, start, float(times[0]), where)
+    except StateError as fault:
+        raise (several_at(stated, binding, wish) if branch is None else None) or fault from None
     request = Request(
         switched=switched,
         binding=binding,

@@ -42,6 +42,8 @@ _DEGREE = 9
 _FLAT = 1e-12
 """A direction of C_V shorter than this is forbidden altogether."""
 _RANK = 1e-9
+_NOTHING = 1e-28
+"""A component that is never larger than this part of the largest one is what projection leaves of zero."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +298,7 @@ def _nodes(motion: Trajectory) -> Residual:
         which = np.append(motion.pieces, motion.pieces[-1])
         dense[before] = motion.reader.states_at(times[before], which[before])[:, :count]
     scale = np.abs(dense).max(axis=0)
-    off = np.abs(kept - dense) / np.where(scale > 0, scale, 1.0)
+    off = np.abs(kept - dense) / np.where(scale > _NOTHING * scale.max(initial=0.0), scale, 1.0)
     return _summary(off.max(axis=1), np.ones(len(times)), times)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, InitialError, StateError, UsageError
+from chetaev.errors import ChetaevError, GaugeError, InitialError, StateError, UsageError
 from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.evaluate import evaluate
@@ -85,5 +85,6 @@ def _in_the_name_of(verb: str) -> Iterator[None]:
         yield
     except ChetaevError as error:
         error.where = error.where.replace("evaluate", verb, 1)
-        error.hint = error.hint.replace("evaluate(", f"{verb.split()[0]}(", 1)
+        # only evaluate and simulate take a gauge
+        error.hint = error.hint if isinstance(error, GaugeError) else error.hint.replace("evaluate(", f"{verb.split()[0]}(", 1)
         raise
