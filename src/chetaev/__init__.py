@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from chetaev.forms.order_reduction import reduce_order
     from chetaev.forms.regularity import regularity
     from chetaev.gallery import gallery
+    from chetaev.io.reading import load
+    from chetaev.io.writing import save
     from chetaev.model import Model
     from chetaev.notation import show, to_sympy
     from chetaev.numerics.analyze import Analysis, Verdict, analyze
@@ -97,6 +99,8 @@ _HOMES = {
     "chetaev.forms.dynamical": "DynamicalForm",
     "chetaev.forms.regularity": "regularity",
     "chetaev.gallery": "gallery",
+    "chetaev.io.reading": "load",
+    "chetaev.io.writing": "save",
     "chetaev.model": "Model",
     "chetaev.notation": "show to_sympy",
     "chetaev.numerics.ensemble": "Ensemble simulate_many",

@@ -1,0 +1,114 @@
+"""What a model file may contain: tables, keys and the kinds of their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chetaev.errors import ModelError, did_you_mean
+from chetaev.io.places import place
+
+TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
+
+TOP: dict[str, str] = {
+    "name": TEXT,
+    "lagrangian": TEXT,
+    "dissipation": TEXT,
+    "action": TEXT,
+    "prose": TEXT,
+    "reference": TEXT,
+    "corrections": TEXTS,
+}
+"""Keys at the head of the file."""
+
+FIXED: dict[str, dict[str, str]] = {
+    "constraints": {"kinematic": TEXTS, "variational": TEXTS},
+    "principle": {"name": TEXT, "inner": TEXT},
+    "initial": {"fixed": TEXTS, "guess": TEXTS},
+    "simulate": {"t": NUMBERS, "tolerance": NUMBER},
+}
+"""Tables whose keys are given."""
+
+NAMED: dict[str, str] = {
+    "coordinates": TEXT,
+    "parameters": ANY,
+    "where": TEXT,
+    "quasi": TEXT,
+    "forces": TEXT,
+    "inputs": TEXT,
+    "values": TEXT,
+    "invariants": TEXT,
+    "plot": ANY,
+}
+"""Tables whose keys are names of the user's; `values` binds inputs that the system leaves open."""
+
+COMPARE: dict[str, str] = {"name": TEXT, "inner": TEXT, "fixed": TEXTS}
+"""Keys of an entry of `compare`: another principle, and the initial data it needs in addition."""
+
+
+def check(data: dict[str, Any], source: str, text: str) -> None:
+    """Every key is known and every value of its kind, or a ModelError that names the place."""
+    tables = {*FIXED, *NAMED, "compare"}
+    for key, value in data.items():
+        if key in TOP:
+            _require(value, TOP[key], place(source, text, "", key))
+        elif key in FIXED:
+            _check_table(value, key, FIXED[key], source, text)
+        elif key in NAMED:
+            _check_named(value, key, source, text)
+        elif key == "compare":
+            _check_compare(value, source, text)
+        else:
+            line = place(source, text, "", key) if not isinstance(value, dict) else place(source, text, key)
+            raise _unknown(key, [*TOP, *tables], line, "the file")
+
+
+def _check_table(value: Any, table: str, keys: dict[str, str], source: str, text: str, occurrence: int = 0) -> None:
+    if not isinstance(value, dict):
+        raise _wrong(value, f"a table [{table}]", place(source, text, "", table))
+    for key, entry in value.items():
+        where = place(source, text, table, key, occurrence)
+        if key not in keys:
+            raise _unknown(key, list(keys), where, f"[{table}]")
+        _require(entry, keys[key], where)
+
+
+def _check_named(value: Any, table: str, source: str, text: str) -> None:
+    if not isinstance(value, dict):
+        raise _wrong(value, f"a table [{table}]", place(source, text, "", table))
+    for key, entry in value.items():
+        where = place(source, text, table, key)
+        if table == "parameters" and isinstance(entry, dict):
+            if not {"kind"} <= set(entry) <= {"value", "kind"} or not isinstance(entry["kind"], str):
+                raise ModelError(f"{key} is no parameter.", where=where, hint=f'{key} = 1.5, or {key} = {{value = 1.5, kind = "positive"}}')
+            entry = entry.get("value", 0)
+        if table != "plot":
+            _require(entry, NAMED[table], where)
+
+
+def _check_compare(value: Any, source: str, text: str) -> None:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise _wrong(value, "a list of tables [[compare]]", place(source, text, "compare"))
+    for k, entry in enumerate(value):
+        _check_table(entry, "compare", COMPARE, source, text, k)
+
+
+def _require(value: Any, kind: str, where: str) -> None:
+    if not _is(value, kind):
+        raise _wrong(value, kind, where)
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind in (TEXTS, NUMBERS):
+        return isinstance(value, list) and all(_is(v, TEXT if kind == TEXTS else NUMBER) for v in value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, str) if kind == TEXT else is_number if kind == NUMBER else is_number or isinstance(value, str)
+
+
+def _wrong(value: Any, kind: str, where: str) -> ModelError:
+    shown = {bool: "a truth value", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
+    return ModelError(f"{kind} is expected here, not {shown.get(type(value), type(value).__name__)}.", where=where)
+
+
+def _unknown(key: str, known: list[str], where: str, inside: str) -> ModelError:
+    hint = f"{did_you_mean(key, known)}  Known: {' '.join(sorted(known))}".strip()
+    return ModelError(f"{key} is not a key of {inside}.", where=where, hint=hint)
