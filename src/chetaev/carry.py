@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,14 +78,18 @@ class Agreement:
 
 def carried(morphism: Morphism, given: Any, **values: Any) -> State | Image:
     """A motion as an image, a start as a start."""
+    if isinstance(given, Trajectory):
+        _require_motion_of(morphism, given)
     return Image(morphism, given) if isinstance(given, Trajectory) else _start(morphism, given, **values)
 
 
 def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _POINTS) -> Agreement:
     """Simulate the target from the image of the motion's first state at the same times, and compare."""
+    _require_motion_of(morphism, motion)
     times, states = _compared_at(motion, points)
     values = _values_of(motion)
-    first = State({z.name: float(v) for z, v in zip(motion.jets, states[0], strict=False)})  # the work done comes after the jets
+    at_first = dict(zip(motion.jets, states[0], strict=False))  # the work done comes after the jets
+    first = State({z.name: float(at_first[z]) for z in _stated(morphism.source, motion.jets)})
     start = _start(morphism, first, t=float(times[0]), **values)
     there = {"parameters": target_parameters(morphism, first, t=float(times[0]), **values), "inputs": values["inputs"]}
     other = simulate(morphism.target, start, times, tolerance=tolerance, **there)
@@ -100,6 +104,24 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
         for z in _compared(morphism.source, morphism.to_source)
     }
     return Agreement(Frozen(forward), Frozen(backward), other)
+
+
+def _require_motion_of(morphism: Morphism, motion: Any) -> None:
+    """A map carries motions of its own source, not starts or motions of other equations."""
+    where = f"map to {morphism.target.system.label}"
+    if not isinstance(motion, Trajectory):
+        raise UsageError(
+            f"check takes a motion, not {type(motion).__name__}.",
+            where=where,
+            hint="morphism.check(simulate(morphism.source, start, t, parameters=...))",
+        )
+    if motion.equations != morphism.source:
+        raise UsageError(
+            f"this is a motion of {motion.equations.system.label} under {motion.equations.principle}; "
+            f"the map starts from {morphism.source.system.label} under {morphism.source.principle}.",
+            where=where,
+            hint="morphism.backward(motion) for a motion of the target; otherwise simulate(morphism.source, ...)",
+        )
 
 
 def target_parameters(
@@ -129,7 +151,7 @@ def _start(
     known = {z.base: z for z in morphism.to_target}
     chosen = {z.name: e for z, e in morphism.chosen.items()}
     wanted: dict[str, Expr] = {}
-    for z in _state(morphism.target):
+    for z in _stated(morphism.target, _state(morphism.target)):
         if z.name in chosen:
             wanted[z.name] = chosen[z.name]
         elif z.base in known:
@@ -157,6 +179,12 @@ def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:
 def _state(equations: Equations) -> tuple[Jet, ...]:
     system = prolongation(equations)
     return () if system is None else system.structure.state
+
+
+def _stated(equations: Equations, jets: Sequence[Jet]) -> list[Jet]:
+    """Jets that a start may state: the rate of a reaction's multiplier is none, because it follows from the equations."""
+    reactions = set() if equations.lowered.vakonomic else {z.base for z in equations.multipliers}
+    return [z for z in jets if not (z.order and z.base in reactions)]
 
 
 def _compared(equations: Equations, table: Mapping[Jet, Expr]) -> list[Jet]:

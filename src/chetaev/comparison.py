@@ -41,12 +41,18 @@ class Pair:
     distance: Array
     """The largest difference of a coordinate at each time."""
     coinciding: Frozen[str, float] | None
-    """Initial multipliers of the vakonomic motion that make it the other one; None if there are none, or none are asked for."""
+    """Initial multipliers of the vakonomic motion that make it the other one; None if none were found, or none are asked for."""
+    searched: bool = False
+    """Whether such multipliers were searched for: one of the two is vakonomic, and they do not agree anyway."""
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Motions of one system under several principles, and what is between them."""
+    """Motions of one system under several principles, and what is between them.
+
+    `comparison[DAlembert()]` is a motion. Each of `comparison.pairs` tells of two principles whether they agree `identical`ly and for what
+    `reason`, their `distance` at each time of `comparison.t`, and the `coinciding` initial multipliers. `print` shows the final values.
+    """
 
     t: Array
     motions: Frozen[Principle, Trajectory]
@@ -72,6 +78,8 @@ class Comparison:
             verdict = {True: "agree identically", False: "differ", None: "differ or agree: undecided"}[pair.identical]
             lines.append(f"  {pair.first} and {pair.second} {verdict}: {pair.reason}.")
             lines.append(f"    here they are {pair.distance[-1]:.3g} apart at the end, {pair.distance.max():.3g} at most")
+            if pair.searched and pair.coinciding is None:
+                lines.append("    no initial multipliers were found for which the motions coincide")
             if pair.coinciding is not None:
                 data = ", ".join(f"{name} = {v:.6g}" for name, v in pair.coinciding.items())
                 lines.append(f"    the motions coincide for {data} at the start")
@@ -92,7 +100,19 @@ def compare(
 
     Multipliers given in the start are data for principles under which they are part of the state, and nothing to the others. A model
     brings its own principles, start, interval and values. For every vakonomic motion it is asked which initial multipliers would make it
-    coincide with the others.
+    coincide with the others; its own multipliers have to be given, because they are free data: `{..., "lambda1": 0}`.
+
+    >>> from chetaev import DAlembert, Vakonomic
+    >>> skate = System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y'*cos(theta) = x'*sin(theta)"], name="skate")
+    >>> start = {"x": 0, "y": 0, "theta": 0, "x'": 1, "theta'": 0.5, "lambda1": 0}
+    >>> print(compare(skate, [DAlembert(), Vakonomic()], start, t=(0, 1)))
+    skate, t = 0 to 1
+                               x              y          theta
+      DAlembert()       0.958851       0.244835            0.5
+      Vakonomic()       0.905475       0.243319        0.58239
+      DAlembert() and Vakonomic() differ: the constraints are not integrable.
+        here they are 0.0824 apart at the end, 0.0824 at most
+        no initial multipliers were found for which the motions coincide
     """
     cases = _cases(system, principles, start)
     model = system if isinstance(system, Model) else None
@@ -132,11 +152,12 @@ def _pair(first: Trajectory, second: Trajectory, times: Array, values: Mapping[s
     shorter = min(len(first.t), len(second.t))
     distance = np.max([np.abs(first[n][:shorter] - second[n][:shorter]) for n in names], axis=0)
     coinciding = None
+    searched = False
     vakonomic = [m for m in (first, second) if m.equations.lowered.vakonomic]
     if len(vakonomic) == 1 and identical is not True:
-        other = second if vakonomic[0] is first else first
+        searched, other = True, second if vakonomic[0] is first else first
         coinciding = coinciding_multipliers(vakonomic[0].equations, other, times, **values)
-    return Pair(first.equations.principle, second.equations.principle, identical, reason, distance, coinciding)
+    return Pair(first.equations.principle, second.equations.principle, identical, reason, distance, coinciding, searched)
 
 
 def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]:

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,6 +56,18 @@ _LARGEST_MODEL = 64_000_000
 def save(motion: Trajectory, path: str | PathLike[str]) -> Path:
     """Write a motion, with its model, to an `.npz` file; returns the path. `load` gives the same motion back, dense output included."""
     where = f"save the motion of {motion.equations.system.label}"
+    if not isinstance(path, str | PathLike):
+        raise UsageError(f"{path!r} is not a path.", where=where, hint='motion.save("motion.npz")')
+    target = Path(path)
+    try:
+        _write(motion, target)
+    except OSError as cause:
+        raise ModelError(f"the file cannot be written ({cause.strerror}).", where=where, hint="another path") from None
+    return target
+
+
+def _write(motion: Trajectory, target: Path | BytesIO) -> None:
+    where = f"save the motion of {motion.equations.system.label}"
     reader: Any = motion.reader
     if not isinstance(reader, Reader):
         raise UsageError("this motion was not made by simulate or load.", where=where, hint="save(ch.simulate(...), path)")
@@ -65,16 +78,24 @@ def save(motion: Trajectory, path: str | PathLike[str]) -> Path:
         if reader.dense:
             arrays |= {f"nodes_{k}": piece.run.nodes, f"node_states_{k}": piece.run.states, f"coefficients_{k}": piece.run.coefficients}
     text = json.dumps(_described(motion, reader, where), indent=1, ensure_ascii=False, allow_nan=False)
-    target = Path(path)
-    try:
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:  # a fixed date in each entry: equal motions, equal files
-            archive.writestr(zipfile.ZipInfo(_MODEL), text.encode())
-            for name, values in arrays.items():
-                with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
-                    npy.write_array(stream, np.ascontiguousarray(values, dtype="<f8"), version=(1, 0), allow_pickle=False)
-    except OSError as cause:
-        raise ModelError(f"the file cannot be written ({cause.strerror}).", where=where, hint="another path") from None
-    return target
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:  # a fixed date in each entry: equal motions, equal files
+        archive.writestr(zipfile.ZipInfo(_MODEL), text.encode())
+        for name, values in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as stream:
+                npy.write_array(stream, np.ascontiguousarray(values, dtype="<f8"), version=(1, 0), allow_pickle=False)
+
+
+def packed(motion: Trajectory) -> bytes:
+    """A motion as the bytes of the file that `save` would write: what pickle carries to another process."""
+    stream = BytesIO()
+    _write(motion, stream)
+    return stream.getvalue()
+
+
+def unpacked(content: bytes) -> Trajectory:
+    """The motion that `packed` gave."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return _loaded(_Archive(archive, len(content)))
 
 
 def load(path: str | PathLike[str]) -> Trajectory:

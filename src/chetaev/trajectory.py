@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sympy import Expr
 
 from chetaev.equations import Equations
+from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
 from chetaev.symbols import Jet
@@ -104,7 +105,13 @@ class Trajectory:
 
     def at(self, t: ArrayLike) -> Section:
         """The motion at any times within it, interpolated at the method's order and projected onto the constraints."""
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        try:
+            times = np.atleast_1d(np.asarray(t, dtype=float))
+        except (TypeError, ValueError):
+            times = np.empty((0, 0))
+        if times.ndim != 1:
+            where = f"motion of {self.equations.system.label}"
+            raise UsageError(f"{t!r} is neither a time nor a row of times.", where=where, hint="motion.at(0.5), motion.at([0, 0.5])")
         return Section(self, times, self.reader.states_at(times), scalar=np.ndim(t) == 0)
 
     @cached_property
@@ -150,6 +157,12 @@ class Trajectory:
         from chetaev.storage import save
 
         return save(self, path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what `save` writes: the equations are compiled again where the motion is read."""
+        from chetaev.storage import packed, unpacked
+
+        return unpacked, (packed(self),)
 
     def to_pandas(self) -> Any:
         """A data frame over time with all jets and multipliers."""

@@ -269,3 +269,14 @@ def test_parameters_are_generic():
     assert "L1*L2 - M^2 != 0" in found.assumptions
     assert found.leaf is not None and found.tree.complete
     assert not any("consequence" in row for row in found.hidden)
+
+
+def test_a_stated_row_that_follows_from_the_branch_is_not_judged_by_round_off():
+    lines = ch.derive(ch.System("x y z", lagrangian="(x'^2 + y'^2)/2 + z*(x^2 - 2*y^2)"))
+    motion = ch.simulate(lines, {"x": "sqrt(2)", "y": 1.0, "y'": 0.3}, t=(0, 1))
+    assert motion.final["x"] == pytest.approx(1.3 * np.sqrt(2), abs=1e-12)
+    assert motion.final["x'"] == pytest.approx(0.3 * np.sqrt(2), abs=1e-12)
+    down = ch.derive(ch.System("th x", lagrangian="x'^2/2 + x*cos(th)"))
+    now = ch.evaluate(down, {"th": "pi", "x": 1, "x'": 0.5})
+    assert (now["x''"], now["th''"]) == pytest.approx((-1, 0), abs=1e-12)
+    assert ch.simulate(down, {"th": "pi", "x": 1, "x'": 0.5}, t=(0, 2)).final["x"] == pytest.approx(0, abs=1e-9)

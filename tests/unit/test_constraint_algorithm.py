@@ -35,6 +35,13 @@ SYSTEMS = {
     # the reals
     "sum of squares": (rows("x y", "x^2 + y^2", "y'' + x"), [("x, y, x', y'", 1, 0)], 0),
     "hidden sum of squares": (rows("x y z", "(x - y)^2 + z^2", "y'' + z", "x'' - y''"), [("x - y, z, x' - y', z'", 3, 0)], 0),
+    "square with a coefficient": (
+        rows("x y z", "x'^2 + (y - z)^2", "y'' + z'' - x", "z - t*y"),
+        [("x, y, z, x', y', z'", 1, 0)],
+        0,
+    ),
+    "logarithm that is no number at -1": (rows("x y", "log(x) - y", "x'' + y''"), [("y - log(x), x' - x*y'", 3, 0)], 0),
+    "logarithm in a product": (rows("x y", "log(x)*y", "x'' + 2*y''"), [("log(x), x'", 3, 0), ("y, y'", 3, 0)], 0),
     "sum of squares in a Lagrangian": (
         lagrangian("x y z", "x'^2/2 + z*(x^2 + y^2)"),
         [("x, y, x', y'", 3, 1)],

@@ -365,3 +365,24 @@ def test_inputs_are_written_out():
     x, p = analysis.coordinates[0], analysis.momenta[0]
     for point in points_of(analysis):
         assert point[p] == pytest.approx(2 * np.cos(2 * point[TIME])) and point[x] == pytest.approx(np.sin(2 * point[TIME]))
+
+
+def test_constraints_that_depend_on_each_other_count_once():
+    # r x p = 0 are three constraints of which two are independent; two of them alone also hold where r3 = p3 = 0, off the manifold
+    text = "((r1' + a2*r3 - a3*r2)^2 + (r2' + a3*r1 - a1*r3)^2 + (r3' + a1*r2 - a2*r1)^2)/2 - g*(r1^2 + r2^2 + r3^2)"
+    found = ch.dirac(ch.System("r1 r2 r3 a1 a2 a3", "g", lagrangian=text))
+    r, p = sympy.Matrix(found.coordinates[:3]), sympy.Matrix(found.momenta[:3])
+    assert all(abs(v) < 1e-8 for v in r.cross(p).xreplace(found.point))
+    # a state is moved by three p_a and by the rotations that turn the common line of r and p: two of three
+    assert (found.dimension, found.gauge_directions, found.physical_dimension, found.conjecture) == (7, 5, 2, True)
+
+
+def test_manifolds_that_split_over_a_root_are_named():
+    with pytest.raises(ch.PrincipleError) as fault:
+        ch.dirac(ch.System("x y z", lagrangian="(x'^2 + y'^2)/2 + z*(x^2 - 2*y^2)"))
+    assert "{x - sqrt(2)*y = 0} or {x + sqrt(2)*y = 0}" in str(fault.value)
+
+
+def test_a_system_is_no_form():
+    with pytest.raises(ch.UsageError, match="takes a 2-form, not System"):
+        ch.presymplectic(ch.System("q1 q2", lagrangian="(q1' - q2)^2/2"))

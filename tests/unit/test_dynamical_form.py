@@ -217,3 +217,15 @@ def test_regularity_names_the_strata():
     text = str(ch.regularity(ch.DynamicalForm("q", ["q*q''"])))
     assert "B: rank 1 where q != 0" in text
     assert "B: rank 0 where q = 0" in text
+
+
+def test_what_is_no_form_is_refused_by_name():
+    for verb in (ch.constraint_algorithm, ch.regularity):
+        with pytest.raises(ch.UsageError, match="a dynamical form is wanted, or Equations, a System or a Model, not int"):
+            verb(42)
+
+
+def test_relations_of_roots_are_no_constraints_of_strata():
+    found = ch.regularity(ch.System("x y", "m", lagrangian="-m*sqrt(x'^2 - y'^2)"))
+    assert (found.regular, found.weakly_regular) == (False, True)
+    assert "0 = 0" not in str(found)

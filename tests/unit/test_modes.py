@@ -443,3 +443,12 @@ def test_switching_with_chosen_times_and_with_the_end_only():
     assert final.final["x"] == dense.final["x"]
     assert final.extrema == dense.extrema
     assert final.switches == dense.switches
+
+
+def test_one_of_two_coefficients_of_friction_is_zero_at_rest():
+    """Nothing holds x then: with y stuck by its friction it swings freely about y/3 with the frequency sqrt(3)."""
+    both = {"x": "-mu*sign(x')", "y": "-nu*sign(y')"}
+    pair = ch.derive(ch.System("x y", "mu nu", lagrangian="x'^2/2 + y'^2/2 - (x - y)^2/2 - x^2", forces=both))
+    motion = ch.simulate(pair, {"x": 1, "y": 1, "x'": 0, "y'": 0}, (0, 5), parameters={"mu": 0, "nu": 9}, tolerance=1e-11)
+    assert motion.final["x"] == pytest.approx(1 / 3 + 2 / 3 * math.cos(math.sqrt(3) * 5), abs=1e-9)
+    assert motion.final["y"] == pytest.approx(1, abs=1e-12)

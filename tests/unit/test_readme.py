@@ -1,4 +1,4 @@
-"""The README's example does what the README says, and the demo runs."""
+"""The README's examples do what the README says, and the demo runs."""
 
 import contextlib
 import io
@@ -7,17 +7,37 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import chetaev as ch
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_readme_example_prints_what_is_shown():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL).groups()
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n([^`]*?)```\n\n```text\n([^`]*?)```", TEXT)
+
+
+def test_every_example_shows_what_it_prints():
+    assert len(EXAMPLES) == TEXT.count("```python") == 3
+
+
+@pytest.mark.parametrize("example", range(3), ids=["first", "transformations", "singular"])
+def test_the_readme_examples_print_what_is_shown(example):
+    code, shown = EXAMPLES[example]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})  # noqa: S102
     assert printed.getvalue().strip() == shown.strip()
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
+
+
+def test_every_verb_the_readme_names_exists():
+    """Whatever is written as `ch.name`, and every verb of the tables that stand before `Reading on`."""
+    tables = TEXT.split("## Transformations")[1].split("## Reading on")[0]
+    verbs = {name for cell in re.findall(r"^\| (`[^|]*) \|", tables, re.MULTILINE) for name in re.findall(r"`(\w+)", cell)}
+    assert {"lift", "contact_as_vakonomic", "reduced_phase_space"} <= verbs
+    assert [name for name in sorted(verbs | set(re.findall(r"\bch\.(\w+)", TEXT))) if not hasattr(ch, name)] == []
 
 
 def test_the_demo_runs():

@@ -137,6 +137,11 @@ def test_a_singular_locus_ends_the_motion():
     assert motion.end[0] < 20
 
 
+def test_energy_that_changes_cannot_be_conserved():
+    with pytest.raises(ch.UsageError, match="not a first integral"):
+        ch.simulate(ch.gallery("rocard"), t=(0, 1), conserve="energy")
+
+
 def test_energy_can_be_conserved_for_long():
     model = ch.gallery("cartesian-pendulum")
     motion = ch.simulate(model, t=(0, 500), tolerance=1e-9, conserve="energy", keep="final")
@@ -216,3 +221,37 @@ def test_inputs_that_the_equations_know_by_their_derivative_only():
 def test_a_model_brings_its_tolerance():
     model = ch.gallery("double-pendulum")
     assert ch.simulate(model, t=(0, 1)).counts == ch.simulate(model, t=(0, 1), tolerance=model.tolerance).counts
+
+
+def test_a_state_of_almost_zero_at_a_late_time():
+    """The usual guess of the first step, a hundredth of state over rate, is below the round-off of time here."""
+    fall = ch.derive(ch.System("z", lagrangian="z'^2/2 - 9.81*z"))
+    motion = ch.simulate(fall, {"z": 6.6e-14, "z'": 2.8e-15}, (4, 6), tolerance=1e-11)
+    assert motion.outcome == "finished", motion.message
+    assert motion.final["z"] == pytest.approx(-9.81 * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", None, True])
+def test_a_number_of_steps_that_is_none(wrong):
+    spring = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2"))
+    with pytest.raises(ch.UsageError, match="is not a number of steps"):
+        ch.simulate(spring, {"x": 1, "x'": 0}, (0, 1), max_steps=wrong)
+    with pytest.raises(ch.UsageError, match="is not a number of steps"):
+        ch.simulate_many(spring, {"x": [1, 2], "x'": 0}, t=(0, 1), max_steps=wrong)
+
+
+def test_a_text_is_no_interval_and_a_tolerance_has_a_limit():
+    spring = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2"))
+    with pytest.raises(ch.UsageError, match="is not an interval"):
+        ch.simulate(spring, {"x": 1, "x'": 0}, "0, 1")
+    with pytest.raises(ch.InitialError, match="beyond double precision"):
+        ch.simulate(spring, {"x": 1, "x'": 0}, (0, 1), tolerance=1e-20)
+
+
+def test_an_input_without_a_value_at_the_start():
+    """The constraint contains u itself, the equations its rate 1/(2 sqrt(t))."""
+    driven = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["y' = x*x' + u"], inputs={"u": None}), ch.DAlembert())
+    start = {"x": 1, "y": 0, "x'": 0.5}
+    with pytest.raises(ch.StateError, match="no finite value at t = 0"):
+        ch.simulate(driven, start, (0, 1), inputs={"u": "sqrt(t)"})
+    assert ch.simulate(driven, start, (0.1, 1), inputs={"u": "sqrt(t)"}).outcome == "finished"

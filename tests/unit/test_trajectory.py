@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+import pickle
 import sys
 import zipfile
 from dataclasses import dataclass, replace
@@ -625,3 +626,24 @@ def test_expressions_are_never_evaluated_as_python(members, tmp_path):
     with pytest.raises(ch.ModelError) as caught:
         load(packed(tmp_path / "f.npz", changed(members, lambda m: m["system"].update(lagrangian=text))))
     assert isinstance(caught.value.__cause__, ch.NotationError)
+
+
+def test_a_motion_is_pickled_as_its_file():
+    motion = driven()
+    again = pickle.loads(pickle.dumps(motion))  # noqa: S301 - made here
+    assert np.array_equal(again["lambda1"], motion["lambda1"])
+    assert again.at(1.234)["x''"] == motion.at(1.234)["x''"]
+    assert (again.outcome, again.drift, again.tolerance) == (motion.outcome, motion.drift, motion.tolerance)
+
+
+@pytest.mark.parametrize("wrong", ["soon", None, [[0.6, 0.7]], object()])
+def test_what_is_no_time(wrong):
+    with pytest.raises(ch.UsageError, match="time"):
+        driven().at(wrong)
+
+
+def test_a_time_outside_says_what_is_known_and_a_path_must_be_one():
+    with pytest.raises(ch.UsageError, match=r"known from t = 0.5 to 3"):
+        driven().at(3.1)
+    with pytest.raises(ch.UsageError, match="is not a path"):
+        driven().save(None)

@@ -141,7 +141,9 @@ class _Analysis:
         values = _multipliers(space, closure.solved, names)
         free = tuple(names[k] for k in closure.solved.free)
         classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
-        points = points_on([e for step in generations for e in step], self._symbols(), count=_POINTS)
+        # independent constraints may vanish elsewhere too: r x p = 0 is more than two of its components, which also hold where r3 = p3 = 0
+        vanishing = [space.expression(g) for g in closure.branch.constraints(space) if g not in space.relations]
+        points = points_on(vanishing, self._symbols(), count=_POINTS)
         generators = self._generators(values, free, names)
         determined = Add(
             primary.hamiltonian,

@@ -87,7 +87,7 @@ def _only(space: Space, branch: Branch, new: Sequence[Poly]) -> Branch | None:
     try:
         found, _ = refine(space, branch, list(new))
     except NeedsSurd as need:
-        raise Branching([[space.expression(f) for f in new], [need.square]]) from None
+        raise Branching([[factor] for factor in need.factors]) from None
     found = [b for b in found if not _at_an_instant(space, b)]
     if len(found) > 1:
         raise Branching([[space.expression(g) for g in added_to(space, branch, b)] for b in found])

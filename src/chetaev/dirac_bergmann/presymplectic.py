@@ -77,6 +77,12 @@ def presymplectic(
     ((x,), (x, v, z), 0)
     """
     names = tuple(variables)
+    if not isinstance(omega, Form):
+        raise UsageError(
+            f"presymplectic takes a 2-form, not {type(omega).__name__}.",
+            where="presymplectic",
+            hint="omega, energy, variables = lagrangian_forms(system)",
+        )
     if omega.degree != 2:
         raise UsageError(f"A form of degree {omega.degree}.", where="presymplectic", hint="a 2-form and an energy")
     if (energy is None) != (TIME in names):
@@ -95,6 +101,8 @@ def presymplectic(
             result = _run(omega, slope, names, on, kernel)
         except Branching as fact:
             raise branching_refusal(fact, "presymplectic") from None
+        except NotImplementedError as fact:
+            raise PrincipleError(f"{fact}.", where="presymplectic", hint="constraint_algorithm takes any equations") from None
     if clock.expired or result is None:
         raise PrincipleError(f"the constraints were not closed in {seconds:g} seconds.", where="presymplectic", hint="seconds=300")
     return result

@@ -30,6 +30,7 @@ from chetaev.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.principles import Principle
 from chetaev.recursion import deep
 from chetaev.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
+from chetaev.system import System
 from chetaev.zero import vanishes
 
 
@@ -80,8 +81,15 @@ class DynamicalForm:
         """
         if isinstance(given, DynamicalForm):
             return given
-        equations = given if isinstance(given, Equations) else derive(given, principle)
-        return _of_equations(equations)
+        if isinstance(given, Equations):
+            return _of_equations(given)
+        if not isinstance(given, System) and not isinstance(getattr(given, "system", None), System):
+            raise UsageError(
+                f"a dynamical form is wanted, or Equations, a System or a Model, not {type(given).__name__}.",
+                where="dynamical form",
+                hint='ch.DynamicalForm("q", ["-q\'\' - q"])',
+            )
+        return _of_equations(derive(given, principle))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -147,7 +147,8 @@ def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
                 break
         for final in search.finals if search else ():
             branch = final.branch
-            constraints = tuple(space.expression(g) for g in branch.constraints(space) if g not in space.relations)
+            written = [space.expression(g) for g in branch.constraints(space) if g not in space.relations]
+            constraints = tuple(e for e in written if e != 0)  # a relation of roots on the stratum reads 0 = 0 once they are written out
             excluded = tuple(space.expression(n) for n in branch.nonzero)
             strata.append(Stratum(constraints, excluded, len(final.solved.pivots), _has_points(space, branch)))
         for branch, polynomials in search.conflicts if search else ():

@@ -129,8 +129,22 @@ class Branch:
 
     @cached_property
     def restricted(self) -> Equations:
-        """The equations on the branch."""
-        return with_rows(self.equations, self.rows)
+        r"""The equations on the branch.
+
+        A stated row that follows from the constraints, as $x^2 = 2y^2$ does from $x = \sqrt2\,y$, is left out: it would ask for the same
+        rates once more, with other round-off. A branch that is one motion keeps all rows, because the constraints alone leave no rates.
+        """
+        if not self.rows or not self.dimension:
+            return with_rows(self.equations, self.rows)
+        kept = tuple(row for row in self.equations.rows if not self._implies(row.residual))
+        return replace(self.equations, rewritten=(*kept, *self.rows))
+
+    def _implies(self, e: Expr) -> bool:
+        """Whether an expression in the state vanishes on the branch without being a number times one of its constraints."""
+        known = {TIME, *self.leaf.form.phase, *self.leaf.form.parameters}
+        if not e.free_symbols <= known or self.point is None or any(isinstance(z, Multiplier) for z in e.free_symbols):
+            return False
+        return self.fulfils([e]) and not any(_proportional(e, g) for g in self.leaf.constraints)
 
     def off(self, known: Mapping[Symbol, float]) -> float:
         """How far values are off the constraints that they determine, measured by the terms of these."""

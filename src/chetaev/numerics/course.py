@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import casadi as ca
 import numpy as np
+from sympy import Expr
 
 from chetaev.errors import InitialError, StateError
+from chetaev.frozen import Frozen
 from chetaev.numerics import outcomes
 from chetaev.numerics.events import Watched
 from chetaev.numerics.initial import State
@@ -33,6 +36,14 @@ _REORDERINGS = 20
 _TOO_SOON = 1e-9
 """Intervals between events of one kind, in parts of the whole, that are no longer followed."""
 _IN_A_ROW = 3
+_PART = 0.3
+"""The length of the first piece after a reset, in units of the time until the same event is expected again."""
+_AGAIN = 20.0
+"""The piece after that may be so much longer."""
+_AT_ONCE = 1e-12
+"""Events so close to each other, in parts of the whole, happen at once."""
+_STOPPED = 1e-14
+"""Part of the speed before a reset that is rest."""
 _FAR = 10.0
 """A correction in units of the tolerance that is no round-off."""
 
@@ -48,6 +59,8 @@ class Course:
     recent: dict[str, list[float]] = field(default_factory=dict)
     """The last times of each kind of event."""
     reorderings: int = 0
+    derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    """The functions of events with their derivatives along the motion."""
 
     def run(self, start: Start) -> Trajectory:
         """Piece after piece, until the end or until nothing leads on."""
@@ -71,18 +84,23 @@ class Course:
         """Run a piece from a place; where the next one begins, or why there is none."""
         if place.jump and self.record.jumps:
             self.record.jumps[-1] = True
-        piece, task = self._piece(place, float(self.request.times[-1]))
+        end, forward = float(self.request.times[-1]), self.surfaces.direction
+        near = place.t + forward * _PART * place.soon
+        piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
         if piece.end != place.t and self._overlooked(piece, task):
             piece, task = self._piece(place, piece.end)
         self.record.add(piece)
-        return self._after(piece, task)
+        found = self._after(piece, task)
+        paused = place.awaited is not None and isinstance(found, Place) and not found.jump
+        return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
         here, request = place.setting, self.request
-        watched = watching(request, self.surfaces, here)
+        watched = watching(_awaiting(request, place.awaited), self.surfaces, here)
         conserving = request.conserve and not here.flow.has_power
         drive = motor(here, watched.functions, conserving)
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
+        wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, drive, self.progress, request.max_steps - self.record.steps, wanted)
         run = drive.narrowed(self.progress.follow(request.method.run, task))
         project = here.compiled.conserving() if conserving else here.compiled.project
@@ -127,11 +145,10 @@ class Course:
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
-            event = events[index]
-            self.record.met(event.text, t, here.named(native))
+            event = self._at_once(piece, index)
             if event.terminal or event.reset is None or t == float(request.times[-1]):
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
-            return self._reset(piece, event)
+            return self._reset(piece, event, index)
         if self._determinant(piece, task) <= 10 * SMALLEST_DETERMINANT:
             return self._ended(piece, task)
         change = changes[index - len(events)]
@@ -233,8 +250,58 @@ class Course:
 
     # -- resets
 
-    def _reset(self, piece: Piece, event: Watched) -> Place | Verdict:
+    def _at_once(self, piece: Piece, index: int) -> Watched:
+        """The event that ended a piece together with those that happen at the same time: any of them may end the motion, and new values
+        are taken from all, in the order of the events where two give the same jet another value.
+        """
+        here, t, native, events = piece.setting, float(piece.run.t), np.array(piece.run.y), self.request.events
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        known = {int(k) - 2 for k, at in zip(piece.run.found_indices, piece.run.found_times, strict=True) if abs(at - t) <= _AT_ONCE * span}
+        met = []
+        for k, event in enumerate(events):
+            value, rate, _ = self._rates_of(here, event, t, here.named(native))
+            away = abs(value) > _AT_ONCE * span * abs(rate) or rate == 0 or event.direction not in (0, np.sign(rate))
+            if k == index or not away:
+                met.append(event)
+            if k == index or not (away or k in known):
+                self.record.met(event.text, t, here.named(native))
+        last = next((event for event in met if event.terminal), events[index])
+        resets = [event.reset for event in met if event.reset is not None]
+        return replace(last, reset=Frozen({z: v for reset in reversed(resets) for z, v in reset.items()}) if resets else None)
+
+    def _rates_of(self, here: Setting, event: Watched, t: float, jets: Mapping[Jet, float]) -> tuple[float, float, float]:
+        """The function of an event and its first two derivatives along the motion, in the direction in which it is followed."""
+        function = self.request.switched.read(event.expression, here.configuration)
+        key = (id(here.compiled), function)
+        if key not in self.derivatives:
+            total = here.flow.system.equations.total
+            self.derivatives[key] = here, here.function([function, total(function), total(function, 2)])
+        value, rate, second = map(float, here.numbers(self.derivatives[key][1], t, here.native(jets, 0.0)))
+        return value, rate * self.surfaces.direction, second
+
+    def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:
+        """If a reset sends the motion back where it came from: the direction of the next crossing, and the time until then.
+
+        By the first two derivatives a ball that leaves with the speed v under the acceleration g returns after 2v/g; one that does not
+        leave, at once. None if the motion goes on through the surface.
+        """
         here, t = piece.setting, float(piece.run.t)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        was, old, _ = self._rates_of(here, event, t, here.named(piece.run.y))
+        value, rate, second = self._rates_of(there, event, t, jets)
+        fires = event.direction or int(np.sign(old))
+        stopped = abs(rate) <= _STOPPED * abs(old)
+        if abs(value) > 10 * abs(was) + _TOO_SOON * span * abs(old):  # the reset moved it off the surface
+            return None
+        if not np.isfinite(rate + second) or not fires or not (stopped or fires * rate < 0):
+            return None
+        if stopped:
+            return (fires, 0.0) if fires * second > 0 else None
+        return fires, 2 * abs(rate / second) if fires * second > 0 else np.inf
+
+    def _reset(self, piece: Piece, event: Watched, index: int) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
         limit = self._accumulates(f"event {event.text}", t)
         if limit is not None:
             return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None)
@@ -251,7 +318,13 @@ class Course:
         work = self._work(piece)
         after = float(there.compiled.energy(t, there.native(start.jets, work), there.parameters(t))[0])
         before = float(here.compiled.energy(t, piece.run.y, here.parameters(t))[0])
-        return Place(there, t, start.jets, work, piece.energy + after - before, jump=True)
+        back = self._sent_back(piece, there, start.jets, event)
+        if back is not None and back[1] < _TOO_SOON * span:
+            times = self.recent[f"event {event.text}"]
+            ratio = back[1] / abs(times[-1] - times[-2]) if len(times) > 1 else 0.0
+            return outcomes.accumulation(event.text, t, t + self.surfaces.direction * back[1] / (1 - ratio) if ratio < 1 else None)
+        found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True)
+        return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
 
     def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
         """The state after a reset: jets of lower order than those given stay, up to round-off, the others may move."""
@@ -267,6 +340,14 @@ class Course:
             if moved > _FAR * self.request.tolerance:
                 raise
             return start
+
+
+def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
+    """The request in which an event is met in one direction only: its root was located up to round-off, on either side."""
+    if awaited is None:
+        return request
+    events = [replace(e, direction=awaited[1]) if k == awaited[0] else e for k, e in enumerate(request.events)]
+    return replace(request, events=tuple(events))
 
 
 def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress) -> Trajectory:

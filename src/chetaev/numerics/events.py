@@ -23,7 +23,10 @@ class On:
     `terminal` ends the run there. `direction` is +1 for rising, -1 for falling, 0 for both. `reset` gives new values to jets of the
     state, as numbers or expressions in the state before: `On("x", direction=-1, reset={"x'": "-e*x'"})` is an impact with coefficient of
     restitution e. Jets of lower order than those that are reset stay as they are; the others move onto the constraints as little as
-    needed. New values that contradict the constraints are an error.
+    needed. New values that contradict the constraints are an error. A root at the very beginning of the motion does not count. Of events
+    at the same time any may end the motion, and all resets are made from the state before; the first listed wins where two differ.
+    Roots are found by a change of sign over a step of the integrator: two roots within one step are not seen, nor one beyond which the
+    expression has no real value before the step ends. An array of times does not shorten the steps, a smaller tolerance does.
     """
 
     expression: Any

@@ -87,7 +87,8 @@ class Reader:
         forward = 1.0 if self.pieces[-1].end >= self.pieces[0].begin else -1.0
         inside = (forward * (times - self.pieces[0].begin) >= 0) & (forward * (self.pieces[-1].end - times) >= 0)
         if not inside.all():
-            raise UsageError("a time outside the motion.", where=where)
+            known = f"{self.pieces[0].begin:g} to {self.pieces[-1].end:g}"
+            raise UsageError("a time outside the motion.", where=where, hint=f"the motion is known from t = {known}")
         which = self.pieces_at(times) if pieces is None else pieces
         found = np.empty((len(times), self.layout.size))
         for k in np.unique(which):

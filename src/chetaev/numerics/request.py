@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
@@ -41,3 +42,7 @@ class Place:
     energy: float
     jump: bool = False
     """Whether something changed abruptly here."""
+    soon: float = inf
+    """The time until an event that was just met is expected again: a longer first step would not see it."""
+    awaited: tuple[int, int] | None = None
+    """An event that was just met, by number, and the direction in which alone it can be met next: the motion was sent back."""

@@ -26,8 +26,12 @@ from chetaev.numerics.request import Request
 from chetaev.numerics.start import begin
 from chetaev.numerics.switching import Surfaces
 from chetaev.trajectory import Trajectory
+from chetaev.values import Undefined
 
 __all__ = ["On", "simulate"]
+
+_SMALLEST = 1e-17
+"""A tenth of the round-off of double precision: no error of a step can be smaller."""
 
 
 def simulate(
@@ -89,6 +93,9 @@ def simulate(
         begun = begin(surfaces, start, float(times[0]), where)
     except StateError as fault:
         raise (several_at(stated, binding, wish) if branch is None else None) or fault from None
+    except Undefined as cause:  # the values of inputs are wanted before anything else
+        what = f"an input, or a derivative of one that the equations contain, has no finite value at t = {times[0]:g}."
+        raise StateError(what, where=where, hint="begin at another time") from cause
     request = Request(
         switched=switched,
         binding=binding,
@@ -96,9 +103,9 @@ def simulate(
         tolerance=tolerance,
         method=_method(method, where),
         events=read_events(events, equations, compile_equations(switched.smooth).flow.state, where),
-        conserve=_one_of(conserve, (None, "energy"), "conserve", where) == "energy",
+        conserve=_conserved(conserve, begun.setting.flow.has_power, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
-        max_steps=max_steps,
+        max_steps=_steps(max_steps, where),
         where=where,
     )
     title = equations.system.name or "simulate"
@@ -120,7 +127,28 @@ def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:
     return given
 
 
+def _conserved(given: Any, has_power: bool, where: str) -> bool:
+    """Whether to project onto the energy; asked for where it changes, that is refused, because nothing could be kept."""
+    wanted: bool = _one_of(given, (None, "energy"), "conserve", where) == "energy"
+    if wanted and has_power:
+        raise UsageError(
+            "the energy is not a first integral here.",
+            where=where,
+            why="Forces, time, dissipation or reactions do work; motion.balance compares the energy with that work.",
+            hint="leave out conserve",
+        )
+    return wanted
+
+
+def _steps(given: Any, where: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
+    return int(given)
+
+
 def _times(t: Any, where: str) -> Array:
+    if isinstance(t, str):
+        raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times")
     if t is None:
         raise UsageError("no interval is given.", where=where, hint="t=(0, 10)")
     try:
@@ -138,4 +166,8 @@ def _positive(v: Any, name: str, where: str) -> float:
     found = number(v, {}, f"{where}, {name}", InitialError)
     if found <= 0:
         raise InitialError(f"{name} = {found:g} is not positive.", where=where, hint=f"{name}=1e-9")
+    if found < _SMALLEST:
+        raise InitialError(
+            f"{name} = {found:g} is beyond double precision.", where=where, hint=f"{name}=1e-12, and not below {_SMALLEST:g}"
+        )
     return found

@@ -74,7 +74,7 @@ def _completed(here: Setting, start: State | Mapping[str, Any] | None, t: float)
     equations = here.switched.equations(here.configuration)
     parameters = {z: here.binding.parameters[z] for z in equations.system.parameters}
     binding = Binding(parameters, here.binding.inputs)
-    now = evaluate_at(equations, {} if start is None else start, binding, t, f"evaluate {equations.system.label}")
+    now = evaluate_at(equations, {} if start is None else start, binding, t, f"simulate {equations.system.label}")
     return {z: now.jets[z] for z in here.flow.state}
 
 

@@ -128,9 +128,14 @@ class Surfaces:
 
     def _fault(self, configuration: Configuration, open_modes: Iterable[int], t: float, jets: Jets) -> str:
         """Why a configuration is not consistent; empty if it is."""
-        for k in open_modes:
-            if configuration[k] != SLIDING and self.leaves(configuration, k, t, jets) not in (0, configuration[k]):
-                return "the motion leads to the other side"
+        try:
+            ways = {k: self.leaves(configuration, k, t, jets) for k in open_modes if configuration[k] != SLIDING}
+        except StateError:
+            if SLIDING not in configuration:
+                raise
+            return "nothing holds the motion on the surface"  # such as friction with the coefficient zero
+        if any(way not in (0, configuration[k]) for k, way in ways.items()):
+            return "the motion leads to the other side"
         if SLIDING not in configuration:
             return ""
         return self.sliding_fault(configuration, t, jets)

@@ -60,6 +60,7 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
     friction = _Friction(source, where)
     if not projected:
         _require_idle_reactions(source, where)
+    _require_power(friction, friction.projection() if projected else friction.velocities, where)
     system = source.system
     energy_row = friction.projected_row() if projected else friction.energy_row()
     rows = [virtual(row) for row in (*source.variational, zip(system.coordinates, friction.momentum, strict=True))]
@@ -83,9 +84,15 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
         target,
         Frozen({**shared, **multipliers, last: S.NegativeOne}),
         Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
-        "friction is the reaction of a row of energy (000, Theorem " + ("26, repaired)" if source.variational else "20)"),
+        f"friction is the reaction of a row of energy (000, {_theorem(source, projected)})",
         notes=("valid where the power of the friction does not vanish: at rest the row of energy says 0 = 0.",),
     )
+
+
+def _theorem(source: Equations, projected: bool) -> str:
+    if not source.variational:
+        return "Theorem 20"
+    return "Theorem 26, repaired by projection" if projected else "Theorem 26, whose converse holds because no reaction does work"
 
 
 class _Friction:
@@ -125,7 +132,7 @@ class _Friction:
                         f"R[{i},{j}] = {show(self.tensor[i, j])}, R[{j},{i}] = {show(self.tensor[j, i])}.",
                         where=self.where,
                         why="The energy sees the symmetric part only, so that another friction would result (000, Lemma 21 corrected).",
-                        hint="keep the friction as a force, or split off its gyroscopic part",
+                        hint="dissipation=... for the symmetric part, forces for the gyroscopic part; or keep the friction as a force",
                     )
 
     @property
@@ -144,11 +151,11 @@ class _Friction:
     def projected_row(self) -> Constraint:
         r"""$(E_i - u_i + \partial F/\partial\dot q^i)\, w^i$ with w the R-orthogonal projection of the velocity on C_V."""
         expressions = euler_lagrange(calculus_of(self.source.lowered, SYMBOLIC), self.source.lagrangian)
-        w = self._projection()
+        w = self.projection()
         parts = zip(expressions, self.other_forces, self.momentum, w, strict=True)
         return Constraint(Add(*[(e - u + f) * component for e, u, f, component in parts]))
 
-    def _projection(self) -> Sequence[Expr]:
+    def projection(self) -> Sequence[Expr]:
         r"""$\dot q - R^{-1} A^T (A R^{-1} A^T)^{-1} A \dot q$, multiplied by the determinants so that nothing is divided by."""
         velocity = Matrix(self.velocities)
         rows = [[row.get(q, S.Zero) for q in self.source.system.coordinates] for row in self.source.variational]
@@ -179,31 +186,51 @@ def _linear_part(force: Expr, velocities: Sequence[Coordinate]) -> Expr:
 
 def _require_idle_reactions(source: Equations, where: str) -> None:
     """Theorem 26 is true only if the velocity is a virtual displacement: R_V q' = 0 on the constraints."""
-    system = source.system
-    rows = [row.residual for row in system.kinematic]
-    rows += [source.total(row.residual) for row in system.kinematic if row.order == 0]
     for k, row in enumerate(source.variational):
-        power = Add(*[c * q.d() for q, c in row.items()])
-        tape = Tape([power, *[c * q.d() for q, c in row.items()]])
-        seen = 0
-        for point in points_on(rows, list(power.free_symbols)):
-            try:
-                whole, *parts = tape({**point})
-            except Undefined:
-                continue
-            seen += 1
-            if abs(whole) > _NO_WORK * max(map(abs, parts)):
-                raise PrincipleError(
-                    f"the reaction lambda{k + 1} does work on the velocity.",
-                    where=where,
-                    why="Its power stands in the row of energy, which then no longer fixes the friction: the converse of Theorem 26 of "
-                    "000 is false here.",
-                    hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
-                )
-        if not seen:
+        parts = [c * q.d() for q, c in row.items()]
+        sizes = _relative_sizes(Add(*parts), parts, source)
+        if any(size > _NO_WORK for size in sizes):
+            raise PrincipleError(
+                f"the reaction lambda{k + 1} does work on the velocity.",
+                where=where,
+                why="Its power stands in the row of energy, which then no longer fixes the friction: the converse of Theorem 26 of "
+                "000 is false here.",
+                hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
+            )
+        if not sizes:
             raise PrincipleError(
                 f"it is not known whether the reaction lambda{k + 1} does work on the velocity.",
                 where=where,
                 why="No state that satisfies all constraints was found.",
                 hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
             )
+
+
+def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) -> None:
+    """The row of energy fixes the friction only where friction has power along the direction in which the row is taken."""
+    parts = [f * v for f, v in zip(friction.momentum, friction.velocities, strict=True)]
+    power = Add(*[f * w for f, w in zip(friction.momentum, directions, strict=True)])
+    sizes = _relative_sizes(power, parts, friction.source)
+    if sizes and all(size <= _NO_WORK for size in sizes):
+        raise PrincipleError(
+            "the friction has no power along the virtual displacements.",
+            where=where,
+            why="The constraints suppress the velocities it acts on, so that the row of energy does not tell friction from reactions.",
+            hint="keep the friction as a force",
+        )
+
+
+def _relative_sizes(whole: Expr, parts: Sequence[Expr], source: Equations) -> list[float]:
+    """The size of an expression at states on the constraints, relative to the largest of some terms."""
+    rows = [row.residual for row in source.system.kinematic]
+    rows += [source.total(row.residual) for row in source.system.kinematic if row.order == 0]
+    tape = Tape([whole, *parts])
+    sizes = []
+    for point in points_on(rows, sorted(set().union(*(e.free_symbols for e in (whole, *parts))), key=str)):
+        try:
+            value, *scales = tape({**point})
+        except Undefined:
+            continue
+        largest = max(map(abs, scales))
+        sizes.append(float(abs(value) / largest) if largest else 0.0)
+    return sizes

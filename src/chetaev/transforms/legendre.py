@@ -83,7 +83,9 @@ def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: s
                 f"kinematic[{k}] is not affine in the highest derivatives of the Lagrangian: {row}",
                 where=where,
                 why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
-                hint="restrict(system) removes holonomic rows",
+                hint="restrict(system) removes holonomic rows"
+                if row.kind == "holonomic"
+                else "simulate the vakonomic equations themselves, or vakonomic_as_free(system)",
             )
     return tuple(row.residual for row in source.system.kinematic)
 
@@ -106,7 +108,8 @@ class _Phase:
         lagrangian = source.lagrangian.xreplace(dict.fromkeys(source.multipliers, S.Zero)) if self.rows else source.lagrangian
         rate = {**lower, **{z: solved[z] for z in top_of}}
         products = Add(*[momenta[z] * rate[z.d()] for z in positions])
-        energy = _gathered(products - lagrangian.xreplace(rate))
+        still = Add(*[term for term in Add.make_args(lagrangian) if not term.has(*top_of)])  # such terms are no part of the fraction
+        energy = _gathered(products - (lagrangian - still).xreplace(rate)) - still.xreplace(lower)
         moving = Add(*[momenta[z] * positions[z].d() for z in positions])
 
         def read(e: Expr) -> Expr:
@@ -228,8 +231,13 @@ class _Phase:
 
 
 def _gathered(e: Expr) -> Expr:
-    """An expression in one fraction, if that does not take long; it is right in either case."""
+    """The shortest of an expression as it is, with common factors taken out, expanded and in one fraction; all of them are right."""
     forms = [e]
-    with deadline(2.0):
-        forms.append(sympy.factor_terms(e if e.has(sympy.sin, sympy.cos, sympy.exp) else sympy.cancel(e)))
-    return forms[-1]
+    for rewritten_as in (sympy.factor_terms, _in_one_fraction, sympy.expand):
+        with deadline(2.0):
+            forms.append(rewritten_as(e))
+    return min(forms, key=sympy.count_ops)
+
+
+def _in_one_fraction(e: Expr) -> Expr:
+    return sympy.factor_terms(sympy.cancel(e))

@@ -15,7 +15,7 @@ from sympy import Expr
 from chetaev.constraints import Constraint
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import PrincipleError
+from chetaev.errors import PrincipleError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.principles import VirtualWork
 from chetaev.symbols import Coordinate, jets_in, order_in
@@ -51,6 +51,8 @@ def lift(given: Any, n: int | None = None) -> Morphism:
     least = max(k, l + 1, 1)
     if n is None:
         n = least
+    if not isinstance(n, int):
+        raise UsageError(f"n = {n} is not a whole number.", where=where, hint=f"lift(system, n={least})")
     if n < least:
         raise PrincipleError(
             f"n = {n} is too small.",

@@ -30,8 +30,19 @@ Table = Frozen[Jet, Expr]
 class Morphism:
     """Equivalent equations, and the maps of their motions.
 
-    `morphism.forward` takes a start, or a motion, of the source to the target; `backward` the other way; `check(motion)` simulates the
-    target and compares. `then` composes, `inverse` turns round.
+    `morphism.target` are the equations of the other side, `morphism.system` their system. `morphism.forward(start, parameters=...)`
+    takes a start of the source to one of the target, `morphism.forward(motion)` a motion; `backward` goes the other way. Where the target
+    has further parameters (constants of motion) `morphism.parameters(start, parameters=...)` gives all of its values. `check(motion)`
+    simulates the target and compares. `then` composes, `inverse` turns round; `pulled_back("p_x")` reads an expression of the target on
+    the source, `pushed_forward("x'")` one of the source on the target; `expressions["H"]` is what the theorem names.
+
+    >>> from chetaev import System, hamiltonian, simulate
+    >>> legendre = hamiltonian(System("x", "m", lagrangian="m*x'^2/2 - x^2/2", name="spring"))
+    >>> legendre.forward({"x": 1, "x'": 3}, parameters={"m": 2})
+    State(fixed={'x': 1.0, 'p_x': 6.0}, guess={})
+    >>> motion = simulate(legendre.source, {"x": 1, "x'": 3}, (0, 1), parameters={"m": 2}, tolerance=1e-12)
+    >>> legendre.check(motion).largest < 1e-10
+    True
     """
 
     source: Equations

@@ -46,7 +46,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class Symmetry:
-    """A field that leaves the Lagrangian unchanged, and its momentum."""
+    """A field that leaves the Lagrangian unchanged, its `momentum`, its rate and its `fate` (conserved, dissipated, changes)."""
 
     field: Field
     momentum: Expr

@@ -16,6 +16,7 @@ from chetaev.notation import Vocabulary
 from chetaev.notation.lexer import Kind, spell, tokens
 from chetaev.symbols import Coordinate, Jet, Parameter, delta, jets_in
 from chetaev.system import System
+from chetaev.transforms.pythagoras import collapsed
 from chetaev.transforms.rows import rewritten
 from chetaev.values import Tape, Undefined
 from chetaev.zero import random_point
@@ -100,18 +101,18 @@ def pulled_back(system: System, table: Substitution, kinds: Mapping[str, str], r
     """The system in the new coordinates, with the given kinematic rows rewritten and the others left out."""
     rule = substitution_rule(table)
     after = new_coordinates(system, table)
-    forces = {y: Add(*[rule(u) * _slope(table, q, y) for q, u in system.forces.items()]) for y in after}
+    forces = {y: collapsed(Add(*[rule(u) * _slope(table, q, y) for q, u in system.forces.items()])) for y in after}
     variational = None
     if system.variational is not None:
         variations = {delta(q): Add(*[_slope(table, q, y) * delta(y) for y in after]) for q in system.coordinates}
         variational = [Add(*[rule(c) * variations[delta(q)] for q, c in row.coefficients.items()]) for row in system.variational]
     return system.replace(
         coordinates={y.base: kinds.get(y.base, system.kinds.get(y.base, "line")) for y in after},
-        lagrangian=rule(system.lagrangian),
+        lagrangian=collapsed(rule(system.lagrangian)),
         kinematic=[rewritten(row, rule) for row in rows],
         variational=variational,
         forces={y: u for y, u in forces.items() if u != 0},
-        dissipation=rule(system.dissipation) if system.dissipation != 0 else None,
+        dissipation=collapsed(rule(system.dissipation)) if system.dissipation != 0 else None,
         where={},
         quasi={},
         name=name,

@@ -40,6 +40,7 @@ from chetaev.transforms.pullback import (
     require_inverse_on,
     substitution_rule,
 )
+from chetaev.transforms.pythagoras import collapsed
 from chetaev.zero import seems_zero
 
 
@@ -95,6 +96,7 @@ def _restricted(
     """The pull-back to some surfaces, which are rows of the system; `system` may have them in the place of rows on velocities."""
     if formulas is None:
         table, known = _solved(source, surfaces, where)
+        kinds = {z.base: "angle" for z in known}  # formulas are inverted for circles only
     else:
         table = read_substitution(system, formulas, where)
         known = read_inverse(system, inverse or {}, where)
@@ -125,7 +127,7 @@ def _restricted(
         source,
         target,
         Frozen({**shared, **known, **action, **multipliers}),
-        Frozen({**back, **{m: image_of(e, back, target) for m, e in reactions.items()}}),
+        Frozen({**back, **{m: collapsed(image_of(e, back, target)) for m, e in reactions.items()}}),
         "a holonomic constraint is removed by a parametrisation of its surface",
         also_chosen=Frozen(dict.fromkeys(free, S.Zero)),
         constants=Frozen(constants),
@@ -199,13 +201,19 @@ def _principle(principle: Principle, constrained: bool) -> Principle:
     return Herglotz() if isinstance(principle, Herglotz) else Hamilton()
 
 
+_ANGLES = ("alpha", "beta", "gamma", *["alpha"] * 20)
+"""Names for the angles of circles; after the third `fresh` appends underscores."""
+
+
 def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Substitution, dict[Jet, Expr]]:
     """Formulas for one coordinate a row, found one after the other."""
     table: Substitution = {}
     known: dict[Jet, Expr] = {}
     for row in rows:
         residual = substitution_rule(table)(row.residual)
-        found = _affine(residual, source) or _circle(residual, source)
+        if seems_zero(residual):
+            continue  # the rows before say the same
+        found = _affine(residual) or _circle(residual, fresh(source.system, _ANGLES[: len(known) + 1])[-1])
         if found is None:
             raise PrincipleError(
                 f"{row} is not affine in a coordinate with a constant factor, and no circle.",
@@ -219,7 +227,7 @@ def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Subs
     return table, known
 
 
-def _affine(residual: Expr, source: Equations) -> tuple[Substitution, dict[Jet, Expr]] | None:
+def _affine(residual: Expr) -> tuple[Substitution, dict[Jet, Expr]] | None:
     """A coordinate whose factor in the row is free of coordinates."""
     for q in sorted(jets_in(residual, Coordinate), key=lambda z: z.name, reverse=True):
         factor = residual.diff(q)
@@ -229,7 +237,7 @@ def _affine(residual: Expr, source: Equations) -> tuple[Substitution, dict[Jet, 
     return None
 
 
-def _circle(residual: Expr, source: Equations) -> tuple[Substitution, dict[Jet, Expr]] | None:
+def _circle(residual: Expr, angle: Coordinate) -> tuple[Substitution, dict[Jet, Expr]] | None:
     r"""$x^2 + y^2 - c^2$ with $c$ free of coordinates: $x = c\sin\alpha$, $y = -c\cos\alpha$, the angle measured from the downward line."""
     coordinates = sorted(jets_in(residual, Coordinate), key=lambda z: z.name)
     if len(coordinates) != 2:
@@ -239,7 +247,6 @@ def _circle(residual: Expr, source: Equations) -> tuple[Substitution, dict[Jet, 
     size = -residual.xreplace({x: S.Zero, y: S.Zero})
     if jets_in(factor) or jets_in(size) or not seems_zero(residual - Add(factor * x**2, factor * y**2, -size)):
         return None
-    (angle,) = fresh(source.system, ["alpha"])
     radius = sympy.sqrt(size / factor)
     radius = radius.args[0] if isinstance(radius, sympy.Abs) else radius  # either sign of a radius describes the circle
     return {x: radius * sympy.sin(angle), y: -radius * sympy.cos(angle)}, {angle: sympy.atan2(x / radius, -y / radius)}

@@ -7,7 +7,7 @@ from typing import Any
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
-from chetaev.principles import Principle, VirtualWork
+from chetaev.principles import Hamilton, Principle, VirtualWork
 
 
 def source_under(given: Any, principle: Principle, verb: str) -> Equations:
@@ -22,9 +22,18 @@ def source_under(given: Any, principle: Principle, verb: str) -> Equations:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}; {verb} speaks of {principle}.",
             where=f"{verb} {equations.system.label}",
-            hint=f"{verb}(derive(system, {principle}))",
+            hint=_way_to(equations, principle, verb),
         )
     return equations
+
+
+def _way_to(equations: Equations, principle: Principle, verb: str) -> str:
+    """How a system comes under a principle, if it can: not by that principle alone where constraints or an action forbid it."""
+    if equations.lowered.action is not None:
+        return "contact_as_vakonomic(...) first" if equations.lowered.vakonomic else "symmetries(...) gives the momenta of contact systems"
+    if isinstance(principle, Hamilton) and equations.system.kinematic:
+        return "restrict(...) first, where the constraints are holonomic; symmetries(...) gives the momenta in any case"
+    return f"{verb}(derive(system, {principle}))"
 
 
 def with_reactions(given: Any, verb: str) -> Equations:

@@ -25,7 +25,11 @@ _SECONDS = 8.0
 
 @dataclass(frozen=True, repr=False)
 class Symmetries:
-    """The affine symmetries of a system, and momenta along combinations of them that are virtual displacements."""
+    """The affine symmetries of a system, and momenta along combinations of them that are virtual displacements.
+
+    `symmetries.conserved`, `.dissipated` and `.cyclic` are what is usually asked for; `for s in symmetries` gives each `Symmetry` with its
+    `s.momentum` and `s.rate`, and `motion[ch.show(s.momentum)]` its values along a motion.
+    """
 
     equations: Equations
     found: tuple[Symmetry, ...]

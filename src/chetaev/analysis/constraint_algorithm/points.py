@@ -42,7 +42,9 @@ class Sampler:
         self.expected = codimension - len(solved)
         gradient = [in_own_words(e.diff(z)) for e in self.equations for z in self.variables]
         self._system = Tape([*self.equations, *gradient])
-        self._rest = Tape([*solved.values(), *self.avoided, *self.signs])
+        # the functions of the equations are computed too, so that a point outside their domains is no point: log(x) at x = -1
+        functions_there = [in_own_words(g.definition.xreplace(solved)) for g in space.generators.values()]
+        self._rest = Tape([*solved.values(), *self.avoided, *self.signs, *functions_there])
 
     def draw(self, count: int, signed: bool = False, tries: int = _TRIES) -> list[Point]:
         """Points at which the branch is a manifold of its full dimension.
@@ -83,6 +85,8 @@ class Sampler:
             point = {**point, **{z: point[z] + damping * float(h) for z, h in zip(self.variables, step, strict=True)}}
             if length < 1e-13 * (1 + max(map(abs, point.values()), default=0.0)):
                 break
+        else:
+            return None  # where the equations have a zero of higher order steps only halve, and what is not zero yet would seem not to be
         residual, _ = self._at(point)
         return point if residual is not None and float(np.abs(residual).max(initial=0.0)) < 1e-10 else None
 
@@ -99,8 +103,8 @@ class Sampler:
             values = self._rest(point)
         except Undefined:
             return None
-        k, n = len(self.solved), len(self.avoided)
-        if any(abs(v) < _SMALL for v in values[k : k + n]) or any(abs(v) > _SMALL for v in values[k + n :]):
+        k, n, m = len(self.solved), len(self.avoided), len(self.signs)
+        if any(abs(v) < _SMALL for v in values[k : k + n]) or any(abs(v) > _SMALL for v in values[k + n : k + n + m]):
             return None
         return {**point, **dict(zip(self.solved, values[:k], strict=True))}
 

@@ -25,9 +25,9 @@ _MOST_ANGLES = 3
 class NeedsSurd(Exception):
     """A quadratic form splits over the square root of a positive element that the ring does not contain yet."""
 
-    def __init__(self, square: Expr) -> None:
+    def __init__(self, square: Expr, factors: tuple[Expr, Expr]) -> None:
         super().__init__(str(square))
-        self.square = square
+        self.square, self.factors = square, factors
 
 
 def sign_of(space: Space, c: Any) -> int:
@@ -87,10 +87,12 @@ def halves(space: Space, f: Poly) -> tuple[Poly, Poly] | None:
         square, outside = _square_free(space, lead)
         if square == 1:
             continue
+        middle, shift = 2 * a * x + b, root.mul_ground(outside)
         if square not in space.surds:
-            raise NeedsSurd(square)
-        shift = root.mul_ground(outside) * space.variables[space.surds[square]]
-        middle = 2 * a * x + b
+            left, right = (space.expression(g.mul_ground(1 / (2 * a.LC))) for g in (middle, shift))
+            right *= sympy.sqrt(square)
+            raise NeedsSurd(square, (left - right, left + right))
+        shift *= space.variables[space.surds[square]]
         return middle - shift, middle + shift
     return None
 
@@ -123,7 +125,22 @@ def _squares(space: Space, f: Poly) -> list[Poly] | None:
         rest = _squares(space, c - (b**2).mul_ground(1 / (4 * a.LC)))
         if rest is not None:
             return [x + b.mul_ground(1 / (2 * a.LC)), *rest]
-    return None
+    return _squares_times_square(space, f)
+
+
+def _squares_times_square(space: Space, f: Poly) -> list[Poly] | None:
+    """The bases of $g^2 h$ where $h$ is a sum of squares: $y^2 (t - 1)^2$ has no coefficient that is a number to complete a square with."""
+    if len(f) > _LARGEST:
+        return None
+    lead, factors = f.factor_list()
+    if all(power == 1 for _, power in factors):
+        return None
+    square, rest = space.one, space.ring.ground_new(lead)
+    for g, power in factors:
+        square *= g ** (power // 2)
+        rest *= g ** (power % 2)
+    found = _squares(space, rest)
+    return None if found is None else [square * g for g in found]
 
 
 def _nonnegative(space: Space, monomial: tuple[int, ...]) -> bool:

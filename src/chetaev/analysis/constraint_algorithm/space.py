@@ -145,7 +145,10 @@ class Space(Ring):
         return {z: (n, d) for z, (n, d) in sums.items() if n}
 
     def implied(self, i: int, values: dict[int, Poly]) -> Poly | None:
-        r"""What a generator equals once jets have been substituted, if that is expressible: $\exp x = 1$ on $x = 0$."""
+        r"""What a generator equals once jets have been substituted, if that is expressible: $\exp x = 1$ on $x = 0$.
+
+        The constant 1, which vanishes nowhere, if there it has no real value.
+        """
         generator = self.generators[i]
         if generator.definition.is_Pow and generator.relation is not None:
             return None  # a root says all it knows by its relation
@@ -159,6 +162,8 @@ class Space(Ring):
         value = in_own_words(generator.definition.xreplace(known))
         if value.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity):
             return None  # the branch lies outside the domain of the function, which other polynomials exclude
+        if value.is_extended_real is False:
+            return self.one  # a value such as log(-1) is no real number, so that no real point is left
         count = len(self.translation.generators), len(self.translation.constants)
         changed = self.translation.rational(value)
         if (len(self.translation.generators), len(self.translation.constants)) != count:

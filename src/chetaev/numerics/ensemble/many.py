@@ -18,7 +18,7 @@ from chetaev.numerics.ensemble.given import read
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
-from chetaev.numerics.simulate import _positive, _times
+from chetaev.numerics.simulate import _positive, _steps, _times
 
 
 def simulate_many(
@@ -66,6 +66,7 @@ def simulate_many(
     if len(times) != 2:
         raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
     tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
+    max_steps = _steps(max_steps, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
     given = read(equations, starts, parameters, inputs, float(times[0]), where)

@@ -124,12 +124,16 @@ def _settle(system: System, control: Control, t: float, y: Array, trial: Array) 
 
 @_hot
 def _first_step(system: System, control: Control, t: float, y: Array, span: float, work: Work) -> float:
-    """Size of the first step: Hairer, Norsett, Wanner I, section II.4. One evaluation. `span` has the sign of the direction."""
+    """Size of the first step: Hairer, Norsett, Wanner I, section II.4. One evaluation. `span` has the sign of the direction.
+
+    Not so small that time does not feel it: a state of almost zero that is moved by large rates would suggest that.
+    """
     k, zero = work.k, work.free
     for j in range(y.size):
         zero[j] = 0.0
     size, speed = _distance(y, zero, y, control), _distance(k[0], zero, y, control)
     guess = 1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed
+    guess = max(guess, 1000.0 * _EPSILON * abs(t))
     guess = np.copysign(min(guess, abs(span), control.max_step), span)
     for j in range(y.size):
         work.stage[j] = y[j] + guess * k[0, j]
