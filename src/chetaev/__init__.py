@@ -44,8 +44,11 @@ if TYPE_CHECKING:
     from chetaev.forms.constraint_structure import ConstraintStructure
     from chetaev.forms.dynamical import DynamicalForm
     from chetaev.forms.helmholtz import helmholtz
+    from chetaev.forms.lepage_equivalent import lepagean_equivalent
+    from chetaev.forms.multipliers import integrating_factor
     from chetaev.forms.order_reduction import reduce_order
     from chetaev.forms.regularity import regularity
+    from chetaev.forms.tonti import tonti_lagrangian
     from chetaev.gallery import gallery
     from chetaev.io.reading import load
     from chetaev.io.writing import save
@@ -94,6 +97,9 @@ _HOMES = {
     "chetaev.equations": "Equations",
     "chetaev.errors": "BranchError ChetaevError GaugeError InitialError ModelError NotationError ParameterError PrincipleError "
     "StateError UsageError",
+    "chetaev.forms.lepage_equivalent": "lepagean_equivalent",
+    "chetaev.forms.multipliers": "integrating_factor",
+    "chetaev.forms.tonti": "tonti_lagrangian",
     "chetaev.forms.helmholtz": "helmholtz",
     "chetaev.forms.order_reduction": "reduce_order",
     "chetaev.forms.dynamical": "DynamicalForm",

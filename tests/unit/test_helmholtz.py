@@ -163,7 +163,10 @@ def test_random_polynomial_forms_agree_with_the_second_variation(seed):
 
 def test_the_printed_verdict():
     verdict = ch.helmholtz(DynamicalForm("q", ["-q'' - b*q' - k*q"], "b k"))
-    assert str(verdict) == ("not variational: q\n  violated   sigma = q, nu = q, k = 1:  dE_q/dq' + dE_q/dq' - 2*D(dE_q/dq'') = -2*b")
+    assert str(verdict) == (
+        "not variational: q\n  violated   sigma = q, nu = q, k = 1:  dE_q/dq' + dE_q/dq' - 2*D(dE_q/dq'') = -2*b\n"
+        "  -> integrating_factor(form) looks for a multiplier that makes it variational"
+    )
     assert "L = -k*q^2/2 - q*q''/2   (Vainberg-Tonti)" in str(ch.helmholtz(DynamicalForm("q", ["-q'' - k*q"], "k")))
 
 

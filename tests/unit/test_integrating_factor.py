@@ -5,7 +5,7 @@ import sympy
 
 import chetaev as ch
 from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.integrating_factor import integrating_factor
+from chetaev.forms.multipliers import integrating_factor
 
 T = sympy.Symbol("t", real=True)
 

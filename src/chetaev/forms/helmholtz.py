@@ -99,6 +99,8 @@ class Variationality:
             lines.append(f"  L = {show(self.lagrangian)}   ({self.made_by}){proof}")
         elif self.variational is not False:
             lines.append("  no Lagrangian was found in closed form")
+        if self.variational is False:
+            lines.append("  -> integrating_factor(form) looks for a multiplier that makes it variational")
         if not self.complete:
             lines.append("  the time ran out")
         return "\n".join(lines)
@@ -115,6 +117,7 @@ def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
     >>> print(helmholtz(DynamicalForm("q", ["-q'' - b*q' - k*q"], parameters="b k")))
     not variational: q
       violated   sigma = q, nu = q, k = 1:  dE_q/dq' + dE_q/dq' - 2*D(dE_q/dq'') = -2*b
+      -> integrating_factor(form) looks for a multiplier that makes it variational
     """
     source = read_source(form, "helmholtz")
     if source.lagrangian is not None:

@@ -60,7 +60,7 @@ class Tree:
         if not self.leaves:
             lines.append("  no motion" if self.complete else "  no final manifold found")
         for k, leaf in enumerate(self.leaves):
-            lines += [f"  leaf {k + 1}: {line}" if n == 0 else f"  {line}" for n, line in enumerate(str(leaf).splitlines())]
+            lines += [f"  leaf {k}: {line}" if n == 0 else f"  {line}" for n, line in enumerate(str(leaf).splitlines())]
         lines += [f"  discarded: {empty}" for empty in self.discarded]
         if self.assumptions:
             lines.append(f"  parameters are generic: {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
