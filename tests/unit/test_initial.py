@@ -252,3 +252,15 @@ def test_parameters_and_time_are_no_data():
 def test_an_expression_is_given_once():
     with pytest.raises(ch.InitialError, match="given twice"):
         completed(PENDULUM, {"x": 0.6, "x*y": 1, "y*x": 1}, UNIT)
+
+
+def test_the_end_of_a_motion_is_a_start_with_rates_of_multipliers_too():
+    """The 4-lift of Rocard's tyre has lambda1' in its state."""
+    tyre = ch.gallery("rocard")
+    lifted = ch.lift(tyre, n=4)
+    start = lifted.forward(tyre.start, parameters=tyre.parameters)
+    first = ch.simulate(lifted.target, start, (0, 0.2), parameters=tyre.parameters, tolerance=1e-11)
+    assert "lambda1'" in first.final
+    second = ch.simulate(lifted.target, first.final, (0.2, 0.4), parameters=tyre.parameters, tolerance=1e-11)
+    whole = ch.simulate(tyre, t=(0, 0.4), tolerance=1e-12)
+    assert second.final["epsilon"] == pytest.approx(whole.final["epsilon"], abs=1e-9)

@@ -271,11 +271,17 @@ def _read(
 
 
 def _named(equations: Equations, key: Any, where: str) -> Expr:
-    """What a key stands for; a name that is not known brings the list of the state."""
+    """What a key stands for; a name that is not known brings the list of the state.
+
+    The state of a motion is a start whatever it contains, rates of multipliers too, which no row may be written with.
+    """
     try:
         return read_value(key, equations.vocabulary, where)
     except NotationError as error:
         system = prolongation(equations)
+        for z in () if system is None else system.structure.state:
+            if z.name == key:
+                return z
         if system is not None and not error.hint:
             error.hint = f"the state is {' '.join(z.name for z in system.structure.state)}"
         raise
