@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sympy import Symbol
 
 from chetaev.analysis.constraint_algorithm.branches import Branch
-from chetaev.analysis.constraint_algorithm.elimination import Constraints, Row, Solved, Split, _Elimination, eliminate
+from chetaev.analysis.constraint_algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
 from chetaev.analysis.constraint_algorithm.reality import never_vanishes
 from chetaev.analysis.constraint_algorithm.redundancy import rank_on
 from chetaev.analysis.constraint_algorithm.space import Poly, Space
@@ -22,8 +22,6 @@ from chetaev.values import Tape, Undefined
 
 _POINTS = 4
 _ZERO = 1e-8
-_CHOICES = 4
-"""Pivots of which one is sought that has no real zero."""
 
 
 @dataclass(frozen=True)
@@ -76,22 +74,14 @@ class Manifold:
         """Elimination with pivots that do not vanish at general points; `Split` names one that is assumed so."""
         if not self.points:
             return eliminate(self.space, self.branch, rows)
-        work = _Elimination(self.space, self.branch, rows)
-        while True:
-            if work.pivot_by_unit() or work.pivot_by_block():
-                continue
-            left = work.residuals()
-            if left:
-                return Constraints(left)
-            places = work.doubtful()
-            if not places:
-                return Solved(work.branch, work.pivots(), len(rows[0]) - 1 if rows else 0)
-            choices = [[f for f in self.space.factors(work.rows[i][j]) if f not in work.branch.nonzero] for i, j in places[:_CHOICES]]
-            zero = [f for f in choices[0] if self.vanishes(f)]
-            if zero:
-                return Constraints(zero[:1], radical=True)
-            safe = next((factors for factors in choices if all(never_vanishes(self.space, f) for f in factors)), None)
-            return Split(choices[0] if safe is None else safe)
+        reached = Elimination(self.space, self.branch, rows).advance()
+        if not isinstance(reached, list):
+            return reached
+        zero = [f for f in reached[0] if self.vanishes(f)]
+        if zero:
+            return Constraints(zero[:1], radical=True)
+        safe = next((factors for factors in reached if all(never_vanishes(self.space, f) for f in factors)), None)
+        return Split(reached[0] if safe is None else safe)
 
 
 def with_nonzero(branch: Branch, factors: Sequence[Poly]) -> Branch:

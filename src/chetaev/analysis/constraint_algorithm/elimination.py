@@ -71,23 +71,17 @@ class Split:
 
 def eliminate(space: Space, branch: Branch, rows: Sequence[Row]) -> Solved | Constraints | Split:
     """Gauss and Jordan's elimination as far as it goes without a case distinction."""
-    work = _Elimination(space, branch, rows)
+    work = Elimination(space, branch, rows)
     while True:
-        if work.pivot_by_unit() or work.pivot_by_block():
-            continue
-        left = work.residuals()
-        if left:
-            return Constraints(left)
-        places = work.doubtful()
-        if not places:
-            return Solved(work.branch, work.pivots(), len(rows[0]) - 1 if rows else 0)
-        choices = [[f for f in space.factors(work.rows[i][j]) if f not in work.branch.nonzero] for i, j in places[:_CHOICES]]
-        zero = [f for f in choices[0] if vanishes_on(space, f, branch.basis, work.branch.nonzero)]
+        reached = work.advance()
+        if not isinstance(reached, list):
+            return reached
+        zero = [f for f in reached[0] if vanishes_on(space, f, branch.basis, work.branch.nonzero)]
         if zero:
             return Constraints([zero[0]], radical=True)
-        safe = next((factors for factors in choices if all(_without_zeros(space, work.branch, f) for f in factors)), None)
+        safe = next((factors for factors in reached if all(_without_zeros(space, work.branch, f) for f in factors)), None)
         if safe is None:
-            return Split(choices[0])
+            return Split(reached[0])
         work.branch = replace(work.branch, nonzero=(*work.branch.nonzero, *safe))
 
 
@@ -96,7 +90,9 @@ def _without_zeros(space: Space, branch: Branch, f: Poly) -> bool:
     return never_vanishes(space, f) or not refine(space, branch, [f])[0]
 
 
-class _Elimination:
+class Elimination:
+    """Rows on their way to reduced form, on a branch that may be narrowed by what its pivots need."""
+
     def __init__(self, space: Space, branch: Branch, rows: Sequence[Row]) -> None:
         self.space, self.branch = space, branch
         self.unknowns = len(rows[0]) - 1 if rows else 0
@@ -104,6 +100,18 @@ class _Elimination:
         self.rows: list[Row] = [row for row in reduced if any(row)]
         self.done: dict[int, int] = {}
         """The column of the pivot by row."""
+
+    def advance(self) -> Solved | Constraints | list[list[Poly]]:
+        """Eliminate as far as pivots are certain: the solution, rows that became constraints, or the factors of doubtful pivots."""
+        while self.pivot_by_unit() or self.pivot_by_block():
+            pass
+        left = self.residuals()
+        if left:
+            return Constraints(left)
+        places = self.doubtful()
+        if not places:
+            return Solved(self.branch, self.pivots(), self.unknowns)
+        return [[f for f in self.space.factors(self.rows[i][j]) if f not in self.branch.nonzero] for i, j in places[:_CHOICES]]
 
     def pivots(self) -> dict[int, Row]:
         return {j: self.rows[i] for i, j in self.done.items()}
