@@ -7,6 +7,7 @@ import random
 
 import pytest
 import sympy
+from euler_by_hand import T, d_dt, rows_of
 
 import chetaev as ch
 from chetaev.forms.descent import minimal_lagrangian
@@ -15,20 +16,6 @@ from chetaev.forms.helmholtz import decide
 from chetaev.forms.primitives import antiderivative, potential, vector_potential
 from chetaev.forms.tonti import contracted, contracted_lagrangian, degree, homogeneous_lagrangian, tonti_lagrangian
 from chetaev.forms.variation import adjoint
-
-T = sympy.Symbol("t", real=True)
-
-
-def d_dt(e, times=1):
-    for _ in range(times):
-        e = sympy.Add(e.diff(T), *[e.diff(z) * z.d() for z in e.free_symbols if hasattr(z, "base")])
-    return e
-
-
-def rows_of(lagrangian, coordinates):
-    """E_sigma = sum_k (-1)^k D^k dL/dq_k."""
-    top = max((z.order for z in lagrangian.free_symbols if hasattr(z, "base")), default=0)
-    return [sympy.Add(*[(-1) ** k * d_dt(lagrangian.diff(q.d(k)), k) for k in range(top + 1)]) for q in coordinates]
 
 
 def gap(e):

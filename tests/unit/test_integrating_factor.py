@@ -2,24 +2,11 @@
 
 import pytest
 import sympy
+from euler_by_hand import T, rows_of
 
 import chetaev as ch
 from chetaev.forms.dynamical import DynamicalForm
 from chetaev.forms.multipliers import integrating_factor
-
-T = sympy.Symbol("t", real=True)
-
-
-def d_dt(e, times=1):
-    for _ in range(times):
-        e = sympy.Add(e.diff(T), *[e.diff(z) * z.d() for z in e.free_symbols if hasattr(z, "base")])
-    return e
-
-
-def rows_of(lagrangian, coordinates):
-    top = max((z.order for z in lagrangian.free_symbols if hasattr(z, "base")), default=0)
-    return [sympy.Add(*[(-1) ** k * d_dt(lagrangian.diff(q.d(k)), k) for k in range(top + 1)]) for q in coordinates]
-
 
 FOUND = {  # the rows, and the multiplier known beforehand
     "damped": ("q", ["q'' + b*q' + k*q"], "b k", [["exp(b*t)"]]),
