@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from chetaev.forms.regularity import regularity
     from chetaev.forms.tonti import tonti_lagrangian
     from chetaev.gallery import gallery
+    from chetaev.groups.reduction import reduce
     from chetaev.io.reading import load
     from chetaev.io.writing import save
     from chetaev.model import Model
@@ -105,6 +106,7 @@ _HOMES = {
     "chetaev.forms.dynamical": "DynamicalForm",
     "chetaev.forms.regularity": "regularity",
     "chetaev.gallery": "gallery",
+    "chetaev.groups.reduction": "reduce",
     "chetaev.io.reading": "load",
     "chetaev.io.writing": "save",
     "chetaev.model": "Model",
@@ -137,7 +139,7 @@ _HOMES = {
     "chetaev.transforms.symmetries": "symmetries",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("forms", "transforms")
+_MODULES = ("forms", "groups", "transforms")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import sympy
 from sympy import Expr, Symbol
@@ -23,6 +24,9 @@ from sympy import Expr, Symbol
 from chetaev.functions import in_own_words
 from chetaev.symbols import TIME, Action, Coordinate, Jet
 from chetaev.values import Tape
+
+if TYPE_CHECKING:
+    from chetaev.groups.coordinate import GroupCoordinate
 
 E = TypeVar("E")
 
@@ -106,9 +110,16 @@ class Frame:
     structure: Mapping[tuple[int, int], Mapping[int, Expr]] = field(default_factory=dict)
 
     @staticmethod
-    def of_coordinates(coordinates: Sequence[Coordinate]) -> Frame:
-        """The frame of coordinate directions."""
-        return Frame(tuple(q.d() for q in coordinates), tuple({q: sympy.S.One} for q in coordinates))
+    def of_coordinates(coordinates: Sequence[Coordinate], groups: Iterable[GroupCoordinate] = ()) -> Frame:
+        """The frame of coordinate directions, and of the invariant fields of group coordinates."""
+        fields: list[Mapping[Symbol, Expr]] = [{q: sympy.S.One} for q in coordinates]
+        structure: dict[tuple[int, int], Mapping[int, Expr]] = {}
+        for group in groups:
+            first = coordinates.index(group.components[0])
+            fields[first : first + len(group.fields)] = group.fields
+            for (a, b), parts in group.structure.items():
+                structure[first + a, first + b] = {first + c: sympy.Integer(value) for c, value in parts.items()}
+        return Frame(tuple(q.d() for q in coordinates), tuple(fields), structure)
 
     @staticmethod
     def moving(coordinates: Sequence[Coordinate], velocities: Mapping[Jet, Expr]) -> Frame:
@@ -127,6 +138,11 @@ class Frame:
         }
         columns = tuple({q: fields[i, a] for i, q in enumerate(coordinates) if fields[i, a] != 0} for a in range(n))
         return Frame(tuple(velocities), columns, structure)
+
+    @cached_property
+    def turning(self) -> dict[Jet, int]:
+        """The components of group coordinates, `A1` and so on, with their numbers: their own value means nothing, only their fields."""
+        return {v.d(-1): a for a, v in enumerate(self.velocities) if v.d(-1) not in self.fields[a]}
 
     def bracket(self, a: int, b: int) -> Mapping[int, Expr]:
         """The components $C^c_{ab}$ by `c`."""
@@ -166,6 +182,16 @@ class Calculus(Generic[E]):
         moving = sorted({z for components in self.frame.fields for z in components} & present, key=lambda z: z.name)
         slopes: dict[Symbol, Any] = dict(zip(moving, self.algebra.gradient(e, moving), strict=True))
         return [self._along_field(components, slopes) for components in self.frame.fields]
+
+    def gradient(self, e: E, jets: Sequence[Jet]) -> list[E]:
+        """The partial derivatives with respect to jets; for the component of a group coordinate itself, the derivative along its field."""
+        turning = self.frame.turning
+        numbers = [turning.get(z) for z in jets] if turning else []
+        slopes = self.algebra.gradient(e, jets)
+        if any(a is not None for a in numbers):
+            fields = self.fields(e)
+            slopes = [slope if a is None else fields[a] for a, slope in zip(numbers, slopes, strict=True)]
+        return slopes
 
     def _along_field(self, components: Mapping[Symbol, Expr], slopes: Mapping[Symbol, Any]) -> Any:
         terms = [slopes[z] if c == 1 else self.algebra.of(c) * slopes[z] for z, c in components.items() if z in slopes]

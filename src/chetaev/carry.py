@@ -23,6 +23,7 @@ from chetaev.transforms.morphism import Morphism
 
 Array = NDArray[np.float64]
 _POINTS = 101
+_SHADOW = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +105,38 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
         for z in _compared(morphism.source, morphism.to_source)
     }
     return Agreement(Frozen(forward), Frozen(backward), other)
+
+
+def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Trajectory:
+    """The motion of the source over the same time from the state that the target's motion begins with, completed by what is given.
+
+    Its shadow is compared with the motion it was made from: they agree within what their tolerance allows, or a StateError says they do
+    not.
+    """
+    back = morphism.inverse
+    _require_motion_of(back, motion)
+    times, states = _compared_at(motion, _POINTS)
+    values = _values_of(motion)
+    first = State({z.name: float(v) for z, v in zip(motion.jets, states[0], strict=False) if z in _stated(morphism.target, motion.jets)})
+    start = _start(back, first, t=float(times[0]), **values)
+    more = given if isinstance(given, State) else State({} if given is None else given)
+    whole = State({**start.fixed, **more.fixed}, {**start.guess, **more.guess})
+    there = {"parameters": target_parameters(back, first, t=float(times[0]), **values), "inputs": values["inputs"]}
+    kept = (float(times[0]), float(times[-1])) if motion.reader.dense else times  # type: ignore[attr-defined]
+    found = simulate(morphism.source, whole, kept, tolerance=motion.tolerance, **there)
+    if found.outcome is not Outcome.FINISHED:
+        raise StateError(f"the motion of the source ended early: {found.message}", where=f"reconstruct {morphism.source.system.label}")
+    at = found.at(times).states if found.reader.dense else found.states  # type: ignore[attr-defined]
+    for z in _compared(morphism.target, morphism.to_target):
+        off = _difference(found.reader.values(morphism.pulled_back(z), times, at), motion.reader.values(z, times, states))
+        if off > max(_SHADOW, motion.tolerance**0.5):
+            raise StateError(
+                f"{z.name} of the two motions differs by {off:.1e}.",
+                where=f"reconstruct {morphism.source.system.label}",
+                why="The motion that was found is not the one whose shadow is given.",
+                hint="the same values for both, and a smaller tolerance",
+            )
+    return found
 
 
 def _require_motion_of(morphism: Morphism, motion: Any) -> None:
@@ -190,8 +223,10 @@ def _stated(equations: Equations, jets: Sequence[Jet]) -> list[Jet]:
 def _compared(equations: Equations, table: Mapping[Jet, Expr]) -> list[Jet]:
     """The unknowns a map reaches; coordinates with their velocities."""
     found = []
+    turning = equations.system.frame.turning
     for z in table:
-        found.append(z)
+        if z not in turning:
+            found.append(z)
         if z in equations.system.coordinates:
             found.append(z.d())
     return found

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import sympy
 from sympy import Expr
 
+from chetaev.calculus import SYMBOLIC, Calculus
 from chetaev.errors import ModelError, did_you_mean, with_article
 from chetaev.functions import FUNCTIONS, bent_by_corners
+from chetaev.groups.coordinate import RESERVED, GroupCoordinate
+from chetaev.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import Kind, spell, tokens
 from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
@@ -73,13 +77,45 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
     for item, kind in pairs:
         name = names.declare(_text(item, role, names), role)
         kind = kinds[0] if kind is None else kind
-        if kind not in kinds:
-            hint = f"one of {', '.join(repr(k) for k in kinds)}.  {did_you_mean(str(kind), kinds)}".rstrip()
+        if role == "coordinate" and isinstance(kind, str) and kind.split() and kind.split()[0] in (*GROUPS, *ALGEBRAS):
+            kind = str(_group(name, kind.split(), names))
+        elif kind not in kinds:
+            known = (*kinds, *[f"{w} spatial" if g.sided else w for w, g in GROUPS.items()]) if role == "coordinate" else kinds
+            hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
             if isinstance(kind, int | float):
                 hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
             raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint)
         read[name] = kind
     return read
+
+
+def groups_in(kinds: Mapping[str, str]) -> dict[str, GroupCoordinate]:
+    """The group coordinates among declared coordinates."""
+    words = {name: kind.split() for name, kind in kinds.items()}
+    return {
+        name: GroupCoordinate(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)
+    }
+
+
+def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
+    """The coordinates in which equations are written: for a group coordinate A its components A1, A2, ..."""
+    groups = groups_in(kinds)
+    return tuple(q for name in kinds for q in (groups[name].components if name in groups else (Coordinate(name),)))
+
+
+def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
+    """A group coordinate from its kind, with the names it reserves declared."""
+    group, sides = GROUPS[words[0].upper()], words[1:]
+    if len(sides) > 1 or any(side not in SIDES for side in sides) or (group.sided and not sides):
+        raise names.error(
+            f"coordinate {name} is declared as {' '.join(words)!r}: which velocity do {name}1', {name}2', ... mean?",
+            f'"{words[0]} spatial" for that of {name}\'{name}^-1, or "{words[0]} body" for that of {name}^-1{name}\''
+            if group.sided
+            else f'"{words[0]}"',
+        )
+    for suffix in RESERVED:
+        names.declare(f"{name}{suffix}", f"part of the group coordinate {name}")
+    return GroupCoordinate(name, words[0], "spatial" not in sides)
 
 
 def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
@@ -103,13 +139,13 @@ def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], b
     expressions: dict[str, Expr] = {}
     quasi: dict[str, Expr] = {}
     for name in order:
-        known = Vocabulary(base.jets, base.parameters, expressions, quasi, None, base.forbidden)
+        known = replace(base, expressions=expressions, quasi=quasi)
         if name in texts:
             expressions[name] = read_value(texts[name], known, f"{names.where}, where.{name}")
         else:
             quasi[name] = _velocity(read_value(quasi_texts[name], known, f"{names.where}, quasi.{name}"), name, names)
     in_given_order = {name: expressions[name] for name in texts}
-    return Vocabulary(base.jets, base.parameters, in_given_order, {name: quasi[name] for name in quasi_texts}, None, base.forbidden)
+    return replace(base, expressions=in_given_order, quasi={name: quasi[name] for name in quasi_texts})
 
 
 def with_variations(vocabulary: Vocabulary, action: Action | None) -> Vocabulary:
@@ -120,13 +156,21 @@ def with_variations(vocabulary: Vocabulary, action: Action | None) -> Vocabulary
     for name, expression in vocabulary.expressions.items():
         if any(z.order or isinstance(z, Action) for z in jets_in(expression) if not isinstance(z, Input)):
             forbidden[f"δ{name}"] = f"δ{name} has no meaning: {name} is not a function of the coordinates alone."
-        variations[name] = sympy.Add(*[expression.diff(q) * Variation(q.base) for q in coordinates])
+        variations[name] = _variation(vocabulary, expression, coordinates)
+    for name, entry in vocabulary.entries.items():
+        variations[name] = _variation(vocabulary, entry, coordinates)
     for name, expression in vocabulary.quasi.items():
         variations[name] = sympy.Add(*[expression.diff(q.d()) * Variation(q.base) for q in coordinates])
     if action is not None:
         variations[action.base] = sympy.S.Zero
         forbidden[f"δ{action.base}"] = f"δ{action.base} follows from the principle: Herglotz sets δ{action.base} = p_i δq_i."
-    return Vocabulary(vocabulary.jets, vocabulary.parameters, vocabulary.expressions, vocabulary.quasi, variations, forbidden)
+    return replace(vocabulary, variations=variations, forbidden=forbidden)
+
+
+def _variation(vocabulary: Vocabulary, expression: Expr, coordinates: Sequence[Coordinate]) -> Expr:
+    """The variation of an expression in the configuration: its derivatives along the fields of the frame."""
+    slopes = Calculus(SYMBOLIC, vocabulary.frame).gradient(expression, coordinates)
+    return sympy.Add(*[slope * Variation(q.base) for q, slope in zip(coordinates, slopes, strict=True)])
 
 
 def _velocity(expression: Expr, name: str, names: Names) -> Expr:

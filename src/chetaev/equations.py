@@ -121,7 +121,9 @@ class Equations:
         jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
         algebraic = () if self.lowered.vakonomic else self.lowered.multipliers
         reason = "the multiplier of a reaction carries no prime: it is not part of the state."
-        return Vocabulary(jets, names.parameters, names.expressions, names.quasi, None, {f"{m.base}'": reason for m in algebraic})
+        rate = "" if self.system.action is None else self.system.action.d().name  # has a value once the motion is there
+        forbidden = {name: why for name, why in names.forbidden.items() if name != rate}
+        return replace(names, jets=jets, forbidden={**forbidden, **{f"{m.base}'": reason for m in algebraic}})
 
     def eliminate(self) -> Equations:
         """The equations without multipliers: virtual work against a basis of C_V. `assumptions` says where that is valid."""

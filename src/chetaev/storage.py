@@ -39,7 +39,7 @@ from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.pieces import Layout, Piece, Setting, setting
 from chetaev.numerics.reader import Reader
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
-from chetaev.symbols import Action, Coordinate, Multiplier
+from chetaev.symbols import Action, Coordinate, Jet, Multiplier
 from chetaev.system import System
 from chetaev.trajectory import Event, Outcome, Switch, Trajectory
 
@@ -135,11 +135,15 @@ def column_names(motion: Trajectory) -> tuple[str, ...]:
     """The jets a table shows: of each coordinate up to its acceleration, s and s', and the multipliers (their rates if vakonomic)."""
     equations = motion.equations
     least = {Coordinate: 2, Action: 1, Multiplier: int(equations.lowered.vakonomic)}
+    standing: dict[Jet, tuple[Jet, ...]] = {}  # a group coordinate itself is shown by its place
+    for group in equations.system.groups.values():
+        standing |= {q: group.places if k == 0 else () for k, q in enumerate(group.components)}
     names = []
     for z in equations.unknowns:
         known = [w.order for w in motion.jets if w.base == z.base and type(w) is type(z)]
         top = max(least[type(z)], max(known, default=-1) + 1)
-        names += [z.d(k).name for k in range(top + 1)]
+        names += [w.name for w in standing[z]] if z in standing else [z.name]
+        names += [z.d(k).name for k in range(1, top + 1)]
     return tuple(names)
 
 

@@ -12,6 +12,7 @@ ties them together is the total derivative $D$ of `chetaev.calculus`, never a fu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import sympy
@@ -82,6 +83,49 @@ class Action(Jet):
     """The action variable of Herglotz' principle, with `s' = L`."""
 
     __slots__ = ()
+
+
+class Place(Jet):
+    """One of the numbers that tell where a group coordinate stands: `A.w`, `A.x`, `A.y`, `A.z` of the quaternion of a rotation A.
+
+    Places are what is integrated; in rows they occur through the entries of the matrix only. `components` names the velocities `A1`, ...
+    that move them.
+    """
+
+    __slots__ = ("components",)
+    components: tuple[str, ...]
+
+    def __new__(cls, base: str, order: int = 0, components: tuple[str, ...] = ()) -> Self:
+        self = super().__new__(cls, base, order)
+        self.components = components
+        return self
+
+    def d(self, times: int = 1) -> Self:
+        return type(self)(self.base, self.order + times, self.components)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.base, self.order, self.components), {}
+
+
+class Entry(sympy.Symbol):
+    """An entry `A13` of the matrix of a group coordinate A; it moves as the components `A1'`, `A2'`, ... of the velocity say."""
+
+    __slots__ = ("column", "components", "group", "kind", "row")
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "b"
+
+    def __new__(cls, group: str, kind: str, row: int, column: int, components: tuple[str, ...]) -> Self:
+        self: Self = sympy.Symbol.__xnew__(cls, f"{group}{row}{column}", real=True)
+        self.group, self.kind, self.row, self.column, self.components = group, kind, row, column, components
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.group, self.kind, self.row, self.column, self.components), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        return f"{printer._print_Symbol(sympy.Symbol(self.group))}_{{{self.row}{self.column}}}"
 
 
 class Parameter(sympy.Symbol):
@@ -166,3 +210,26 @@ def order_in(expression: sympy.Expr, kind: type[Jet]) -> int:
 def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
     """All jets of a kind in an expression."""
     return {z for z in expression.free_symbols if isinstance(z, kind)}
+
+
+def moved_by(expression: sympy.Expr) -> set[str]:
+    """The coordinates an expression depends on, by name: through their jets, or through the entries of a group coordinate's matrix."""
+    found: set[str] = set()
+    for z in expression.free_symbols:
+        if isinstance(z, Entry | Place):
+            found.update(z.components)
+        elif isinstance(z, Coordinate):
+            found.add(z.base)
+    return found
+
+
+def highest_orders(symbols: Iterable[sympy.Symbol]) -> dict[str, int]:
+    """The highest order of every quantity among some symbols; the place of a group coordinate counts as order 0 of its components."""
+    found: dict[str, int] = {}
+    for z in symbols:
+        if isinstance(z, Entry | Place):
+            for base in z.components:
+                found.setdefault(base, 0)
+        elif isinstance(z, Jet):
+            found[z.base] = max(z.order, found.get(z.base, 0))
+    return found

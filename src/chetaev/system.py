@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,8 @@ from chetaev.declarations import (
     COORDINATE_KINDS,
     PARAMETER_KINDS,
     Names,
+    components_of,
+    groups_in,
     read_named,
     read_names,
     read_value,
@@ -24,9 +26,10 @@ from chetaev.declarations import (
 from chetaev.errors import ModelError, NotationError, UsageError, did_you_mean, require_mapping
 from chetaev.frozen import Frozen
 from chetaev.functions import bent_by_corners
+from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.notation.lexer import spell
-from chetaev.symbols import Action, Coordinate, Input, Parameter, Variation, delta, jets_in
+from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by
 from chetaev.zero import seems_zero
 
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
@@ -114,7 +117,7 @@ class System:
 
         put = object.__setattr__
         put(self, "name", name)
-        put(self, "coordinates", tuple(Coordinate(n) for n in kinds))
+        put(self, "coordinates", components_of(kinds))
         put(self, "kinds", Frozen(kinds))
         put(self, "parameters", tuple(base.parameters.values()))
         put(self, "action", action_symbol)
@@ -124,7 +127,7 @@ class System:
         put(self, "lagrangian", read(lagrangian, "lagrangian"))
         put(self, "lagrangian_text", _as_written(lagrangian))
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
-        put(self, "forces", Frozen(_read_forces(forces or {}, kinds, read, place)))
+        put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
         rows = _rows(kinematic, "kinematic", place)
         put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, kinematic[{k}]") for k, r in enumerate(rows)))
         if variational is not None:
@@ -136,7 +139,22 @@ class System:
     @cached_property
     def frame(self) -> Frame:
         """How the configuration moves."""
-        return Frame.of_coordinates(self.coordinates)
+        return Frame.of_coordinates(self.coordinates, self.groups.values())
+
+    @cached_property
+    def groups(self) -> Frozen[str, GroupCoordinate]:
+        """The coordinates that take values in a Lie group, by name."""
+        return Frozen(groups_in(self.kinds))
+
+    def charted(self, expression: Expr) -> Expr:
+        """An expression with the entries of group coordinates written in the numbers that are integrated, such as quaternions."""
+        entries = {z: e for group in self.groups.values() for z, e in group.chart.items() if z in expression.free_symbols}
+        return expression.xreplace(entries) if entries else expression
+
+    def by_name(self, jets: Sequence[Jet]) -> tuple[str, ...]:
+        """Jets by name; the place of a group coordinate, and its components without a prime, by the name of the coordinate."""
+        owner = {z.base: name for name, group in self.groups.items() for z in (*group.places, *group.components)}
+        return tuple(dict.fromkeys(z.name if z.order or z.base not in owner else owner[z.base] for z in jets))
 
     @property
     def velocities(self) -> tuple[Coordinate, ...]:
@@ -148,7 +166,7 @@ class System:
         """The names an expression about this system may use."""
         parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
         base = _base_vocabulary(self.kinds, parameters, self.inputs, self.action)
-        return Vocabulary(base.jets, base.parameters, self.where, self.quasi, None, base.forbidden)
+        return replace(base, expressions=self.where, quasi=self.quasi)
 
     @property
     def label(self) -> str:
@@ -191,7 +209,8 @@ class System:
         def listed(symbols: Sequence[sympy.Symbol]) -> str:
             return (" " if form == "text" else r"\ ").join(show(z, form) for z in symbols)
 
-        lines = [(self.name or "system", ""), ("coordinates", listed(self.coordinates))]
+        lines = [(self.name or "system", ""), ("coordinates", listed([q for q in self.coordinates if q.base in self.kinds]))]
+        lines += [(f"group {name}", str(group) if form == "text" else rf"\text{{{group}}}") for name, group in self.groups.items()]
         if self.parameters:
             lines.append(("parameters", listed(self.parameters)))
         written = self.lagrangian_text if form == "text" else ""
@@ -216,13 +235,25 @@ class System:
 def _base_vocabulary(
     kinds: Mapping[str, str], parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
 ) -> Vocabulary:
-    jets: dict[str, Any] = {n: Coordinate(n) for n in kinds} | {z.base: z for z in inputs}
-    forbidden = {}
+    coordinates, groups = components_of(kinds), groups_in(kinds)
+    jets: dict[str, Any] = {q.base: q for q in coordinates} | {z.base: z for z in inputs}
+    entries = {name: entry for group in groups.values() for name, entry in group.entries.items()}
+    forbidden = {name: reason for group in groups.values() for name, reason in _not_written(group).items()}
     if action is not None:
         jets[action.base] = action
         forbidden[f"{action.base}'"] = f"{action.base}' cannot be written: it is the Lagrangian.  Write the expression instead."
     symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in parameters.items()}
-    return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden)
+    frame = Frame.of_coordinates(coordinates, groups.values()) if groups else Frame((), ())
+    return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden, entries=entries, frame=frame)
+
+
+def _not_written(group: GroupCoordinate) -> dict[str, str]:
+    """The names of a group coordinate that have no value of their own, and what to write instead."""
+    a, first = group.name, group.components[0].base
+    reason = f"{a} is an element of {group.word}: write its velocity {first}', its variation δ{first}, or its entries {a}11, ..."
+    if group.reduced:
+        reason = f"only the velocity of {a} is known: write {first}' or δ{first}."
+    return dict.fromkeys([a, f"{a}'", *[q.base for q in group.components]], reason)
 
 
 def _input_name(key: Any) -> str:
@@ -249,7 +280,7 @@ def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, E
 
 def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constraint:
     row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given))
-    empty = not jets_in(row.residual, Coordinate)
+    empty = not moved_by(row.residual)
     if empty or seems_zero(row.residual):
         fact = "contains no coordinate"
         if row.residual.is_number or not empty:
@@ -315,12 +346,12 @@ def _read_input(given: Any, base: Vocabulary, where: str) -> Expr | None:
     return read_value(given, Vocabulary(parameters=base.parameters, forbidden=moving), where)
 
 
-def _read_forces(given: Mapping[Any, Any], kinds: Mapping[str, str], read: Any, place: str) -> dict[Coordinate, Expr]:
+def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: str) -> dict[Coordinate, Expr]:
     forces: dict[Coordinate, Expr] = {}
     for key, value in given.items():
         name = _coordinate_name(key)
-        if name not in kinds:
-            hint = f"one of {' '.join(kinds)}.  {did_you_mean(name, kinds)}".rstrip()
+        if name not in known:
+            hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
             raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)
         if Coordinate(name) in forces:
             raise ModelError(f"two forces on {name}.", where=f"{place}, forces", hint="add them up")

@@ -146,6 +146,38 @@ class Trajectory:
         s = parse_expression(function, self.equations.vocabulary, f"motion of {self.equations.system.label}")
         return self.reader.mode(s, self.t, self.states, self.pieces)
 
+    def rotation(self, name: str) -> Array:
+        """The matrices of a group coordinate at the nodes: an array of 3x3 rotations for SO3, of homogeneous matrices for SE2 and SE3."""
+        from chetaev.numerics import attitude
+
+        return attitude.matrices(*self._places(name))
+
+    def quaternion(self, name: str) -> Array:
+        """The unit quaternions (scalar first) of a rotation or rigid motion of space at the nodes."""
+        from chetaev.numerics import attitude
+
+        return attitude.quaternions(*self._places(name))
+
+    def velocity(self, name: str, side: str) -> Array:
+        """The velocity of a group coordinate at the nodes, in `"body"` or in `"spatial"` components."""
+        from chetaev.numerics import attitude
+
+        group, places = self._places(name)
+        stated = np.stack([self[q.d().name] for q in group.components], axis=-1)
+        return attitude.on_side(group, places, stated, side, f"motion of {self.equations.system.label}")
+
+    def angular_velocity(self, name: str, side: str) -> Array:
+        """The angular velocity of a group coordinate at the nodes, in `"body"` or in `"spatial"` components."""
+        group, _ = self._places(name)
+        found: Array = self.velocity(name, side)[:, group.group.rotation]
+        return found
+
+    def _places(self, name: str) -> Any:
+        from chetaev.numerics import attitude
+
+        group = attitude.group_named(self.equations.system, name, f"motion of {self.equations.system.label}")
+        return group, np.stack([self[z.name] for z in group.places], axis=-1)
+
     def verify(self, points: int = 200) -> Any:
         """A certificate that shares nothing with the solver: the motion inserted into the original rows."""
         from chetaev.numerics.verify import verify

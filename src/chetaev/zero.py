@@ -7,6 +7,7 @@ algebraic variables with their relations, and the numerator is expanded. A proof
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -15,7 +16,9 @@ from typing import Any
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.recursion import deep
+from chetaev.symbols import Entry
 from chetaev.values import Tape, Undefined, many_digits
 
 _DIGITS = 50
@@ -42,7 +45,13 @@ def seems_zero(expression: Expr) -> bool:
 
 
 def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[Symbol, Any]:
-    """Random values, of order one for the first seeds; positive where the symbol is."""
+    """Random values, of order one for the first seeds; positive where the symbol is. Entries of a matrix are those of a group element."""
+    symbols = set(symbols)
+    entries = {z for z in symbols if isinstance(z, Entry)}
+    if entries:
+        charts = {GroupCoordinate(z.group, z.kind, True) for z in entries}
+        point = random_point((symbols - entries).union(*[chart.places for chart in charts]), seed, mp)
+        return {z: v for z, v in {**point, **_entries_at(charts, point, mp or math)}.items() if z in symbols}
     chance = random.Random(seed)
     p, q = _SCALES[max(0, seed - 2) % len(_SCALES)]  # the first points are of order one; others reach domains that lie elsewhere
     point = {}
@@ -51,6 +60,16 @@ def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[S
         signed = size if z.is_positive or chance.random() < 0.5 else -size
         point[z] = mp.mpf(signed) / (997 * q) if mp else signed / (997 * q)
     return point
+
+
+def _entries_at(charts: Iterable[GroupCoordinate], point: Mapping[Symbol, Any], functions: Any) -> dict[Symbol, Any]:
+    """The entries of group elements that stand at some places."""
+    found: dict[Symbol, Any] = {}
+    for chart in charts:
+        n = range(chart.group.size)
+        written = chart.group.matrix([point[z] for z in chart.places], functions.cos, functions.sin)
+        found |= {chart.matrix[i, j]: written[i][j] for i in n for j in n if isinstance(chart.matrix[i, j], Entry)}
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,9 +22,9 @@ from sympy import Expr, S
 
 from chetaev.analysis.assignment import heaviest_assignment
 from chetaev.assemble import right_hand_side
-from chetaev.calculus import SYMBOLIC, Algebra
+from chetaev.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.equations import Equations
-from chetaev.symbols import Jet, Multiplier
+from chetaev.symbols import Jet, Multiplier, Place, highest_orders
 from chetaev.values import Undefined
 from chetaev.zero import random_point, seems_zero
 
@@ -45,6 +46,9 @@ class Structure:
     row_offsets: tuple[int, ...]
     unknown_offsets: tuple[int, ...]
     algebra: Algebra[Any] = field(repr=False, compare=False)
+    frame: Frame = field(repr=False, compare=False)
+    places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
+    """What stands for the components of group coordinates in the state: all places for the first one, nothing for the others."""
 
     @property
     def top(self) -> tuple[Jet, ...]:
@@ -53,8 +57,23 @@ class Structure:
 
     @property
     def state(self) -> tuple[Jet, ...]:
-        """The jets below the top."""
-        return tuple(z.d(k) for z, d in zip(self.unknowns, self.unknown_offsets, strict=True) for k in range(d))
+        """The jets below the top; a group coordinate itself is there by its places."""
+        found: list[Jet] = []
+        for z, d in zip(self.unknowns, self.unknown_offsets, strict=True):
+            found += self.at_order(z, d, 0)
+            found += [z.d(k) for k in range(1, d)]
+        return tuple(found)
+
+    def at_order(self, z: Jet, d: int, k: int) -> list[Jet]:
+        """The jet of order `k` of an unknown with offset `d`, if it is below the top: at order 0 a group coordinate has places instead."""
+        if k >= d:
+            return []
+        return list(self.places.get(z.base, ())) if k == 0 and z.base in self.places else [z.d(k)]
+
+    @property
+    def surplus(self) -> int:
+        """How many more numbers the state holds than it has directions: one for each quaternion, whose length means nothing."""
+        return sum(len(places) - len(places[0].components) for places in self.places.values() if places and places[0] in self.state)
 
     @property
     def dimension(self) -> int:
@@ -65,10 +84,11 @@ class Structure:
     def jacobian(self) -> tuple[tuple[Any, ...], ...]:
         r"""The system Jacobian $\partial f_i / \partial q_j^{(d_j - c_i)}$."""
         zero = self.algebra.of(S.Zero)
+        calculus = Calculus(self.algebra, self.frame)
         lines = []
         for row, c in zip(self.rows, self.row_offsets, strict=True):
             jets = {j: z.d(d - c) for j, (z, d) in enumerate(zip(self.unknowns, self.unknown_offsets, strict=True)) if d >= c}
-            partial = dict(zip(jets, self.algebra.gradient(row, list(jets.values())), strict=True))
+            partial = dict(zip(jets, calculus.gradient(row, list(jets.values())), strict=True))
             lines.append(tuple(partial.get(j, zero) for j in range(len(self.unknowns))))
         return tuple(lines)
 
@@ -125,7 +145,11 @@ def _structure(
     algebra: Algebra[Any],
 ) -> Structure:
     signature = tuple(tuple(None if s == _ABSENT else int(s) for s in line) for line in weights)
-    return Structure(tuple(rows), equations.unknowns, signature, assignment, tuple(c), tuple(d), algebra)
+    places: dict[str, tuple[Place, ...]] = {}
+    for group in equations.system.groups.values():
+        places |= {q.base: group.places if k == 0 else () for k, q in enumerate(group.components)}
+    frame = equations.system.frame
+    return Structure(tuple(rows), equations.unknowns, signature, assignment, tuple(c), tuple(d), algebra, frame, places)
 
 
 def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:
@@ -150,10 +174,7 @@ def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:
 
 def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[int]:
     """The highest order of each unknown in a row."""
-    found: dict[str, int] = {}
-    for z in algebra.symbols(row):
-        if isinstance(z, Jet):
-            found[z.base] = max(z.order, found.get(z.base, 0))
+    found = highest_orders(algebra.symbols(row))
     return [found.get(z.base, _ABSENT) for z in unknowns]
 
 
@@ -204,7 +225,7 @@ def _highest(row: Any, algebra: Algebra[Any]) -> list[Jet]:
     """The highest jet of each quantity in a row."""
     highest: dict[str, Jet] = {}
     for z in algebra.symbols(row):
-        if isinstance(z, Jet) and (z.base not in highest or z.order > highest[z.base].order):
+        if isinstance(z, Jet) and not isinstance(z, Place) and (z.base not in highest or z.order > highest[z.base].order):
             highest[z.base] = z
     return sorted(highest.values(), key=lambda z: z.name)
 

@@ -105,6 +105,8 @@ class _Import:
         if isinstance(node, Jet):
             return self._jet(node.base, node.order)
         name = spell(node.name)
+        if name in self.names.entries:
+            return self.names.entries[name]
         if name == TIME.name:
             return TIME
         if name in self.names.parameters:

@@ -16,7 +16,6 @@ from collections.abc import Callable
 import sympy
 from sympy import Expr, Integer, Rational
 
-from chetaev.calculus import total_derivative
 from chetaev.errors import NotationError, did_you_mean
 from chetaev.functions import FUNCTIONS, called, in_own_words
 from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
@@ -172,6 +171,8 @@ class _Parser:
             return names.parameters[name]
         if name in names.expressions:
             return self.derived(names.expressions[name], primes, token)
+        if name in names.entries:
+            return self.derived(names.entries[name], primes, token)
         if name in names.quasi:
             if not primes:
                 raise self.error(f"{name} is a quasi-coordinate: only {name}' and δ{name} have a meaning.", token)
@@ -195,7 +196,7 @@ class _Parser:
             if times and any(isinstance(z, kind) for z in expression.free_symbols):
                 raise self.error(f"{name} cannot be differentiated here.", token)
         for _ in range(times):
-            expression = self.accept(total_derivative(expression), token.start, token.stop, MOST_DERIVED)
+            expression = self.accept(self.names.total(expression), token.start, token.stop, MOST_DERIVED)
         return expression
 
     def _call(self, token: Token) -> Expr:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import sympy
 
+from chetaev.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.errors import did_you_mean
 from chetaev.symbols import Coordinate, Input, Jet, Parameter
 
@@ -17,7 +18,8 @@ class Vocabulary:
 
     `jets` are the bases of everything that can carry primes; `expressions` are named sub-expressions, `quasi` the quasi-velocities
     (`w'` is the expression), `variations` what `δname` stands for; where variations make no sense it is None.
-    `forbidden` maps a name (primes included) to the reason why it cannot stand here.
+    `forbidden` maps a name (primes included) to the reason why it cannot stand here. `entries` are those of the matrices of group
+    coordinates, and `frame` says how these move.
     """
 
     jets: Mapping[str, Jet] = field(default_factory=dict)
@@ -26,15 +28,22 @@ class Vocabulary:
     quasi: Mapping[str, sympy.Expr] = field(default_factory=dict)
     variations: Mapping[str, sympy.Expr] | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
+    entries: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    frame: Frame = field(default_factory=lambda: Frame((), ()))
+
+    def total(self, expression: sympy.Expr) -> sympy.Expr:
+        """The total derivative of an expression in these names."""
+        return Calculus(SYMBOLIC, self.frame).total(expression)
 
     def names(self) -> list[str]:
         """Every name that may be written."""
-        return [*self.jets, *self.parameters, *self.expressions, *self.quasi]
+        return [*self.jets, *self.parameters, *self.expressions, *self.quasi, *self.entries]
 
     def unknown(self, name: str) -> str:
         """What to say of an unknown name: what there is, and what may have been meant."""
         listed = {
-            "Coordinates": [n for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
+            "Coordinates": [n if n not in self.forbidden else f"{n}'" for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
+            "Entries": list(self.entries),
             "Inputs": [n for n, jet in self.jets.items() if isinstance(jet, Input)],
             "Parameters": list(self.parameters),
             "Named": [*self.expressions, *self.quasi],

@@ -37,7 +37,7 @@ def joined(numbers: Analysis, symbolic: Branches) -> Analysis:
         return replace(numbers, verdict=Verdict.UNDECIDED, branches=described, evidence=evidence, tree=symbolic.tree, **NOTHING_COMMON)
     if not branches:
         return _empty(numbers, symbolic)
-    if numbers.verdict is Verdict.INCONSISTENT and numbers.branches:
+    if numbers.verdict is Verdict.INCONSISTENT and numbers.branches and len(branches) == 1:
         return replace(numbers, branches=described, tree=symbolic.tree, assumptions=_assumptions(numbers, branches))
     if len(branches) == 1:
         return _single(numbers, branches[0], described[0], symbolic)
@@ -105,7 +105,7 @@ def _described(numbers: Analysis, branch: Branch) -> Analysis:
         equations=branch.restricted,
         verdict=Verdict.GAUGE if branch.free else Verdict.CONSTRAINED if constraints else Verdict.REGULAR,
         hidden=tuple(map(show, constraints)),
-        state=tuple(z.name for z in phase),
+        state=numbers.equations.system.by_name(phase),
         free_data=_free_data(branch, phase),
         dimension=branch.dimension,
         index=None,
@@ -127,7 +127,7 @@ def _free_data(branch: Branch, phase: Sequence[Jet]) -> tuple[str, ...]:
     ordered = sorted(phase, key=lambda z: z.order)
     found = free_jets(ordered, branch.tangents[[places[z] for z in ordered]])
     bases = list(dict.fromkeys(z.base for z in branch.leaf.form.coordinates))
-    return tuple(z.name for z in sorted(found, key=lambda z: (bases.index(z.base), z.order)))
+    return branch.equations.system.by_name(sorted(found, key=lambda z: (bases.index(z.base), z.order)))
 
 
 def _formulas(branch: Branch, numbers: Analysis) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def _closed(found: Closure) -> Analysis:
         equations=system.equations,
         verdict=verdict,
         hidden=tuple(map(system.label, hidden)),
-        state=tuple(z.name for z in system.structure.state),
+        state=system.equations.system.by_name(system.structure.state),
         free_data=_free_data(system),
         dimension=found.dimension,
         index=_index(system.structure) if system.square and not found.opened else None,
@@ -116,7 +116,7 @@ def _not_closed(found: Closure) -> Analysis:
     return Analysis(
         equations=system.equations,
         verdict=verdict,
-        state=tuple(z.name for z in system.structure.state),
+        state=system.equations.system.by_name(system.structure.state),
         branches=(),
         assumptions=tuple(f"{show(a)} != 0" for a in system.equations.assumptions),
         evidence=evidence,
@@ -155,10 +155,10 @@ def _free_data(system: Prolongation) -> tuple[str, ...]:
     state = sorted(system.structure.state, key=lambda z: z.order)
     rows = [system.row(pair) for pair in system.hidden()]
     if not rows:
-        return tuple(z.name for z in system.structure.state)
+        return system.equations.system.by_name(system.structure.state)
     jacobian = [system.algebra.gradient(r, state) for r in rows]
     found = matrices_at(jacobian, system.points, system.algebra)
     if not found:
-        return tuple(z.name for z in state)
+        return system.equations.system.by_name(state)
     chosen = free_jets(state, null_space(max(found, key=rank)))
-    return tuple(z.name for z in system.structure.state if z in chosen)
+    return system.equations.system.by_name([z for z in system.structure.state if z in chosen])

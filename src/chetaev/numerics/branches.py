@@ -29,7 +29,7 @@ from chetaev.notation import show
 from chetaev.numerics.closure import closure_of
 from chetaev.numerics.modes import _with_parts
 from chetaev.numerics.nullspace import null_space
-from chetaev.symbols import TIME, Coordinate, Input, Jet, Multiplier
+from chetaev.symbols import TIME, Coordinate, Entry, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
 from chetaev.zero import random_point
 
@@ -194,6 +194,8 @@ def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, s
     missing = [z.base for z, u in bound.system.inputs.items() if u is None]
     if missing:
         return Branches(None, f"the input {missing[0]} has no function", (), ())
+    if any(isinstance(z, Entry) for row in bound.rows for z in row.residual.free_symbols):
+        return Branches(None, "the rows contain entries of a group element, which it does not know", (), ())
     tree = constraint_algorithm(bound, seconds=seconds)
     found = [Branch(equations, leaf, k, tree.assumptions) for k, leaf in enumerate(tree.leaves) if leaf.real != "no"]
     singular = [b for b in found if any(_singular_state(b, other) for other in found)]

@@ -179,7 +179,7 @@ def _edge_of(small: Closure, large: Closure) -> bool:
     system = large.system
     hidden = [system.row(pair) for pair in system.hidden()]
     nearby = points_near(hidden, small.system.points[0], system.algebra, spread=0.03)
-    return len(system.structure.state) - _hidden_rank(system, nearby) == large.dimension
+    return len(system.structure.state) - system.structure.surplus - _hidden_rank(system, nearby) == large.dimension
 
 
 def _instructions(rows: Sequence[ca.SX]) -> int:
@@ -254,7 +254,7 @@ def _closed(
     for j in sorted(moving, key=lambda j: (top[j].order, j)):  # coordinates without inertia first
         if np.linalg.matrix_rank(null[[*chosen, j]], tol=1e-7 * float(np.abs(null).max(initial=1.0))) > len(chosen):
             chosen.append(j)
-    dimension = len(system.structure.state) - _hidden_rank(system, points)
+    dimension = len(system.structure.state) - system.structure.surplus - _hidden_rank(system, points)
     return Closure(system, End.CLOSED, tuple(known[k] for k in kept), tuple(opened), tuple(top[j] for j in chosen), dimension)
 
 

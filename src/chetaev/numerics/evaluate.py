@@ -15,6 +15,7 @@ from chetaev.equations import Equations
 from chetaev.errors import InitialError, NotationError, StateError, UsageError
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
+from chetaev.numerics.attitude import Array, group_named, matrices
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins
@@ -63,7 +64,13 @@ class Evaluation(Mapping[str, float]):
     def __repr__(self) -> str:
         return str(self)
 
+    def rotation(self, name: str) -> Array:
+        """The matrix of a group coordinate."""
+        group = group_named(self.equations.system, name, f"evaluation of {self.equations.system.label}")
+        return matrices(group, np.array([self.jets[z] for z in group.places]))
+
     def _value(self, expression: Expr) -> float:
+        expression = self.equations.system.charted(expression)
         missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input)
         if missing:
             raise NotationError(
@@ -163,7 +170,7 @@ def residual(
     binding = bind(equations.system, parameters, inputs, where)
     read = read_state(equations, jets, binding, where)
     t = number(t, dict(binding.parameters), f"{where}, t", InitialError)
-    tape = Tape([row.residual for row in equations.rows])
+    tape = Tape([equations.system.charted(row.residual) for row in equations.rows])
     point = {**_inputs_at(binding, tape, t, where), **read.fixed, **read.guess}
     missing = sorted(z.name for z in tape.symbols if z not in point)
     if missing:
@@ -273,4 +280,8 @@ def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: s
 
 def _selected(system: Prolongation, jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The wanted jets, in the order of the unknowns."""
-    return {z.d(k): jets[z.d(k)] for z, order in _wanted(system).items() for k in range(order + 1)}
+    found: dict[Jet, float] = {}
+    for z, order in _wanted(system).items():
+        found |= {w: jets[w] for w in system.structure.at_order(z, 1, 0)}
+        found |= {z.d(k): jets[z.d(k)] for k in range(1, order + 1)}
+    return found

@@ -16,6 +16,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.calculus import Calculus
 from chetaev.numerics.elimination import (
     Flags,
     Matrix,
@@ -31,7 +32,7 @@ from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, smaller, times
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
-from chetaev.symbols import TIME, Input, Jet, Parameter
+from chetaev.symbols import TIME, Input, Jet, Parameter, Place
 
 _NO_POWER = 1e-9
 
@@ -91,7 +92,12 @@ class Flow:
     @cached_property
     def rates(self) -> list[ca.SX]:
         """The derivative of each jet of the state."""
-        return [self.tops[z.d()] if z.d() in self.tops else self.graph.leaf(z.d()) for z in self.state]
+        return [self._rate(z) for z in self.state]
+
+    def _rate(self, z: Jet) -> ca.SX:
+        if isinstance(z, Place):
+            return self.on_state(Calculus(self.graph, self.system.equations.system.frame).total(self.graph.leaf(z)))
+        return self.tops[z.d()] if z.d() in self.tops else self.graph.leaf(z.d())
 
     @cached_property
     def _energy(self) -> tuple[ca.SX, ca.SX]:

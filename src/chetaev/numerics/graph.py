@@ -15,6 +15,8 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.functions import SPELLING
+from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.symbols import Entry
 from chetaev.values import Undefined
 
 _UNARY = {
@@ -140,6 +142,8 @@ class GraphAlgebra:
         return GraphTape(self, expressions)
 
     def _made(self, node: Expr) -> ca.SX:
+        if isinstance(node, Entry):
+            return self.of(GroupCoordinate(node.group, node.kind, True).chart[node])
         if node.is_Symbol:
             return self.leaf(node)
         if node.is_Rational:

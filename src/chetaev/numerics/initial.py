@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from sympy import Expr
 
 from chetaev.analysis.ranks import rank
@@ -19,12 +20,14 @@ from chetaev.declarations import read_value
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, NotationError, did_you_mean, require_mapping
 from chetaev.frozen import Frozen
+from chetaev.notation.lexer import spell
 from chetaev.numerics import roots
+from chetaev.numerics.attitude import read_element
 from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
 from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, weights
-from chetaev.symbols import TIME, Input, Jet, Multiplier, jets_in
+from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 
 _CONTRADICTION = 1e-8
 _ROUND_OFF = 1e-14
@@ -43,7 +46,14 @@ class State:
     def __post_init__(self) -> None:
         for name in ("fixed", "guess"):
             require_mapping(getattr(self, name), f"{name} values are", "State", 'State({"x": 0}, {"y": 1})')
-            object.__setattr__(self, name, Frozen(getattr(self, name)))
+            object.__setattr__(self, name, Frozen({key: _fixed_value(v) for key, v in getattr(self, name).items()}))
+
+
+def _fixed_value(given: Any) -> Any:
+    """A value that cannot change: arrays and lists, which stand for elements of groups, become tuples."""
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    return tuple(map(_fixed_value, given)) if isinstance(given, list | tuple) else given
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,7 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
 def complete(problem: Problem, data: Data) -> dict[Jet, float]:
     """A value for every jet of the state, consistent with all hidden constraints."""
     state = problem.system.structure.state
+    _require_places(problem, data)
     known = _staged(problem, data)
     known |= _demanded(problem, known, data)
     for z, v in data.guess.items():
@@ -83,6 +94,19 @@ def complete(problem: Problem, data: Data) -> dict[Jet, float]:
     if missing:
         raise _missing_data(problem, known, missing, data)
     return _projected(problem, known, data)
+
+
+def _require_places(problem: Problem, data: Data) -> None:
+    """Where a group coordinate stands must be given, at least as a guess: there is no number to begin with."""
+    for name, group in problem.system.equations.system.groups.items():
+        if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
+            example = {"SO3": "numpy.eye(3)", "SE3": "numpy.eye(4)", "SE2": "[0, 0, 0]", "S1": "0"}[group.word]
+            raise InitialError(
+                f"no initial value for {name}.",
+                where=problem.where,
+                why=f"{name} is an element of {group.word}.",
+                hint=f'{{"{name}": {example}, ...}}',
+            )
 
 
 def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data) -> InitialError:
@@ -253,8 +277,12 @@ def _read(
     demands: list[Demand] = []
     known = [z.base for z in equations.unknowns]
     for key, v in given.items():
+        group = equations.system.groups.get(spell(str(key)))
+        if group is not None:
+            values |= read_element(group, v, dict(binding.parameters), f"{where}, {key}")
+            continue
         jet = _named(equations, key, where)
-        moving = {z for z in jets_in(jet) if z.base in known}
+        moving = {z for z in jets_in(equations.system.charted(jet)) if z.base in known or isinstance(z, Place)}
         is_jet = isinstance(jet, Jet) and not isinstance(jet, Input) and bool(moving)
         if not is_jet and not (expressions and moving):
             hint = f"jets of {' '.join(known)}.  {did_you_mean(str(key), known)}".rstrip()
@@ -266,7 +294,7 @@ def _read(
         if is_jet:
             values[jet] = found
         else:
-            demands.append(Demand(jet, found))
+            demands.append(Demand(equations.system.charted(jet), found))
     return values, demands
 
 
@@ -283,5 +311,5 @@ def _named(equations: Equations, key: Any, where: str) -> Expr:
             if z.name == key:
                 return z
         if system is not None and not error.hint:
-            error.hint = f"the state is {' '.join(z.name for z in system.structure.state)}"
+            error.hint = f"the state is {' '.join(equations.system.by_name(system.structure.state))}"
         raise

@@ -41,7 +41,7 @@ def locus_at(equations: Equations, point: Mapping[Symbol, float]) -> str:
 def vanishing_factor(equations: Equations, point: Mapping[Symbol, float]) -> str:
     """A factor of the Jacobian's determinant that vanishes at a point; empty if none was found in time."""
     for factor in locus_factors(equations) or ():
-        tape = Tape(sympy.Add.make_args(factor))
+        tape = Tape(sympy.Add.make_args(equations.system.charted(factor)))
         if not tape.symbols <= point.keys():
             continue
         try:

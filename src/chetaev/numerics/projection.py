@@ -65,10 +65,17 @@ def _rank(entries: Entries, flow: Flow) -> int:
 
 
 def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
+    """The rows' slopes in the jets of a stage; group coordinates are moved by their places.
+
+    Rows are the same for all multiples of a quaternion, so the least correction of one is a rotation.
+    """
     structure = flow.system.structure
     columns = [j for j, d in enumerate(structure.unknown_offsets) if d + k >= 0]
     jets = [structure.unknowns[j].d(structure.unknown_offsets[j] + k) for j in columns]
-    return [[structure.jacobian[i][j] for j in columns] for i, _ in flow.system.stage(k)], jets
+    if not any(z.base in structure.places and z.order == 0 for z in jets):
+        return [[structure.jacobian[i][j] for j in columns] for i, _ in flow.system.stage(k)], jets
+    moved = [w for z in jets for w in structure.at_order(z.d(-z.order), z.order + 1, z.order)]
+    return [flow.graph.gradient(flow.system.row(pair), moved) for pair in flow.system.stage(k)], moved
 
 
 def _stage(flow: Flow, k: int, extra: Sequence[ca.SX] = ()) -> ca.Function:

@@ -20,7 +20,7 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.nullspace import least_norm, null_space, open_jets
 from chetaev.numerics.sampling import points_from, points_near
-from chetaev.symbols import Input, Jet, Multiplier
+from chetaev.symbols import Input, Jet, Multiplier, highest_orders
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
@@ -325,7 +325,7 @@ class Problem:
             rows = [equations.rows[i].residual for i, _ in pairs if i < len(equations.rows)]
             highest = max((times for _, times in pairs), default=0)
             for times in range(highest + 2):  # the Jacobian is one derivative more
-                written = [equations.total(row, times) for row in rows]
+                written = [equations.system.charted(equations.total(row, times)) for row in rows]
                 point = {**self.binding.at(frozenset().union(*[e.free_symbols for e in written]), self.t), **jets}
                 part = part or without_value(written, point)
         what = f"{part} has no finite value at this state." if part else "the equations have no finite value at this state."
@@ -334,8 +334,4 @@ class Problem:
 
 def _orders(symbols: Iterable[Symbol], offsets: Mapping[str, int]) -> dict[str, int]:
     """The highest order of each unknown among some symbols."""
-    found: dict[str, int] = {}
-    for z in symbols:
-        if isinstance(z, Jet) and z.base in offsets:
-            found[z.base] = max(z.order, found.get(z.base, 0))
-    return found
+    return {base: order for base, order in highest_orders(symbols).items() if base in offsets}

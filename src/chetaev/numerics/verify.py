@@ -4,6 +4,7 @@ The motion is read as functions of time, and nothing is taken from the different
 
 - `nodes`: the states kept, compared with the dense output there.
 - `rate of x`: $x'$ of the state against the time derivative of the dense output of $x$.
+- `rate of A.w`: the same for the place of a group coordinate, whose rate is $\tfrac12 q\,\omega$ or the like.
 - `kinematic[k]`: the constraint as stated, not differentiated.
 - `work of δx`: $(E_i - u_i)\,v^i$, where $v$ is the part of the direction $\delta x$ that lies in $C_V$, the null space of $R_V$ at that
   point. Multipliers do not occur.
@@ -30,6 +31,7 @@ from chetaev.assemble import assemble
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
+from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.modes import Mode, smooth
 from chetaev.symbols import TIME, Jet, Parameter
@@ -120,6 +122,8 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     for z in motion.jets:
         if z.d() in motion.jets:
             rows[f"rate of {z.name}"] = (curve.jet(z.d()) - curve.rate(z, 1), np.abs(curve.jet(z.d())) + curve.natural(z, 1))
+    for group in motion.equations.system.groups.values():
+        rows |= _turning(group, curve)
     switched = smooth(motion.equations, Frozen({}))
     rows |= _mechanics(switched.smooth, curve)
     rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes}
@@ -196,6 +200,16 @@ class _Curve:
         if z == TIME:
             return self.t
         return self.jet(z) if isinstance(z, Jet) else self.reported(z)
+
+
+def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, tuple[Array, Array]]:
+    """The rates of the places of a group coordinate against those that its velocity says."""
+    velocity = [curve.jet(q.d()) for q in group.components]
+    said = group.group.rates([curve.jet(z) for z in group.places], velocity, group.body, np.cos, np.sin)
+    return {
+        f"rate of {z.name}": (rate - curve.rate(z, 1), np.abs(rate) + curve.natural(z, 1))
+        for z, rate in zip(group.places, said, strict=False)
+    }
 
 
 def _mechanics(equations: Equations, curve: _Curve) -> dict[str, tuple[Array, Array]]:

@@ -20,8 +20,10 @@ from chetaev.constraints import Constraint
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.recursion import deep
-from chetaev.symbols import Action, Coordinate, Multiplier, jets_in, order_in
+from chetaev.symbols import Action, Coordinate, Multiplier, moved_by, order_in
 from chetaev.system import System
+from chetaev.values import Tape
+from chetaev.zero import random_point
 
 _POINTS = 9
 """Enough for several scales: constraints and their rows may be defined in a part of space only."""
@@ -53,8 +55,12 @@ class Lowered:
     @cached_property
     def varied(self) -> tuple[Coordinate, ...]:
         """The coordinates on whose variations something acts; the row of any other coordinate would read 0 = 0."""
-        present = jets_in(self.lagrangian, Coordinate) | jets_in(self.system.dissipation, Coordinate)
-        bases = {z.base for z in present} | {q.base for row in self.reactions for q in row} | {q.base for q in self.system.forces}
+        bases = (
+            moved_by(self.lagrangian)
+            | moved_by(self.system.dissipation)
+            | {q.base for row in self.reactions for q in row}
+            | {q.base for q in self.system.forces}
+        )
         return tuple(q for q in self.system.coordinates if q.base in bases)
 
 
@@ -118,7 +124,7 @@ def chetaev_row(system: System, row: Constraint) -> RowV:
     if row.has_action and order == 0:
         order = max(1, order_in(system.lagrangian, Coordinate))
         residual = contact_calculus(system).total(residual)
-    gradient = SYMBOLIC.gradient(residual, [q.d(order) for q in system.coordinates])
+    gradient = contact_calculus(system).gradient(residual, [q.d(order) for q in system.coordinates])
     return Frozen({q: c for q, c in zip(system.coordinates, gradient, strict=True) if c != 0})
 
 
@@ -134,11 +140,22 @@ def points_of(system: System, rows: Sequence[Constraint]) -> list[Point]:
     prolonged = []
     for row in rows:
         e = row.residual
-        prolonged.append(e)
+        prolonged.append(system.charted(e))
         for _ in range(top - row.order):
             e = calculus.total(e)
-            prolonged.append(e)
-    return points_on(prolonged, [], count=_POINTS) or points_on([], [z for e in prolonged for z in e.free_symbols], count=_POINTS)
+            prolonged.append(system.charted(e))
+    found = points_on(prolonged, [], count=_POINTS) or points_on([], [z for e in prolonged for z in e.free_symbols], count=_POINTS)
+    return [with_entries(system, point, seed) for seed, point in enumerate(found)]
+
+
+def with_entries(system: System, point: Point, seed: int = 0) -> Point:
+    """A point with values for the entries of all group coordinates, which its places determine; places it lacks are drawn by chance."""
+    if not system.groups:
+        return point
+    places = [z for group in system.groups.values() for z in group.places]
+    full = {**random_point(places, seed), **point}
+    entries = {z: e for group in system.groups.values() for z, e in group.chart.items()}
+    return {**full, **dict(zip(entries, Tape(list(entries.values()))(full), strict=True))}
 
 
 def matrix(rows: Sequence[RowV], coordinates: Sequence[Coordinate]) -> list[list[Expr]]:

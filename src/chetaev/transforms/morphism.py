@@ -132,6 +132,15 @@ class Morphism:
         """A start, or a motion, of the target as one of the source."""
         return self.inverse.forward(given, **values)
 
+    def reconstruct(self, motion: Any, given: Any = None) -> Any:
+        """The motion of the source that a motion of the target is the shadow of; `given` says what the target does not know at the start.
+
+        For a system reduced by a symmetry this is where the group coordinate stands: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
+        """
+        from chetaev.carry import reconstructed
+
+        return reconstructed(self, motion, given)
+
     def parameters(self, start: Any, **values: Any) -> dict[str, float]:
         """The target's parameters: those of the source, and the constants of motion at a start."""
         from chetaev.carry import target_parameters

@@ -1,0 +1,1 @@
+"""Lie groups as coordinates: rotations and rigid motions without angles."""

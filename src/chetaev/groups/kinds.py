@@ -1,0 +1,199 @@
+r"""The Lie groups a coordinate may live on, as groups of matrices.
+
+A group is given by a basis $E_a$ of its Lie algebra, by the matrix that belongs to a *place*, a few numbers such as a quaternion, and by
+the rates of the place for a velocity $\xi$:
+
+$$ A' = A\, \xi^a E_a \quad (\text{body}), \qquad A' = \xi^a E_a A \quad (\text{spatial}). $$
+
+The arithmetic is that of whoever calls: floating-point numbers, many digits, SymPy expressions.
+
+Rotations are stored as quaternions $q$ and read as $R = P(q)/|q|^2$, so that the matrix is orthogonal for every $q \ne 0$ and no rounding
+error can take it off the group; $|q|$ is constant along every motion and means nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+Numbers = Sequence[Any]
+Function = Callable[[Any], Any]
+Integers = tuple[tuple[int, ...], ...]
+
+
+class Group(ABC):
+    """Abstract: a group of matrices with a basis of its algebra and a way to say where an element stands."""
+
+    word: ClassVar[str]
+    size: ClassVar[int]
+    places: ClassVar[tuple[str, ...]]
+    """The names of the numbers that make up a place."""
+    rotation: ClassVar[slice]
+    """Which components of the velocity are the angular velocity."""
+    sided: ClassVar[bool] = True
+    """Whether spatial and body velocities differ."""
+
+    @property
+    @abstractmethod
+    def basis(self) -> tuple[Integers, ...]:
+        """The matrices $E_a$."""
+
+    @abstractmethod
+    def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        """The matrix that belongs to a place."""
+
+    @abstractmethod
+    def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        """The rates of the numbers of a place, for a velocity in body or in spatial components."""
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the group."""
+        return len(self.basis)
+
+    @cached_property
+    def brackets(self) -> dict[tuple[int, int], dict[int, int]]:
+        r"""$c^c_{ab}$ in $[E_a, E_b] = c^c_{ab} E_c$, for a < b."""
+        n = range(self.dimension)
+        pivots = [self._pivot(c) for c in n]
+        found: dict[tuple[int, int], dict[int, int]] = {}
+        for a in n:
+            for b in range(a + 1, self.dimension):
+                ab, ba = _product(self.basis[a], self.basis[b]), _product(self.basis[b], self.basis[a])
+                parts = {c: (ab[i][j] - ba[i][j]) // self.basis[c][i][j] for c, (i, j) in enumerate(pivots)}
+                found[a, b] = {c: value for c, value in parts.items() if value}
+        return found
+
+    def _pivot(self, c: int) -> tuple[int, int]:
+        """An entry that only the basis matrix `c` has."""
+        cells = [(i, j) for i in range(self.size) for j in range(self.size)]
+        return next((i, j) for i, j in cells if self.basis[c][i][j] and not any(e[i][j] for k, e in enumerate(self.basis) if k != c))
+
+
+@final
+class SO3(Group):
+    """Rotations of space."""
+
+    word, size, places, rotation = "SO3", 3, ("w", "x", "y", "z"), slice(0, 3)
+
+    @cached_property
+    def basis(self) -> tuple[Integers, ...]:
+        return tuple(_hat(a) for a in range(3))
+
+    def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        return rotation_of(place)
+
+    def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        return turning(place, velocity, body)
+
+
+@final
+class SE3(Group):
+    """Rigid motions of space: three components of translation, then three of rotation."""
+
+    word, size, places, rotation = "SE3", 4, ("p1", "p2", "p3", "w", "x", "y", "z"), slice(3, 6)
+
+    @cached_property
+    def basis(self) -> tuple[Integers, ...]:
+        shifts = [_cells(4, {(a, 3): 1}) for a in range(3)]
+        turns = [_cells(4, {(i, j): _hat(a)[i][j] for i in range(3) for j in range(3)}) for a in range(3)]
+        return (*shifts, *turns)
+
+    def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        rows = rotation_of(place[3:])
+        return [[*rows[i], place[i]] for i in range(3)] + [[0, 0, 0, 1]]
+
+    def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        p, v, w = place[:3], velocity[:3], velocity[3:]
+        if body:
+            shift = [sum(r * c for r, c in zip(row, v, strict=True)) for row in rotation_of(place[3:])]
+        else:
+            shift = [v[i] + w[(i + 1) % 3] * p[(i + 2) % 3] - w[(i + 2) % 3] * p[(i + 1) % 3] for i in range(3)]
+        return [*shift, *turning(place[3:], w, body)]
+
+
+@final
+class SE2(Group):
+    """Rigid motions of the plane: two components of translation, then the angle."""
+
+    word, size, places, rotation = "SE2", 3, ("x", "y", "angle"), slice(2, 3)
+
+    @cached_property
+    def basis(self) -> tuple[Integers, ...]:
+        return _cells(3, {(0, 2): 1}), _cells(3, {(1, 2): 1}), _cells(3, {(0, 1): -1, (1, 0): 1})
+
+    def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        x, y, angle = place
+        c, s = cos(angle), sin(angle)
+        return [[c, -s, x], [s, c, y], [0, 0, 1]]
+
+    def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        x, y, angle = place
+        v1, v2, w = velocity
+        if body:
+            c, s = cos(angle), sin(angle)
+            return [c * v1 - s * v2, s * v1 + c * v2, w]
+        return [v1 - w * y, v2 + w * x, w]
+
+
+@final
+class S1(Group):
+    """Rotations of the plane."""
+
+    word, size, places, rotation, sided = "S1", 2, ("angle",), slice(0, 1), False
+
+    @cached_property
+    def basis(self) -> tuple[Integers, ...]:
+        return (_cells(2, {(0, 1): -1, (1, 0): 1}),)
+
+    def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        c, s = cos(place[0]), sin(place[0])
+        return [[c, -s], [s, c]]
+
+    def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        return [velocity[0]]
+
+
+GROUPS: dict[str, Group] = {group.word: group for group in (SO3(), SE2(), SE3(), S1())}
+ALGEBRAS = tuple(word.lower() for word in GROUPS)
+SIDES = ("spatial", "body")
+
+
+def rotation_of(q: Numbers) -> list[list[Any]]:
+    """The rotation of a quaternion of any length, scalar first."""
+    w, x, y, z = q
+    n = w * w + x * x + y * y + z * z
+    return [
+        [(w * w + x * x - y * y - z * z) / n, 2 * (x * y - w * z) / n, 2 * (x * z + w * y) / n],
+        [2 * (x * y + w * z) / n, (w * w - x * x + y * y - z * z) / n, 2 * (y * z - w * x) / n],
+        [2 * (x * z - w * y) / n, 2 * (y * z + w * x) / n, (w * w - x * x - y * y + z * z) / n],
+    ]
+
+
+def turning(q: Numbers, velocity: Numbers, body: bool) -> list[Any]:
+    r"""$q' = \tfrac12 q\,\omega$ for the angular velocity in the body, $\tfrac12 \omega\,q$ for that in space."""
+    w, (x, y, z), (a, b, c) = q[0], q[1:], velocity
+    sign = 1 if body else -1
+    return [
+        -(x * a + y * b + z * c) / 2,
+        (w * a + sign * (y * c - z * b)) / 2,
+        (w * b + sign * (z * a - x * c)) / 2,
+        (w * c + sign * (x * b - y * a)) / 2,
+    ]
+
+
+def _hat(a: int) -> Integers:
+    r"""$\hat e_a$ with $\hat e_a v = e_a \times v$."""
+    b, c = (a + 1) % 3, (a + 2) % 3
+    return _cells(3, {(c, b): 1, (b, c): -1})
+
+
+def _cells(size: int, values: dict[tuple[int, int], int]) -> Integers:
+    return tuple(tuple(values.get((i, j), 0) for j in range(size)) for i in range(size))
+
+
+def _product(a: Integers, b: Integers) -> Integers:
+    n = range(len(a))
+    return tuple(tuple(sum(a[i][k] * b[k][j] for k in n) for j in n) for i in n)
