@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chetaev import forms, transforms
+    from chetaev import forms, plot, transforms
     from chetaev.analysis.classify import classify
     from chetaev.analysis.constraint_algorithm import constraint_algorithm
     from chetaev.comparison import Comparison, compare
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.stability import Equilibrium, Linearization, eigenvalue_sweep, equilibria, linearize
     from chetaev.parsing import parse
     from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic, VirtualWork
+    from chetaev.report import Report, report
     from chetaev.symbols import Coordinate, Input, Parameter, coordinates, delta, inputs, parameters
     from chetaev.system import System
     from chetaev.trajectory import Outcome, Trajectory
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from chetaev.transforms.coordinates import change_coordinates
     from chetaev.transforms.extended import vakonomic_as_free
     from chetaev.transforms.friction import friction_as_constraint
+    from chetaev.transforms.hamel import hamel
     from chetaev.transforms.legendre import hamiltonian
     from chetaev.transforms.lift import lift
     from chetaev.transforms.linear import linearize_constraints
@@ -122,6 +124,7 @@ _HOMES = {
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep equilibria linearize",
     "chetaev.parsing": "parse",
     "chetaev.principles": "Chetaev DAlembert Hamilton Herglotz Principle Vakonomic VirtualWork",
+    "chetaev.report": "Report report",
     "chetaev.symbols": "Coordinate Input Parameter coordinates delta inputs parameters",
     "chetaev.system": "System",
     "chetaev.trajectory": "Outcome Trajectory",
@@ -129,6 +132,7 @@ _HOMES = {
     "chetaev.transforms.coordinates": "change_coordinates",
     "chetaev.transforms.extended": "vakonomic_as_free",
     "chetaev.transforms.friction": "friction_as_constraint",
+    "chetaev.transforms.hamel": "hamel",
     "chetaev.transforms.legendre": "hamiltonian",
     "chetaev.transforms.lift": "lift",
     "chetaev.transforms.linear": "linearize_constraints",
@@ -139,7 +143,7 @@ _HOMES = {
     "chetaev.transforms.symmetries": "symmetries",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("forms", "groups", "transforms")
+_MODULES = ("forms", "groups", "plot", "transforms")
 
 __all__ = sorted([*_HOME, *_MODULES])
 

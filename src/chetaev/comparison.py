@@ -67,7 +67,7 @@ class Comparison:
     def __str__(self) -> str:
         first = next(iter(self.motions.values()))
         lines = [f"{first.equations.system.name or 'system'}, t = {self.t[0]:g} to {self.t[-1]:g}"]
-        names = [q.base for q in first.equations.system.coordinates]
+        names = shown_names(first.equations.system)
         width = max(len(str(p)) for p in self.motions)
         columns = [max(len(name), 13) for name in names]
         lines.append("  " + " " * width + "  " + "  ".join(f"{name:>{w}}" for name, w in zip(names, columns, strict=True)))
@@ -158,6 +158,15 @@ def _pair(first: Trajectory, second: Trajectory, times: Array, values: Mapping[s
         searched, other = True, second if vakonomic[0] is first else first
         coinciding = coinciding_multipliers(vakonomic[0].equations, other, times, **values)
     return Pair(first.equations.principle, second.equations.principle, identical, reason, distance, coinciding, searched)
+
+
+def shown_names(system: System) -> list[str]:
+    """Names whose values tell where a system is: coordinates, and the entries of the matrices of group coordinates."""
+    found: list[str] = []
+    for name in system.kinds:
+        group = system.groups.get(name)
+        found += [name] if group is None else [str(z) for z in group.chart]
+    return found
 
 
 def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]:

@@ -103,6 +103,9 @@ class Place(Jet):
     def d(self, times: int = 1) -> Self:
         return type(self)(self.base, self.order + times, self.components)
 
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (*super()._hashable_content(), self.components)
+
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (self.base, self.order, self.components), {}
 
@@ -120,6 +123,10 @@ class Entry(sympy.Symbol):
         self: Self = sympy.Symbol.__xnew__(cls, f"{group}{row}{column}", real=True)
         self.group, self.kind, self.row, self.column, self.components = group, kind, row, column, components
         return self
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # A13 of a rotation and A13 of a rigid motion of the plane are different functions
+        return (*super()._hashable_content(), self.kind)
 
     def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (self.group, self.kind, self.row, self.column, self.components), {}

@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import chetaev as ch
 from chetaev.numerics.binding import bind
 from chetaev.numerics.initial import State, complete, read_state
+from chetaev.numerics.nullspace import least_norm
 from chetaev.numerics.prolong import Problem, prolongation
 
 PENDULUM = ch.derive(
@@ -264,3 +266,17 @@ def test_the_end_of_a_motion_is_a_start_with_rates_of_multipliers_too():
     second = ch.simulate(lifted.target, first.final, (0.2, 0.4), parameters=tyre.parameters, tolerance=1e-11)
     whole = ch.simulate(tyre, t=(0, 0.4), tolerance=1e-12)
     assert second.final["epsilon"] == pytest.approx(whole.final["epsilon"], abs=1e-9)
+
+
+def test_round_off_beside_ones_does_not_bend_the_scales():
+    """An entry of 1e-17 in a row and a column of ones is nothing; scales that count it used to lose the rank of a regular matrix."""
+    matrix = np.array([[-0.3, 0, 0, 1], [1, 0, 0, 0], [0, 1, 2.8e-17, 0], [2.8e-17, 0, 1, 0]])
+    right = np.array([0.1, 0.67, -2.8, 1.02])
+    found, null = least_norm(matrix, right)
+    assert null.shape[1] == 0
+    assert found == pytest.approx([0.67, -2.8, 1.02, 0.301], abs=1e-14)
+
+
+def test_small_masses_are_no_round_off():
+    found, null = least_norm(np.array([[1.0, 1e-20], [1e-20, 3e-20]]), np.array([1.0, 4e-20]))
+    assert null.shape[1] == 0 and found == pytest.approx([1, 1])

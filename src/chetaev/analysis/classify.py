@@ -19,6 +19,7 @@ from chetaev.budget import deadline
 from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
 from chetaev.errors import UsageError
+from chetaev.groups.chart import in_coordinates
 from chetaev.notation import show
 from chetaev.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.recursion import deep
@@ -122,19 +123,21 @@ def classify(system: Any) -> Classification:
     if not isinstance(system, System):
         raise UsageError(f"classify takes a System or a Model, not {type(system).__name__}.", where="classify", hint="classify(system)")
     with deep():
+        flat = in_coordinates(system)
         rows = system.kinematic
         linear = tuple(k for k, row in enumerate(rows) if row.kind in ("linear", "affine") and not row.has_action)
-        pfaffian, contradictory = _pfaffian(system, [rows[k] for k in linear])
+        pfaffian, contradictory = _pfaffian(flat, [flat.kinematic[k] for k in linear])
         examined = bool(linear) and not contradictory
-        count = _integral_count(pfaffian, system) if examined else 0
+        count = _integral_count(pfaffian, flat) if examined else 0
+        written = count and not system.groups and _explicit(pfaffian, system)  # a chart's formulas would say little
         return Classification(
             system=system,
             kinds=tuple(row.kind for row in rows),
             velocity_rows=linear,
             integrable=pfaffian.integrable if examined else not contradictory,
             integral_count=count,
-            integrals=tuple(integrals(pfaffian)) if count and _explicit(pfaffian, system) else (),
-            redundant=_redundant(system),
+            integrals=tuple(integrals(pfaffian)) if written else (),
+            redundant=_redundant(flat),
             contradictory=contradictory,
             virtual=_virtual(system),
         )
@@ -144,6 +147,7 @@ def constraints_are_holonomic(system: System) -> bool | None:
     """Whether all constraints restrict positions only, in disguise or not; None if undecided."""
     if any(row.kind not in ("holonomic", "linear", "affine") for row in system.kinematic):
         return False
+    system = in_coordinates(system)
     pfaffian, contradictory = _pfaffian(system, [row for row in system.kinematic if row.kind != "holonomic"])
     return None if contradictory else pfaffian.integrable
 

@@ -11,6 +11,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.functions import in_own_words
+from chetaev.groups.chart import require_coordinates
 from chetaev.principles import Principle
 from chetaev.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
 from chetaev.system import System
@@ -38,6 +39,7 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
     equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
     where = f"{verb} {system.label}"
+    require_coordinates(system, verb)
     if lowered.action is not None or lowered.reactions or system.dissipation != 0 or any(system.forces.values()):
         raise PrincipleError(
             f"the equations under {equations.principle} are not those of a Lagrangian alone.",

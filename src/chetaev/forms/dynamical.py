@@ -26,10 +26,11 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ModelError, UsageError
 from chetaev.functions import bent_by_corners, in_own_words
+from chetaev.groups.chart import require_coordinates
 from chetaev.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.principles import Principle
 from chetaev.recursion import deep
-from chetaev.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
+from chetaev.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in
 from chetaev.system import System
 from chetaev.zero import vanishes
 
@@ -215,6 +216,8 @@ def _affine(e: Expr, top: Sequence[Jet]) -> bool:
 
 def _of_equations(equations: Equations) -> DynamicalForm:
     system, lowered = equations.system, equations.lowered
+    if any(isinstance(z, Entry) for row in equations.rows for z in row.residual.free_symbols):
+        require_coordinates(system, "a dynamical form")
     with deep():
         rows, labels = [], []
         for row in equations.rows:
@@ -224,7 +227,7 @@ def _of_equations(equations: Equations) -> DynamicalForm:
             rows, labels = _by_coordinate(rows, labels, system.coordinates)
         written = _inputs_written_out(rows, system.inputs, equations.system.label)
     free = lowered.action is None and not lowered.reactions and not system.forces and system.dissipation == 0
-    known = free and equations.rewritten is None and (lowered.vakonomic or not system.kinematic)
+    known = free and equations.rewritten is None and not system.groups and (lowered.vakonomic or not system.kinematic)
     form = DynamicalForm.__new__(DynamicalForm)
     return _fill(form, equations.unknowns, system.parameters, tuple(written), tuple(labels), system.name, True if known else None)
 

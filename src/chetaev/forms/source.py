@@ -12,6 +12,7 @@ from chetaev.equations import Equations
 from chetaev.errors import ModelError, UsageError
 from chetaev.forms.dynamical import DynamicalForm
 from chetaev.functions import in_own_words
+from chetaev.groups.chart import require_coordinates
 from chetaev.symbols import TIME, Input, Jet, jets_in
 from chetaev.system import System
 
@@ -33,6 +34,7 @@ def read_source(given: Any, verb: str) -> Source:
         form = given
     elif isinstance(given, Equations | System) or isinstance(getattr(given, "system", None), System):
         equations = given if isinstance(given, Equations) else derive(given)
+        require_coordinates(equations.system, verb)
         form, lagrangian = DynamicalForm.of(equations), _lagrangian(equations)
     else:
         raise UsageError(

@@ -48,6 +48,10 @@ class Group(ABC):
     def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
         """The rates of the numbers of a place, for a velocity in body or in spatial components."""
 
+    @abstractmethod
+    def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        """The velocity in body or in spatial components, for the rates of the numbers of a place: `rates` inverted."""
+
     @property
     def dimension(self) -> int:
         """The dimension of the group."""
@@ -88,6 +92,9 @@ class SO3(Group):
     def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
         return turning(place, velocity, body)
 
+    def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        return angular_velocity(place, rates, body)
+
 
 @final
 class SE3(Group):
@@ -113,6 +120,15 @@ class SE3(Group):
             shift = [v[i] + w[(i + 1) % 3] * p[(i + 2) % 3] - w[(i + 2) % 3] * p[(i + 1) % 3] for i in range(3)]
         return [*shift, *turning(place[3:], w, body)]
 
+    def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        p, v, w = place[:3], rates[:3], angular_velocity(place[3:], rates[3:], body)
+        if body:
+            rows = rotation_of(place[3:])
+            shift = [sum(rows[i][j] * v[i] for i in range(3)) for j in range(3)]
+        else:
+            shift = [v[i] - w[(i + 1) % 3] * p[(i + 2) % 3] + w[(i + 2) % 3] * p[(i + 1) % 3] for i in range(3)]
+        return [*shift, *w]
+
 
 @final
 class SE2(Group):
@@ -137,6 +153,14 @@ class SE2(Group):
             return [c * v1 - s * v2, s * v1 + c * v2, w]
         return [v1 - w * y, v2 + w * x, w]
 
+    def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        x, y, angle = place
+        v1, v2, w = rates
+        if body:
+            c, s = cos(angle), sin(angle)
+            return [c * v1 + s * v2, c * v2 - s * v1, w]
+        return [v1 + w * y, v2 - w * x, w]
+
 
 @final
 class S1(Group):
@@ -154,6 +178,9 @@ class S1(Group):
 
     def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
         return [velocity[0]]
+
+    def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        return [rates[0]]
 
 
 GROUPS: dict[str, Group] = {group.word: group for group in (SO3(), SE2(), SE3(), S1())}
@@ -181,6 +208,18 @@ def turning(q: Numbers, velocity: Numbers, body: bool) -> list[Any]:
         (w * a + sign * (y * c - z * b)) / 2,
         (w * b + sign * (z * a - x * c)) / 2,
         (w * c + sign * (x * b - y * a)) / 2,
+    ]
+
+
+def angular_velocity(q: Numbers, rates: Numbers, body: bool) -> list[Any]:
+    r"""$\omega = 2\,\bar q\,q'/|q|^2$ in the body, $2\,q'\,\bar q/|q|^2$ in space; a change of length of $q$ does not count."""
+    (w, x, y, z), (dw, dx, dy, dz) = q, rates
+    n = (w * w + x * x + y * y + z * z) / 2
+    sign = 1 if body else -1
+    return [
+        (w * dx - x * dw - sign * (y * dz - z * dy)) / n,
+        (w * dy - y * dw - sign * (z * dx - x * dz)) / n,
+        (w * dz - z * dw - sign * (x * dy - y * dx)) / n,
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -63,7 +63,7 @@ class Prolongation:
         key = (tuple(pairs), tuple(unknowns))
         if key not in self._tapes:
             rows = [self.row(pair) for pair in pairs]
-            self._tapes[key] = self.algebra.tape([*rows, *[d for r in rows for d in self.algebra.gradient(r, unknowns)]])
+            self._tapes[key] = self.algebra.tape([*rows, *[d for r in rows for d in self._calculus.gradient(r, unknowns)]])
         return self._tapes[key]
 
     def stage(self, k: int) -> list[Pair]:
@@ -302,6 +302,8 @@ class Problem:
     binding: Binding
     t: float
     where: str
+    centre: Mapping[Jet, float] = field(default_factory=dict)
+    """Where group coordinates stand when motions near a state are studied."""
 
     def numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
         """Residuals of some rows and their Jacobian with respect to some jets, at a state."""

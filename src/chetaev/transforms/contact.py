@@ -17,6 +17,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
+from chetaev.groups.chart import require_coordinates
 from chetaev.principles import Herglotz, Vakonomic, VirtualWork
 from chetaev.symbols import Action, Coordinate, Jet, delta, order_in
 from chetaev.transforms.morphism import Morphism, identity_on
@@ -107,6 +108,7 @@ def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
         source = given if isinstance(given, Equations) else derive(given)
     else:
         source = derive(given, Herglotz())
+    require_coordinates(source.system, verb)
     action = source.lowered.action
     where = f"{verb} {source.system.label}"
     if action is None:

@@ -11,6 +11,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ModelError, PrincipleError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.groups.chart import require_coordinates
 from chetaev.notation import show
 from chetaev.symbols import Coordinate, Jet
 from chetaev.transforms.morphism import Morphism
@@ -33,6 +34,7 @@ def change_coordinates(
     (phi, r)
     """
     source = given if isinstance(given, Equations) else derive(given)
+    require_coordinates(source.system, "change_coordinates")
     system = source.system
     where = f"change_coordinates {system.label}"
     table = read_substitution(system, formulas, where)

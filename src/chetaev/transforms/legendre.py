@@ -25,6 +25,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
+from chetaev.groups.chart import require_coordinates
 from chetaev.notation import show
 from chetaev.principles import Hamilton, Herglotz, Principle, VirtualWork
 from chetaev.symbols import Coordinate, Jet, jets_in
@@ -49,6 +50,7 @@ def hamiltonian(given: Any) -> Morphism:
       2 equations for 2 unknowns: x p_x
     """
     source = given if isinstance(given, Equations) else derive(given)
+    require_coordinates(source.system, "hamiltonian")
     where = f"hamiltonian {source.system.label}"
     towers = _towers(source, where)
     tops = [tower[-1] for tower in towers.values()]

@@ -22,6 +22,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
+from chetaev.groups.chart import require_coordinates
 from chetaev.notation import show
 from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.principles.base import points_of
@@ -64,6 +65,7 @@ def restrict(
       1 equation for 1 unknown: x
     """
     source = given if isinstance(given, Equations) else derive(given)
+    require_coordinates(source.system, "restrict")
     where = f"restrict {source.system.label}"
     _require_gradients(source, where)
     holonomic = [row for row in source.system.kinematic if _is_position_row(row)]

@@ -7,6 +7,7 @@ from typing import Any
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
+from chetaev.groups.chart import require_coordinates
 from chetaev.principles import Hamilton, Principle, VirtualWork
 
 
@@ -18,6 +19,7 @@ def source_under(given: Any, principle: Principle, verb: str) -> Equations:
         equations = derive(given)
     else:
         equations = derive(given, principle)
+    require_coordinates(equations.system, verb)
     if equations.principle != principle:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}; {verb} speaks of {principle}.",
@@ -44,6 +46,7 @@ def with_reactions(given: Any, verb: str) -> Equations:
         equations = derive(given, VirtualWork())
     else:
         equations = derive(given)
+    require_coordinates(equations.system, verb)
     if equations.lowered.vakonomic or equations.lowered.action is not None:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}.",

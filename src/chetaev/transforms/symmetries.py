@@ -15,6 +15,7 @@ from chetaev.budget import deadline
 from chetaev.calculus import SYMBOLIC
 from chetaev.derivation import derive
 from chetaev.equations import Equations
+from chetaev.groups.chart import require_coordinates
 from chetaev.symbols import Coordinate, jets_in
 from chetaev.transforms.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
 from chetaev.transforms.noether import Fate, Noether, Symmetry
@@ -92,6 +93,7 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
       y*d/dx - x*d/dy:  m*(x'*y - x*y')  is conserved
     """
     equations = given if isinstance(given, Equations) else derive(given)
+    require_coordinates(equations.system, "symmetries")
     return _Search(equations, seconds).result()
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, GaugeError, InitialError, StateError, UsageError
@@ -55,7 +53,7 @@ def local_motion(
     problem = Problem(determined(equations, start, parameters, t, inputs, verb), binding, t, where)
     jets = complete(problem, read_state(equations, start, binding, where, expressions=True))
     try:
-        return Local.of(problem, np.array([jets[z] for z in problem.system.structure.state]))
+        return Local.of(problem, jets)
     except StateError:
         explain(equations, start, parameters, t, inputs, verb)
         raise

@@ -12,6 +12,7 @@ from chetaev.analysis.ranks import Matrix
 from chetaev.frozen import Frozen
 from chetaev.numerics.stability.given import Start, local_motion
 from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
 
 
@@ -22,7 +23,7 @@ class Linearization:
     matrix: Matrix
     """The derivative of the rates of `names` by `names`, on the constraint manifold."""
     names: tuple[str, ...]
-    """The independent jets: a chart of the constraint manifold."""
+    """The independent jets: a chart of the constraint manifold. `δA1` is a small displacement of the group coordinate A along A1."""
     eigenvalues: Complex
     """Of the matrix, the largest real part first."""
     stable: bool | None
@@ -92,21 +93,22 @@ def linearize(
 
 def _described(local: Local) -> Linearization:
     """What is known of the motion near a state, under the names of the system."""
-    spot, state = local.view.spot, local.problem.system.structure.state
+    spot = local.view.spot
+    names = tuple(name_of(local.problem, z) for z in directions(local.problem.system))
     stable, verdict = local.verdict()
     at_rest = bool(np.all(np.abs(spot.rates) <= spot.negligible))
     kind = "an equilibrium" if at_rest and local.steady else "a steady motion" if local.steady else "a state that passes"
     return Linearization(
         matrix=local.view.matrix,
-        names=tuple(state[i].name for i in local.chart.free),
+        names=tuple(names[i] for i in local.chart.free),
         eigenvalues=ordered(local.spectrum[0]),
         stable=stable,
         verdict=verdict,
         steady=local.steady,
         full=spot.full,
         tangent=local.view.tangent,
-        state=Frozen(zip((z.name for z in state), map(float, spot.x), strict=True)),
-        rates=Frozen(zip((z.name for z in state), map(float, spot.rates), strict=True)),
+        state=Frozen(zip(names, map(float, spot.x), strict=True)),
+        rates=Frozen(zip(names, map(float, spot.rates), strict=True)),
         title=f"linearisation of {local.problem.system.equations.system.label} at {kind}",
     )
 

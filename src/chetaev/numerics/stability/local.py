@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,9 +12,10 @@ from scipy.linalg import matrix_balance
 from chetaev.analysis.ranks import Matrix
 from chetaev.errors import StateError
 from chetaev.numerics.prolong import Problem
+from chetaev.numerics.stability.position import carried, centred, directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of, spectrum_of, without_null
 from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, spot_at, view_at
-from chetaev.symbols import TIME, Input
+from chetaev.symbols import TIME, Input, Jet
 
 _FAMILY = 0.05
 _KEPT = 1e-8
@@ -29,8 +31,9 @@ class Local:
     view: View
 
     @classmethod
-    def of(cls, problem: Problem, x: Matrix) -> Local:
+    def of(cls, problem: Problem, jets: Mapping[Jet, float]) -> Local:
         """At a consistent state."""
+        problem, x = centred(problem, jets)
         chart = chart_at(problem, x)
         found = cls(problem, chart, view_at(problem, chart, x))
         rows, tangent = np.abs(found.view.spot.rows), np.abs(found.view.tangent)
@@ -83,7 +86,7 @@ class Local:
     def steady(self) -> bool:
         """Whether all that influences the motion is at rest, now and later, and its matrix does not change in time."""
         if not self._rests(self.view.spot):
-            return False
+            return self._turns_steadily()
         if not self._depends_on_time():
             return True
         down, up = self.quotient
@@ -97,6 +100,26 @@ class Local:
                 return False
             changed = np.abs(down @ view.matrix @ up - matrix)
             if np.any(changed > NEGLIGIBLE * np.maximum(beside(matrix), np.abs(matrix))):
+                return False
+        return True
+
+    def _turns_steadily(self) -> bool:
+        """Whether constant velocities of group coordinates carry the state along without changing accelerations or matrix.
+
+        No direction of the state need be without influence for that: a sleeping top turns about the vertical through every state.
+        """
+        system = self.problem.system
+        if not system.equations.system.groups or self._depends_on_time():
+            return False
+        accelerating = [i for i, z in enumerate(directions(system)) if z.order]
+        fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1.0
+        for s in (0.0, 0.37, 1.23, 0.37 / fastest, 1.23 / fastest):
+            problem, x = carried(self.problem, self.view.spot.x, s)
+            view = view_at(problem, self.chart, x)
+            if np.any(np.abs(view.spot.rates) > view.spot.negligible, where=np.isin(np.arange(len(x)), accelerating)):
+                return False
+            changed = np.abs(view.matrix - self.view.matrix)
+            if np.any(changed > NEGLIGIBLE * np.maximum(beside(self.view.matrix), np.abs(self.view.matrix))):
                 return False
         return True
 
@@ -173,10 +196,10 @@ class Local:
         x = self.view.spot.x.copy()
         x[list(self.chart.free)] = y
         bound = list(self.chart.bound)
-        state, hidden = problem.system.structure.state, problem.system.hidden()
+        state, hidden = directions(problem.system), problem.system.hidden()
         try:
             for _ in range(20):
-                residual, rows = problem.numbers(hidden, state, dict(zip(state, map(float, x), strict=True))) if bound else _NOTHING
+                residual, rows = problem.numbers(hidden, state, jets_at(problem, x)) if bound else _NOTHING
                 step = inverse_of(rows[:, bound])[0] @ residual
                 x[bound] -= step
                 if np.abs(step).max(initial=0.0) < 1e-13 * max(1.0, np.abs(x).max(initial=0.0)):

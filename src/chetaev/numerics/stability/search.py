@@ -19,6 +19,7 @@ from chetaev.numerics.initial import State, read_state
 from chetaev.numerics.prolong import Pair, Problem
 from chetaev.numerics.stability.given import Start, determined, explain
 from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.position import directions, normalised
 from chetaev.numerics.stability.spectrum import inverse_of
 from chetaev.numerics.stability.spot import EPSILON, cyclic
 from chetaev.symbols import Action, Jet, Multiplier
@@ -73,7 +74,8 @@ class Search:
         system = determined(self.equations, guess, self.parameters, t, self.inputs, "equilibria of")
         data = read_state(self.equations, guess, binding, self.where)
         problem = Problem(system, binding, t, self.where)
-        given = {**data.guess, **data.fixed}
+        unit = {z: float(z.base.endswith(".w")) for group in self.equations.system.groups.values() for z in group.places}
+        given = {**unit, **data.guess, **data.fixed}
         held = self._held(given, data.fixed if isinstance(guess, State) else {})
         at = self._settled(problem, given, held)
         return self._checked(problem, at, held)
@@ -108,7 +110,7 @@ class Search:
                 better = self._stepped(problem, pairs, moved, at)
                 if better is None:
                     break
-                at = better
+                at = normalised(self.equations.system, better)
         at = {z: 0.0 if abs(v) <= 1e-13 * abs(first[z]) else v for z, v in at.items()}
         residual, jacobian = problem.numbers(pairs, jets, at)
         sizes = np.abs(jacobian) @ np.array([max(1.0, abs(at[z])) if z in unknowns else 0.0 for z in jets])
@@ -166,7 +168,7 @@ class Search:
         """The state if the equations keep it."""
         state = problem.system.structure.state
         try:
-            local = Local.of(problem, np.array([at[z] for z in state]))
+            local = Local.of(problem, at)
         except StateError:
             start = {z.name: at[z] for z in state}
             explain(self.equations, start, self.parameters, problem.t, self.inputs, "equilibria of")
@@ -181,7 +183,7 @@ class Search:
                 else "an equilibrium needs forces that do not change in time",
             )
         moving = {*held, *self._running(problem, held)}
-        rates = [abs(r) for z, r in zip(state, local.view.spot.rates, strict=True) if z.d() not in moving]
+        rates = [abs(r) for z, r in zip(directions(problem.system), local.view.spot.rates, strict=True) if z.d() not in moving]
         now = Evaluation(self.equations, Frozen(at), problem.binding, problem.t, problem.system.undetermined)
         return Equilibrium(now, tuple(z.name for z in state), float(max(rates, default=0.0)))
 

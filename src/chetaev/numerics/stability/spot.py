@@ -17,8 +17,9 @@ from scipy.linalg import qr
 from chetaev.analysis.ranks import Matrix
 from chetaev.errors import StateError
 from chetaev.numerics.prolong import Pair, Problem, Prolongation
+from chetaev.numerics.stability.position import directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, beside, inverse_of, scaled
-from chetaev.symbols import Jet
+from chetaev.symbols import Jet, Place
 
 EPSILON = 2.220446049250313e-16
 NEGLIGIBLE = 1e-6
@@ -48,8 +49,8 @@ class Spot:
 def spot_at(problem: Problem, x: Matrix) -> Spot:
     r"""The rates $f$, and $A$ from the rows by implicit differentiation."""
     system = problem.system
-    state, top = system.structure.state, system.structure.top
-    jets = dict(zip(state, map(float, x), strict=True))
+    state, top = directions(system), system.structure.top
+    jets = jets_at(problem, x)
     pairs, both, n = system.stage(0), (*state, *top), len(state)
     values, jacobian = problem.numbers(pairs, both, {**jets, **dict.fromkeys(top, 0.0)})
     inverse, rank = inverse_of(jacobian[:, n:])
@@ -64,6 +65,10 @@ def spot_at(problem: Problem, x: Matrix) -> Spot:
     full[rises[:, 0], rises[:, 1]] = terms[rises[:, 0], rises[:, 1]] = 1.0
     rates[rises[:, 0]] = x[rises[:, 1]]
     full[reached[:, 0]], terms[reached[:, 0]], rates[reached[:, 0]] = slopes[reached[:, 1]], sizes[reached[:, 1]], tops[reached[:, 1]]
+    for i, j, k, c in _brackets(system):
+        velocity = x[k] if k < n else tops[k - n]
+        full[i, j] -= c * velocity
+        terms[i, j] += abs(c * velocity)
     hidden = system.hidden()
     residual, rows = problem.numbers(hidden, state, jets) if hidden else (np.zeros(0), np.zeros((0, n)))
     return Spot(np.array(x, dtype=float), rates, full, terms, residual, rows)
@@ -72,11 +77,26 @@ def spot_at(problem: Problem, x: Matrix) -> Spot:
 @lru_cache(maxsize=32)
 def _places(system: Prolongation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of places: a jet and its derivative within the state, and a jet of the state whose derivative is at the top."""
-    state = {z: i for i, z in enumerate(system.structure.state)}
+    state = {z: i for i, z in enumerate(directions(system))}
     top = {z: j for j, z in enumerate(system.structure.top)}
     rises = [(i, state[z.d()]) for z, i in state.items() if z.d() in state]
     reached = [(i, top[z.d()]) for z, i in state.items() if z.d() in top]
     return np.array(rises, dtype=np.int64).reshape(-1, 2), np.array(reached, dtype=np.int64).reshape(-1, 2)
+
+
+@lru_cache(maxsize=32)
+def _brackets(system: Prolongation) -> list[tuple[int, int, int, float]]:
+    r"""Where $\eta'^c = \delta\xi^c - C^c_{ab}\,\xi^a \eta^b$ has structure constants: the numbers of $\eta^c$, $\eta^b$ and $\xi^a$, and
+    $C^c_{ab}$.
+    """
+    frame, state = system.equations.system.frame, directions(system)
+    both = [*state, *system.structure.top]
+    found = []
+    for z, a in frame.turning.items():
+        for w, b in frame.turning.items():
+            for c, value in frame.bracket(a, b).items():
+                found.append((state.index(frame.velocities[c].d(-1)), state.index(w), both.index(z.d()), float(value)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,7 @@ def chart_at(problem: Problem, x: Matrix) -> Chart:
     A jet with a constant coefficient (x' in x' = R*psi'*cos(phi)) is expressed by the others without denominators, and a chart of the
     others respects the symmetries of the system.
     """
-    structure = problem.system.structure
+    structure, state = problem.system.structure, directions(problem.system)
     loose = cyclic(problem.system)
     bound: list[int] = []
     shifts = np.random.default_rng(1).uniform(0.01, 0.05, (2, len(x)))
@@ -121,13 +141,13 @@ def chart_at(problem: Problem, x: Matrix) -> Chart:
         r, order = qr(scaled(found[0])[1] * weights * (1 + 1e-6 * np.arange(len(jets))), mode="r", pivoting=True)
         sizes = np.abs(np.diag(r))
         rank = int(np.sum(sizes > CUT * sizes[0])) if len(sizes) and sizes[0] > 0 else 0
-        bound += [structure.state.index(jets[j]) for j in order[:rank]]
-    return Chart(tuple(i for i in range(len(structure.state)) if i not in bound), tuple(sorted(bound)))
+        bound += [state.index(jets[j]) for j in order[:rank]]
+    return Chart(tuple(i for i in range(len(state)) if i not in bound), tuple(sorted(bound)))
 
 
 def _jacobian(problem: Problem, pairs: Sequence[Pair], jets: Sequence[Jet], x: Matrix) -> Matrix | None:
     try:
-        return problem.numbers(pairs, jets, dict(zip(problem.system.structure.state, map(float, x), strict=True)))[1]
+        return problem.numbers(pairs, jets, jets_at(problem, x))[1]
     except StateError:
         return None
 
@@ -135,7 +155,9 @@ def _jacobian(problem: Problem, pairs: Sequence[Pair], jets: Sequence[Jet], x: M
 def cyclic(system: Prolongation) -> set[str]:
     """Unknowns that occur only by their derivatives."""
     present = system.symbols([*system.hidden(), *system.stage(0)])
-    return {z.base for z, d in zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True) if d and z not in present}
+    standing = {base for z in present if isinstance(z, Place) for base in z.components}
+    unknowns = zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True)
+    return {z.base for z, d in unknowns if d and z not in present and z.base not in standing}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+r"""Elements of groups as numbers: what a user gives, and what a motion shows.
+
+A rotation is given as a matrix, a quaternion (scalar first) or a rotation vector $\theta$, whose matrix is $\exp\hat\theta$; a rigid
+motion as a homogeneous matrix, or as a translation followed by one of these; a text such as `"[0, 0, pi/2]"` stands for its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Symbol
+
+from chetaev.errors import InitialError, UsageError
+from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.groups.kinds import SIDES
+from chetaev.notation.lexer import spell
+from chetaev.numerics.binding import number
+from chetaev.symbols import Place
+from chetaev.system import System
+
+Array = NDArray[np.float64]
+
+_OFF_GROUP = 1e-8
+
+
+def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, float]:
+    """The places of a group element that a user gives in any of its forms."""
+    rows = _numbers(given, names, where)
+    lengths = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else set()
+    numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths are no matrix
+    return dict(zip(group.places, map(float, _place(group, numbers, where)), strict=True))
+
+
+def group_named(system: System, name: str, where: str) -> GroupCoordinate:
+    """The group coordinate of a name."""
+    found = system.groups.get(spell(name))
+    if found is None or found.reduced:
+        known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
+        raise UsageError(f"{name} is not a group coordinate.", where=where, hint=f"group coordinates: {known}")
+    return found
+
+
+def matrices(group: GroupCoordinate, places: Array) -> Array:
+    """The matrices that belong to places, one in each row."""
+    columns = list(np.moveaxis(np.asarray(places, dtype=float), -1, 0))
+    n, ones = group.group.size, np.ones_like(columns[0])
+    written = group.group.matrix(columns, np.cos, np.sin)
+    return np.stack([np.stack([written[i][j] * ones for j in range(n)], axis=-1) for i in range(n)], axis=-2)
+
+
+def quaternions(group: GroupCoordinate, places: Array) -> Array:
+    """The unit quaternions (scalar first) of places, one in each row, continuous in time."""
+    if "w" not in group.group.places:
+        raise UsageError(f"{group.name} is an element of {group.word}, which has no quaternion.", where="quaternion", hint="rotation(...)")
+    found = np.asarray(places, dtype=float)[..., -4:]
+    unit: Array = found / np.linalg.norm(found, axis=-1, keepdims=True)
+    return unit
+
+
+def on_side(group: GroupCoordinate, places: Array, velocities: Array, side: str, where: str) -> Array:
+    """Velocities in body or in spatial components, from those in which the coordinate is declared."""
+    if side not in SIDES:
+        raise UsageError(f"{side!r} is no side.", where=where, hint='"body" or "spatial"')
+    return velocities if not group.group.sided or (side == "body") == group.body else other_side(group, places, velocities)
+
+
+def other_side(group: GroupCoordinate, places: Array, velocities: Array) -> Array:
+    r"""Velocities of the other side: from body components to spatial ones, $\xi_s = \mathrm{Ad}_A\, \xi_b$, or back."""
+    a = matrices(group, places)
+    basis = np.array(group.group.basis, dtype=float)
+    inner = np.einsum("...a,aij->...ij", velocities, basis)
+    inverse = np.linalg.inv(a)
+    moved = a @ inner @ inverse if group.body else inverse @ inner @ a
+    flat = basis.reshape(len(basis), -1)
+    found: Array = moved.reshape(*moved.shape[:-2], -1) @ np.linalg.pinv(flat)
+    return found
+
+
+def quaternion_of(rotation: Array) -> Array:
+    """The unit quaternion of a rotation matrix: the eigenvector that loses the least digits."""
+    (a, b, c), (d, e, f), (g, h, i) = rotation
+    symmetric = np.array(
+        [
+            [a + e + i, h - f, c - g, d - b],
+            [h - f, a - e - i, b + d, c + g],
+            [c - g, b + d, e - a - i, f + h],
+            [d - b, c + g, f + h, i - a - e],
+        ]
+    )
+    found: Array = np.linalg.eigh(symmetric)[1][:, -1]
+    return found if found[0] >= 0 else -found
+
+
+def _place(group: GroupCoordinate, given: Array, where: str) -> Array:
+    n = group.group.size
+    if given.shape == (n, n):
+        return _of_matrix(group, given, where)
+    if group.word == "SO3" and given.shape in ((3,), (4,)):
+        return _rotation(given, where)
+    if group.word == "SE3" and given.shape in ((6,), (7,)):
+        return np.concatenate([given[:3], _rotation(given[3:], where)])
+    if group.word == "SE2" and given.shape == (3,):
+        return given
+    if group.word == "S1" and given.size == 1:
+        return given.reshape(1)
+    raise InitialError(f"{group.name} is not given as an element of {group.word}.", where=where, hint=_FORMS[group.word])
+
+
+_FORMS = {
+    "SO3": "a 3x3 matrix, a quaternion (scalar first) or a rotation vector, such as [0, 0, 0]",
+    "SE3": "a 4x4 matrix, or three numbers of the position followed by a quaternion or a rotation vector",
+    "SE2": "a 3x3 matrix, or position and angle [x, y, angle]",
+    "S1": "an angle, or a 2x2 matrix",
+}
+
+
+def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
+    n = group.group.size
+    turn = n - 1 if group.word in ("SE2", "SE3") else n
+    rotation = given[:turn, :turn]
+    off = float(np.abs(rotation @ rotation.T - np.eye(turn)).max())
+    last = given[turn:] - np.eye(n)[turn:]
+    if off > _OFF_GROUP or np.abs(last).max(initial=0.0) > _OFF_GROUP or np.linalg.det(rotation) < 0:
+        what = "it is a reflection" if off <= _OFF_GROUP and np.linalg.det(rotation) < 0 else f"it is off the group by {max(off, 0):.2g}"
+        raise InitialError(
+            f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=_FORMS[group.word]
+        )
+    shift = given[:turn, turn:].ravel()
+    if turn == 3:
+        return np.concatenate([shift, quaternion_of(rotation)])
+    return np.append(shift, np.arctan2(rotation[1, 0], rotation[0, 0]))
+
+
+def _rotation(given: Array, where: str) -> Array:
+    """The unit quaternion of a quaternion of any length, or of a rotation vector."""
+    if len(given) == 4:
+        length = float(np.linalg.norm(given))
+        if not length > 0:
+            raise InitialError("a quaternion of length zero is no rotation.", where=where, hint="[1, 0, 0, 0] for no rotation")
+        return given / length
+    half = float(np.linalg.norm(given)) / 2
+    found: Array = np.array([np.cos(half), *(np.sinc(half / np.pi) / 2 * given)])
+    return found
+
+
+def _numbers(given: Any, names: Mapping[Symbol, float], where: str, depth: int = 0) -> Any:
+    """A number, or lists of numbers, from numbers, texts, sequences and texts in brackets."""
+    if isinstance(given, str) and given.strip().startswith("["):
+        given = split_list(given, where)
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        if depth > 1 or len(given) > 7:
+            raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=_FORMS["SO3"])
+        return [_numbers(part, names, where, depth + 1) for part in given]
+    return number(given, names, where, InitialError)
+
+
+def split_list(text: str, where: str) -> list[str]:
+    """The parts of `[a, b, [c, d]]`, split at the commas outside inner brackets."""
+    text = text.strip()
+    if not text.endswith("]"):
+        raise InitialError(f"{text!r}: a bracket is never closed.", where=where, hint='a list such as "[0, 0, pi/2]"')
+    parts, level, begin = [], 0, 1
+    for k, sign in enumerate(text[1:-1], start=1):
+        level += (sign in "[(") - (sign in "])")
+        if sign == "," and level == 0:
+            parts.append(text[begin:k])
+            begin = k + 1
+        if level < 0:
+            raise InitialError(f"{text!r}: brackets do not match.", where=where, hint='a list such as "[0, 0, pi/2]"')
+    return [part.strip() for part in [*parts, text[begin:-1]] if part.strip()]

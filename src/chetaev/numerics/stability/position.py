@@ -1,0 +1,90 @@
+r"""The state as a vector of directions, for the study of nearby motions.
+
+For ordinary systems these are the jets of the state. A group coordinate A has directions $\eta^a$ along its fields,
+$\delta A = \eta^a X_a$, around the place where it stands: no chart enters, so that a steady rotation is a steady motion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from chetaev.analysis.ranks import Matrix
+from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.numerics.prolong import Problem, Prolongation
+from chetaev.symbols import Jet
+from chetaev.system import System
+
+_STEPS = 200
+
+
+def directions(system: Prolongation) -> tuple[Jet, ...]:
+    """The jets below the top; the component `A1` of a group coordinate stands for the direction of its field."""
+    found = system.structure
+    return tuple(z.d(k) for z, d in zip(found.unknowns, found.unknown_offsets, strict=True) for k in range(d))
+
+
+def centred(problem: Problem, jets: Mapping[Jet, float]) -> tuple[Problem, Matrix]:
+    """The problem around the places of a state, and the vector of that state."""
+    places = {z: jets[z] for group in problem.system.equations.system.groups.values() for z in group.places}
+    turning = problem.system.equations.system.frame.turning
+    vector = np.array([0.0 if z in turning else jets[z] for z in directions(problem.system)])
+    return replace(problem, centre=places), vector
+
+
+def jets_at(problem: Problem, x: Matrix) -> dict[Jet, float]:
+    """The state that belongs to a vector of directions."""
+    values = dict(zip(directions(problem.system), map(float, x), strict=True))
+    turning = problem.system.equations.system.frame.turning
+    jets = {z: v for z, v in values.items() if z not in turning}
+    for group in problem.system.equations.system.groups.values():
+        here = [problem.centre[z] for z in group.places]
+        step = [values.get(q, 0.0) for q in group.components]
+        moved = group.group.rates(here, step, group.body, math.cos, math.sin) if group.places else []
+        jets |= {z: v + dv for z, v, dv in zip(group.places, here, moved, strict=True)}
+    return jets
+
+
+def carried(problem: Problem, x: Matrix, time: float) -> tuple[Problem, Matrix]:
+    """The problem and the vector of the state to which constant velocities carry a state in a time."""
+    found = directions(problem.system)
+    values = dict(zip(found, map(float, x), strict=True))
+    jets = jets_at(problem, x)
+    moved = {z: v + time * values.get(z.d(), 0.0) if z.order == 0 else v for z, v in jets.items()}
+    for group in problem.system.equations.system.groups.values():
+        place, velocity = [jets[z] for z in group.places], [values.get(q.d(), 0.0) for q in group.components]
+        moved |= dict(zip(group.places, _turned(group, place, velocity, time), strict=True))
+    return centred(problem, moved)
+
+
+def normalised(system: System, jets: Mapping[Jet, float]) -> dict[Jet, float]:
+    """Jets with the quaternions of group coordinates brought to length one."""
+    found = dict(jets)
+    for group in system.groups.values():
+        quaternion = [z for z in group.places[-4:] if "w" in group.group.places]
+        length = math.sqrt(sum(found[z] ** 2 for z in quaternion))
+        found |= {z: found[z] / length for z in quaternion if length > 0}
+    return found
+
+
+def _turned(group: GroupCoordinate, place: Sequence[float], velocity: Sequence[float], time: float) -> list[float]:
+    """A place after a time with constant velocity, by Runge and Kutta's rule in many small steps."""
+    here, h = np.array(place, dtype=float), time / _STEPS
+
+    def rates(q: Matrix) -> Matrix:
+        return np.array(group.group.rates(list(q), velocity, group.body, math.cos, math.sin), dtype=float)
+
+    for _ in range(_STEPS if len(here) else 0):
+        a = rates(here)
+        b = rates(here + h / 2 * a)
+        c = rates(here + h / 2 * b)
+        here = here + h / 6 * (a + 2 * b + 2 * c + rates(here + h * c))
+    return here.tolist()
+
+
+def name_of(problem: Problem, z: Jet) -> str:
+    """How a direction is called: `δA1` for one of a group coordinate."""
+    return f"δ{z.base}" if z in problem.system.equations.system.frame.turning else z.name

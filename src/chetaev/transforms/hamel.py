@@ -1,0 +1,312 @@
+r"""Hamel's equations: the motion in quasi-velocities.
+
+Quasi-velocities $w^a = A^a_i(t, q)\,\dot q^i + b^a(t, q)$ need not be derivatives of coordinates: speeds along and across a blade, the
+angular velocity of a body about its own axes. With the dual fields $X_a$, their brackets $[X_a, X_b] = C_{ab}^c X_c$ and the Lagrangian
+$L(t, q, w)$ the equations of motion are (Boltzmann-Hamel, Poincare)
+
+$$ \frac{d}{dt} \frac{\partial L}{\partial w^a} - X_a L + C_{ab}^c\, w^b\, \frac{\partial L}{\partial w^c}
+   = (u_i + \lambda_r R_V^r{}_i)\, X_a^i , \qquad \dot q^i = X_a^i\, (w^a - b^a) . $$
+
+They are the rows of the one assembler in another frame, so that Lagrangians of any order and all principles are covered. Where time or a
+drift $b$ enters the definition, time is a direction of the frame and $C_{at}^c\, \partial L/\partial w^c$ is added.
+
+L. Boltzmann, Sitzungsber. Akad. Wien 111 (1902) 1603-1614; G. Hamel, Z. Math. Phys. 50 (1904) 1-57; J. I. Neimark, N. A. Fufaev, Dynamics
+of Nonholonomic Systems (1972), chapter III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Add, Expr, Rational, S
+
+from chetaev.analysis.ranks import Point
+from chetaev.analysis.reduction import row_reduce
+from chetaev.assemble import Row
+from chetaev.calculus import degree
+from chetaev.constraints import Constraint
+from chetaev.declarations import read_value
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import ModelError, UsageError
+from chetaev.frozen import Frozen
+from chetaev.functions import bent_by_corners
+from chetaev.groups.chart import require_coordinates
+from chetaev.notation import show
+from chetaev.notation.lexer import spell
+from chetaev.principles import VirtualWork
+from chetaev.principles.base import points_of
+from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in, order_in
+from chetaev.system import System
+from chetaev.transforms.momenta import energy
+from chetaev.transforms.morphism import Morphism
+from chetaev.transforms.names import fresh
+from chetaev.transforms.nullspace import independent
+from chetaev.transforms.rows import virtual
+from chetaev.transforms.velocity_frame import VelocityFrame
+from chetaev.zero import seems_zero
+
+
+def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:
+    """The system in quasi-velocities: its own (`quasi`), or those given, `{"v": "x'*cos(theta) + y'*sin(theta)", ...}`.
+
+    `given` is a system with its `principle`, a model, or equations. If there are fewer quasi-velocities than coordinates, velocities of
+    coordinates are added; `notes` says which. In the target a quasi-velocity is a coordinate without a prime. `expressions["L"]` and
+    `expressions["E"]` are Lagrangian and energy, `expressions["C_v_omega^u"]` the structure functions that do not vanish.
+
+    >>> from chetaev import DAlembert
+    >>> skate = System("x y theta", "m J g", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2 - m*g*x", name="skate",
+    ...                kinematic=["u' = 0"],
+    ...                quasi={"v": "x'*cos(theta) + y'*sin(theta)", "u": "y'*cos(theta) - x'*sin(theta)", "omega": "theta'"})
+    >>> print(hamel(skate, DAlembert()).target)
+    skate, Hamel · VirtualWork()
+      E_v           g*m*cos(theta) - m*omega*u + m*v' = 0
+      E_u           -g*m*sin(theta) + m*omega*v + m*u' = lambda1
+      E_omega       J*omega' = 0
+      kinematic[0]  u = 0
+      kinematic[1]  x' = v*cos(theta) - u*sin(theta)
+      kinematic[2]  y' = u*cos(theta) + v*sin(theta)
+      kinematic[3]  theta' = omega
+      7 equations for 7 unknowns: x y theta v u omega lambda1
+    """
+    source = given if isinstance(given, Equations) else derive(given, principle)
+    where = f"hamel {source.system.label}"
+    if principle is not None and source.principle != principle:
+        raise UsageError(
+            f"the equations are under {source.principle}, not under {principle}.",
+            where=where,
+            hint="hamel(equations), or hamel(system, principle)",
+        )
+    require_coordinates(source.system, "hamel")
+    definition = _Definition(source, where, velocities)
+    return _Hamel(source, definition.frame, definition).morphism()
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """Quasi-velocities as the user wrote them, completed to as many as there are coordinates."""
+
+    source: Equations
+    where: str
+    given: Mapping[str, Any] | None
+
+    @cached_property
+    def plain(self) -> System:
+        """The system without named expressions, which do not reach the target, so that their names are free."""
+        return self.source.system.replace(where={}, quasi={})
+
+    @cached_property
+    def read(self) -> dict[str, Expr]:
+        """The formulas by name."""
+        system = self.source.system
+        if self.given is None:
+            formulas = dict(system.quasi)
+        else:
+            formulas = {spell(str(n)): read_value(e, system.vocabulary, f"{self.where}, {n}") for n, e in self.given.items()}
+            taken = [n for n, z in zip(formulas, fresh(self.plain, list(formulas)), strict=True) if n != z.base]
+            if taken or len(formulas) < len(self.given):
+                name = taken[0] if taken else next(iter(formulas))
+                raise UsageError(f"{name} has a meaning already.", where=self.where, hint="another name")
+        if not formulas:
+            raise UsageError(
+                "no quasi-velocity is given.",
+                where=self.where,
+                hint='quasi={...} in the system, or velocities={"v": "x\'*cos(theta) + y\'*sin(theta)", ...}',
+            )
+        if len(formulas) > len(system.coordinates):
+            raise ModelError(
+                f"{len(formulas)} quasi-velocities are given for {len(system.coordinates)} coordinates.",
+                where=self.where,
+                why="They depend on each other.",
+                hint=f"at most {len(system.coordinates)} of them: velocities={{...}}",
+            )
+        return formulas
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Points of the constraint manifold."""
+        return points_of(self.source.system, self.source.system.kinematic)
+
+    @cached_property
+    def formulas(self) -> dict[Coordinate, Expr]:
+        """All quasi-velocities by velocities."""
+        slopes = [_affine(n, e, self.source.system, self.where)[0] for n, e in self.read.items()]
+        if not independent(slopes, self.points):
+            raise ModelError(
+                f"the quasi-velocities {' '.join(self.read)} depend on each other.",
+                where=self.where,
+                why="Different velocities would have the same quasi-velocities.",
+                hint="independent combinations of the velocities",
+            )
+        added = [self.source.system.coordinates[i] for i in row_reduce(slopes, self.points).free_columns()]
+        names = fresh(self.plain, [*self.read, *[f"v_{q.base}" for q in added]])
+        return dict(zip(names, [*self.read.values(), *[q.d() for q in added]], strict=True))
+
+    @cached_property
+    def frame(self) -> VelocityFrame:
+        """The quasi-velocities as a frame."""
+        system = self.source.system
+        slopes, rests = zip(*[_affine(w.base, e, system, self.where) for w, e in self.formulas.items()], strict=True)
+        return VelocityFrame(system.coordinates, tuple(self.formulas), slopes, rests)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was added."""
+        added = list(self.formulas.items())[len(self.read) :]
+        if not added:
+            return ()
+        words = ", ".join(f"{w.base} = {show(e)}" for w, e in added)
+        return (f"{len(self.read)} quasi-velocities are given for {len(self.formulas)} coordinates; added: {words}.",)
+
+
+def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr, ...], Expr]:
+    """The coefficients of the velocities in a quasi-velocity, and the rest."""
+    velocities = system.velocities
+    strange = [z for z in jets_in(e) if not isinstance(z, Input) and z not in (*system.coordinates, *velocities)]
+    if strange:
+        raise ModelError(
+            f"{name} contains {sorted(z.name for z in strange)[0]}: {show(e)}",
+            where=where,
+            why="A quasi-velocity is a function of positions, velocities and time.",
+            hint=f"{name} as a sum of coefficient times velocity",
+        )
+    if degree(e, velocities) <= 1:
+        slopes = tuple(e.diff(v) for v in velocities)
+        return slopes, e.xreplace(dict.fromkeys(velocities, S.Zero))
+    if bent_by_corners(e, velocities) or any(not seems_zero(e.diff(v).diff(w)) for v in velocities for w in velocities):
+        raise ModelError(
+            f"{name} is not linear in the velocities: {show(e)}",
+            where=where,
+            why="Quasi-velocities are coordinates on the linear space of velocities.",
+            hint=f"{name} as a sum of coefficient times velocity",
+        )
+    anywhere = dict.fromkeys(velocities, Rational(7, 5))  # all cancels; at rest a formula may read 0/0
+    slopes = tuple(e.diff(v).xreplace(anywhere) for v in velocities)
+    return slopes, (e - Add(*[c * v for c, v in zip(slopes, velocities, strict=True)])).xreplace(anywhere)
+
+
+@dataclass(frozen=True)
+class _Hamel:
+    """The rows of a system in a frame of quasi-velocities."""
+
+    source: Equations
+    frame: VelocityFrame
+    definition: _Definition
+
+    def morphism(self) -> Morphism:
+        source = self.source
+        shared: dict[Jet, Expr] = {q: q for q in source.system.coordinates}
+        if not source.lowered.vakonomic:
+            shared |= {m: m for m in source.multipliers}
+        named = {"L": self.lagrangian, "E": self.frame.written(energy(source)), **self.frame.structure}
+        return Morphism(
+            source,
+            self._target(),
+            Frozen({**shared, **self.definition.formulas, **{new: old for old, new in self.moving.items()}}),
+            Frozen({**shared, **self.moving}),
+            "motion in quasi-velocities (Hamel's equations)",
+            notes=(*self.definition.notes, *self._left_out()),
+            expressions=Frozen({name: self._renamed(e) for name, e in named.items()}),
+        )
+
+    @cached_property
+    def moving(self) -> dict[Jet, Coordinate]:
+        """What else moves, multipliers that are part of the state and the action variable, as coordinates of the target."""
+        lowered = self.source.lowered
+        state = lowered.multipliers if lowered.vakonomic else ()
+        taken = [w.base for w in self.frame.names]
+        new = fresh(self.definition.plain, [*taken, *[f"mu{k + 1}" for k in range(len(state))]])[len(taken) :]
+        action = {} if lowered.action is None else {lowered.action: Coordinate(lowered.action.base)}
+        return {**dict(zip(state, new, strict=True)), **action}
+
+    @cached_property
+    def lagrangian(self) -> Expr:
+        """The Lagrangian of the principle in quasi-velocities."""
+        return self.frame.written(self.source.lagrangian)
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """The quasi-velocities that have rows: all, or as many as there are coordinates on whose variations something acts."""
+        coordinates, varied = self.frame.coordinates, self.source.lowered.varied
+        acted = [line for q, line in zip(coordinates, self.frame.inverse, strict=True) if q in varied]
+        if len(acted) == len(coordinates):
+            return list(range(len(coordinates)))
+        return sorted(row_reduce(acted, self.definition.points).pivots.values())
+
+    def _left_out(self) -> tuple[str, ...]:
+        idle = [q.base for q in self.frame.coordinates if q not in self.source.lowered.varied]
+        if not idle:
+            return ()
+        names = " ".join(f"E_{w.base}" for a, w in enumerate(self.frame.names) if a not in self.kept)
+        return (f"Nothing acts on the variation of {' '.join(idle)}: {names} would follow from the other rows.",)
+
+    def _target(self) -> Equations:
+        system, names = self.source.system, self.frame.names
+        left, right, reactions = self._expressions(), self._forces(), self._reactions()
+        rows = [*map(self._constraint, system.kinematic), *self._rates()]
+        target = system.replace(
+            coordinates={**system.kinds, **{z.base: "line" for z in (*names, *self.moving.values())}},
+            lagrangian=S.Zero,
+            kinematic=rows,
+            variational=[virtual({names[a]: line[a] for a in self.kept}) for line in reactions],
+            forces={names[a]: right[a] - left[a] for a in self.kept},
+            dissipation=None,
+            action=None,
+            where={},
+            quasi={},
+            name=f"{system.name}, Hamel".lstrip(", "),
+        )
+        multipliers = () if self.source.lowered.vakonomic else self.source.lowered.multipliers
+        sums = [Add(right[a], *[m * line[a] for m, line in zip(multipliers, reactions, strict=True)]) for a in range(len(names))]
+        written = [Row(f"E_{names[a].base}", left[a], sums[a], f"variation along {names[a].base}") for a in self.kept]
+        stated = len(system.kinematic)
+        for k, row in enumerate(rows):
+            origin = "stated by the user" if k < stated else "definition of the quasi-velocities"
+            written.append(Row(f"kinematic[{k}]", row.lhs, row.rhs, origin))
+        singular = self.frame.determinant
+        assumptions = (*self.source.assumptions, *([singular] if singular != 1 else []))
+        return replace(derive(target, VirtualWork()), rewritten=tuple(written), assumptions=assumptions)
+
+    def _expressions(self) -> list[Expr]:
+        """$E_a$, the left-hand sides."""
+        lowered = self.source.lowered
+        rate = None if lowered.action is None else self.frame.written(lowered.system.lagrangian)
+        found = self.frame.euler_lagrange(self.lagrangian, lowered.action, rate)
+        return [self._renamed(self.frame.gathered(e)) for e in found]
+
+    def _forces(self) -> list[Expr]:
+        r"""$u_i X_a^i - \partial F/\partial w^a$."""
+        system = self.source.system
+        forces, friction = self.frame.along(system.forces), self.frame.written(system.dissipation)
+        return [self._renamed(self.frame.gathered(u - friction.diff(w))) for u, w in zip(forces, self.frame.names, strict=True)]
+
+    def _reactions(self) -> list[list[Expr]]:
+        r"""$R_V^r{}_i X_a^i$, a line for each multiplier."""
+        return [[self._renamed(e) for e in self.frame.along(row)] for row in self.source.variational]
+
+    def _constraint(self, row: Constraint) -> Constraint:
+        """A row in quasi-velocities: each side for itself, or all on one side where that is shorter."""
+        whole = Constraint(self._renamed(self.frame.written(row.residual)))
+        if max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order:
+            return whole
+        sides = Constraint(*[self._renamed(self.frame.written(side)) for side in (row.lhs, row.rhs)])
+        return min(sides, whole, key=lambda r: sympy.count_ops(r.lhs) + sympy.count_ops(r.rhs))
+
+    def _rates(self) -> list[Constraint]:
+        """The rates of the coordinates and, under Herglotz' principle, of the action variable."""
+        lowered = self.source.lowered
+        rows = [Constraint(v, e) for v, e in self.frame.rates.items()]
+        if lowered.action is not None:
+            rate = self._renamed(self.frame.written(lowered.system.lagrangian))
+            rows.append(Constraint(self.moving[lowered.action].d(), rate))
+        return rows
+
+    def _renamed(self, e: Expr) -> Expr:
+        """An expression with multipliers of the state, and the action variable, as coordinates."""
+        roots = {z.base: new for z, new in self.moving.items()}
+        own = {z for z in jets_in(e) if isinstance(z, Multiplier | Action) and z.base in roots}
+        return e.xreplace({z: roots[z.base].d(z.order) for z in own})
