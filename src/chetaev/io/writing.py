@@ -97,6 +97,8 @@ def _value(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_shown, value))}]"
     return value if isinstance(value, str) else _number(value) if isinstance(value, int | float) else show(value)
 
 

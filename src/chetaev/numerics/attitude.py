@@ -34,6 +34,20 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
     return dict(zip(group.places, map(float, _place(group, numbers, where)), strict=True))
 
 
+def read_elements(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, Any]:
+    """The same for many members: one element for all, or an array with one element in each row.
+
+    A square array of the group's own size is one matrix.
+    """
+    array = np.array(given, dtype=object) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else np.empty(0)
+    n = group.group.size
+    many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and group.word == "S1")
+    if not many:
+        return dict(read_element(group, given, names, where))
+    read = [read_element(group, part, names, f"{where}[{k}]") for k, part in enumerate(array.tolist())]
+    return {z: np.array([element[z] for element in read]) for z in group.places}
+
+
 def group_named(system: System, name: str, where: str) -> GroupCoordinate:
     """The group coordinate of a name."""
     found = system.groups.get(spell(name))

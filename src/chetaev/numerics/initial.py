@@ -30,6 +30,8 @@ from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, s
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 
 _CONTRADICTION = 1e-8
+_ELEMENT = 16
+"""Numbers in the largest matrix of a group."""
 _ROUND_OFF = 1e-14
 _STEPS = 40
 _SMALL, _TINY = roots._SMALL, roots._TINY
@@ -50,10 +52,11 @@ class State:
 
 
 def _fixed_value(given: Any) -> Any:
-    """A value that cannot change: arrays and lists, which stand for elements of groups, become tuples."""
-    if isinstance(given, np.ndarray):
+    """A value that cannot change: an array or list that stands for an element of a group becomes a tuple; columns of ensembles stay."""
+    if isinstance(given, np.ndarray) and 0 < given.ndim < 3 and given.size <= _ELEMENT:
         given = given.tolist()
-    return tuple(map(_fixed_value, given)) if isinstance(given, list | tuple) else given
+    small = isinstance(given, list | tuple) and len(given) <= _ELEMENT
+    return tuple(map(_fixed_value, given)) if small else given
 
 
 @dataclass(frozen=True)

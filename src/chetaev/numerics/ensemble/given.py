@@ -20,6 +20,7 @@ from chetaev.errors import ChetaevError, InitialError, ParameterError, UsageErro
 from chetaev.frozen import Frozen
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import spell
+from chetaev.numerics.attitude import read_elements
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.compiled import Compiled, compile_equations
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
@@ -101,6 +102,9 @@ def read(
     switched = smooth(equations, Frozen(binding.inputs))
     compiled = _compiled(switched.smooth, where)
     listed = _listed(starts, where)
+    if equations.system.groups:
+        listed = None if listed is None else [_standing(equations, start, where) for start in listed]
+        starts = starts if listed is not None else _standing(equations, starts if isinstance(starts, State) else State(starts), where)
 
     def given(start: State) -> _Columns:
         return _Columns(equations, binding, start, compiled.flow.state, where)
@@ -161,6 +165,19 @@ def _listed(starts: Any, where: str) -> list[State] | None:
         if not isinstance(start, State):
             require_mapping(start, f"start {k} is", where, '[{"x": 0}, {"x": 1}]')
     return [start if isinstance(start, State) else State(start) for start in starts]
+
+
+def _standing(equations: Equations, start: State, where: str) -> State:
+    """A start with the elements of group coordinates as numbers of their places, one for all members or one for each."""
+
+    def placed(values: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, v in values.items():
+            group = equations.system.groups.get(spell(str(key)))
+            found |= {key: v} if group is None else {z.name: w for z, w in read_elements(group, v, {}, f"{where}, {key}").items()}
+        return found
+
+    return State(placed(start.fixed), placed(start.guess))
 
 
 class _Columns:
