@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         StateError,
         UsageError,
     )
+    from chetaev.export import code
     from chetaev.forms.constrained_system import ConstrainedSystem, constrain
     from chetaev.forms.constraint_structure import ConstraintStructure
     from chetaev.forms.dynamical import DynamicalForm
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.simulate import simulate
     from chetaev.numerics.stability import Equilibrium, Linearization, eigenvalue_sweep, equilibria, linearize
     from chetaev.parsing import parse
+    from chetaev.plot.animation import animate
     from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic, VirtualWork
     from chetaev.report import Report, report
     from chetaev.symbols import Coordinate, Input, Parameter, coordinates, delta, inputs, parameters
@@ -95,6 +97,7 @@ _HOMES = {
     "chetaev.constraints": "Constraint VariationalConstraint",
     "chetaev.derivation": "derive",
     "chetaev.dirac_bergmann": "Dirac Presymplectic dirac lagrangian_forms presymplectic reduced_phase_space",
+    "chetaev.export": "code",
     "chetaev.forms.constrained_system": "ConstrainedSystem constrain",
     "chetaev.forms.constraint_structure": "ConstraintStructure",
     "chetaev.equations": "Equations",
@@ -123,6 +126,7 @@ _HOMES = {
     "chetaev.numerics.simulate": "simulate",
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep equilibria linearize",
     "chetaev.parsing": "parse",
+    "chetaev.plot.animation": "animate",
     "chetaev.principles": "Chetaev DAlembert Hamilton Herglotz Principle Vakonomic VirtualWork",
     "chetaev.report": "Report report",
     "chetaev.symbols": "Coordinate Input Parameter coordinates delta inputs parameters",

@@ -148,7 +148,7 @@ def _require_motion_of(morphism: Morphism, motion: Any) -> None:
             where=where,
             hint="morphism.check(simulate(morphism.source, start, t, parameters=...))",
         )
-    if motion.equations != morphism.source:
+    if (motion.equations.lowered, motion.equations.principle) != (morphism.source.lowered, morphism.source.principle):
         raise UsageError(
             f"this is a motion of {motion.equations.system.label} under {motion.equations.principle}; "
             f"the map starts from {morphism.source.system.label} under {morphism.source.principle}.",

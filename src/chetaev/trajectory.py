@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -71,8 +72,53 @@ class Switch:
     after: int
 
 
+class Standing(ABC):
+    """Abstract: what reads group coordinates out of named columns."""
+
+    @property
+    @abstractmethod
+    def _of(self) -> Equations:
+        """The equations the columns belong to."""
+
+    @abstractmethod
+    def __getitem__(self, name: str) -> Any:
+        """A column by name."""
+
+    def rotation(self, name: str) -> Array:
+        """The matrices of a group coordinate: an array of 3x3 rotations for SO3, of homogeneous matrices for SE2 and SE3."""
+        from chetaev.numerics import attitude
+
+        return attitude.matrices(*self._places(name))
+
+    def quaternion(self, name: str) -> Array:
+        """The unit quaternions (scalar first) of a rotation or rigid motion of space."""
+        from chetaev.numerics import attitude
+
+        return attitude.quaternions(*self._places(name))
+
+    def velocity(self, name: str, side: str) -> Array:
+        """The velocity of a group coordinate, in `"body"` or in `"spatial"` components."""
+        from chetaev.numerics import attitude
+
+        group, places = self._places(name)
+        stated = np.stack([self[q.d().name] for q in group.components], axis=-1)
+        return attitude.on_side(group, places, stated, side, f"motion of {self._of.system.label}")
+
+    def angular_velocity(self, name: str, side: str) -> Array:
+        """The angular velocity of a group coordinate, in `"body"` or in `"spatial"` components."""
+        group, _ = self._places(name)
+        found: Array = self.velocity(name, side)[..., group.group.rotation]
+        return found
+
+    def _places(self, name: str) -> Any:
+        from chetaev.numerics import attitude
+
+        group = attitude.group_named(self._of.system, name, f"motion of {self._of.system.label}")
+        return group, np.stack([self[z.name] for z in group.places], axis=-1)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Trajectory:
+class Trajectory(Standing):
     """Nodes, states and everything that follows from them.
 
     `motion["x'"]`, `motion["lambda1"]` and `motion["m*x'^2/2"]` are arrays over `motion.t`; `motion.at(t)` is the same at any times.
@@ -102,6 +148,10 @@ class Trajectory:
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)
+
+    @property
+    def _of(self) -> Equations:
+        return self.equations
 
     def at(self, t: ArrayLike) -> Section:
         """The motion at any times within it, interpolated at the method's order and projected onto the constraints."""
@@ -145,38 +195,6 @@ class Trajectory:
         """
         s = parse_expression(function, self.equations.vocabulary, f"motion of {self.equations.system.label}")
         return self.reader.mode(s, self.t, self.states, self.pieces)
-
-    def rotation(self, name: str) -> Array:
-        """The matrices of a group coordinate at the nodes: an array of 3x3 rotations for SO3, of homogeneous matrices for SE2 and SE3."""
-        from chetaev.numerics import attitude
-
-        return attitude.matrices(*self._places(name))
-
-    def quaternion(self, name: str) -> Array:
-        """The unit quaternions (scalar first) of a rotation or rigid motion of space at the nodes."""
-        from chetaev.numerics import attitude
-
-        return attitude.quaternions(*self._places(name))
-
-    def velocity(self, name: str, side: str) -> Array:
-        """The velocity of a group coordinate at the nodes, in `"body"` or in `"spatial"` components."""
-        from chetaev.numerics import attitude
-
-        group, places = self._places(name)
-        stated = np.stack([self[q.d().name] for q in group.components], axis=-1)
-        return attitude.on_side(group, places, stated, side, f"motion of {self.equations.system.label}")
-
-    def angular_velocity(self, name: str, side: str) -> Array:
-        """The angular velocity of a group coordinate at the nodes, in `"body"` or in `"spatial"` components."""
-        group, _ = self._places(name)
-        found: Array = self.velocity(name, side)[:, group.group.rotation]
-        return found
-
-    def _places(self, name: str) -> Any:
-        from chetaev.numerics import attitude
-
-        group = attitude.group_named(self.equations.system, name, f"motion of {self.equations.system.label}")
-        return group, np.stack([self[z.name] for z in group.places], axis=-1)
 
     def verify(self, points: int = 200) -> Any:
         """A certificate that shares nothing with the solver: the motion inserted into the original rows."""
@@ -244,7 +262,7 @@ _WAYS = {1: "above", -1: "below", 0: "stays zero"}
 
 
 @dataclass(frozen=True, repr=False)
-class Section(Mapping[str, Any]):
+class Section(Mapping[str, Any], Standing):
     """A motion at some times: a mapping over the state that reads any expression."""
 
     motion: Trajectory
@@ -256,6 +274,10 @@ class Section(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         column = self.motion._column(name, self.t, self.states, self.pieces)
         return float(column[0]) if self.scalar else column
+
+    @property
+    def _of(self) -> Equations:
+        return self.motion.equations
 
     def __iter__(self) -> Iterator[str]:
         return (z.name for z in self.motion.jets)

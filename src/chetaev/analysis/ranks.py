@@ -23,7 +23,6 @@ Matrix = NDArray[np.float64]
 
 _CUT = 1e-8
 _NOISE = 1e-11
-_LOST = 2 * float(np.finfo(float).eps)
 _STEPS = 60
 _PASSES = 2
 _FITS = 4
@@ -39,12 +38,10 @@ def equilibrated(matrix: Matrix, noise: float = _NOISE) -> tuple[Matrix, Matrix,
     """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`.
 
     At random points of order one, entries below the noise are round-off of zeros and are cleared; with a user's values a small
-    entry may be a small mass, and only what is lost beside the largest entries of its row and of its column is.
+    entry may be a small mass, and nothing is cleared.
     """
     a = np.array(matrix, dtype=float)
-    sizes = np.abs(a)
-    a[sizes < noise * sizes.max(initial=0.0)] = 0.0
-    a[sizes < _LOST * np.minimum(sizes.max(axis=1, initial=0.0)[:, None], sizes.max(axis=0, initial=0.0))] = 0.0
+    a[np.abs(a) < noise * np.abs(a).max(initial=0.0)] = 0.0
     rows, columns = _geometric_scales(a)
     a = a / rows[:, None] / columns
     for _ in range(_PASSES):

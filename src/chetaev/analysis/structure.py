@@ -102,7 +102,7 @@ def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structu
     if any(weights[i, j] == _ABSENT for i, j in zip(chosen, assignment, strict=True)):
         return None
     c, d = _offsets(weights, assignment)
-    return _structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra)
+    return _with_places(_structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra))
 
 
 def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
@@ -150,6 +150,12 @@ def _structure(
         places |= {q.base: group.places if k == 0 else () for k, q in enumerate(group.components)}
     frame = equations.system.frame
     return Structure(tuple(rows), equations.unknowns, signature, assignment, tuple(c), tuple(d), algebra, frame, places)
+
+
+def _with_places(found: Structure) -> Structure:
+    """The structure in which every group coordinate is part of the state: rows that say where one stands move it by their derivatives."""
+    columns = {j for j, z in enumerate(found.unknowns) if z.base in found.places and not found.unknown_offsets[j]}
+    return raised(found, {i for i, j in enumerate(found.assignment) if j in columns}, columns) if columns else found
 
 
 def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:

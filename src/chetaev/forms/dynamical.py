@@ -82,15 +82,10 @@ class DynamicalForm:
         """
         if isinstance(given, DynamicalForm):
             return given
-        if isinstance(given, Equations):
-            return _of_equations(given)
-        if not isinstance(given, System) and not isinstance(getattr(given, "system", None), System):
-            raise UsageError(
-                f"a dynamical form is wanted, or Equations, a System or a Model, not {type(given).__name__}.",
-                where="dynamical form",
-                hint='ch.DynamicalForm("q", ["-q\'\' - q"])',
-            )
-        return _of_equations(derive(given, principle))
+        system = getattr(given, "system", given)
+        if isinstance(system, System):
+            require_coordinates(system, "a dynamical form")
+        return form_of(given, principle)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -214,7 +209,20 @@ def _affine(e: Expr, top: Sequence[Jet]) -> bool:
     return not rest.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
 
 
-def _of_equations(equations: Equations) -> DynamicalForm:
+def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
+    """The form of equations, of a system or of a model; where only velocities of group coordinates occur, these count as those of others.
+
+    Ranks and constraints do not mind that `A1'` is no derivative of a coordinate. Whether a form is variational is another question.
+    """
+    if isinstance(given, DynamicalForm):
+        return given
+    if not isinstance(given, System | Equations) and not isinstance(getattr(given, "system", None), System):
+        raise UsageError(
+            f"a dynamical form is wanted, or Equations, a System or a Model, not {type(given).__name__}.",
+            where="dynamical form",
+            hint='ch.DynamicalForm("q", ["-q\'\' - q"])',
+        )
+    equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
     if any(isinstance(z, Entry) for row in equations.rows for z in row.residual.free_symbols):
         require_coordinates(system, "a dynamical form")

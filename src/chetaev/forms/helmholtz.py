@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import sympy
@@ -133,7 +133,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
     A random point where an identity fails decides at once. Otherwise a Lagrangian that is proved to give the rows is the cheapest proof;
     only without one are the identities themselves proved.
     """
-    start = monotonic()
+    start = thread_time()
     violated: list[Identity] = []
     doubtful: list[Identity] = []
     found: Candidate | None = None
@@ -143,7 +143,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
                 (doubtful if seems_zero(identity.expression) else violated).append(identity)
     complete = not testing.expired
     if complete and not violated:
-        with deadline(max(_LEAST, _SHARE * (seconds - (monotonic() - start)))) as building:
+        with deadline(max(_LEAST, _SHARE * (seconds - (thread_time() - start)))) as building:
             found = lagrangian_of(coordinates, rows)
         complete = not building.expired
     if found is not None:
@@ -152,7 +152,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
     undecided: list[Identity] = []
     if not violated and not (found is not None and found.proved):
         undecided = list(doubtful)
-        with deadline(max(_LEAST, seconds - (monotonic() - start))) as proving:
+        with deadline(max(_LEAST, seconds - (thread_time() - start))) as proving:
             for identity in doubtful:
                 if vanishes(identity.expression):
                     undecided.remove(identity)

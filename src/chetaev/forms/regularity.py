@@ -24,7 +24,7 @@ from chetaev.analysis.constraint_algorithm.rows import Rows, dynamics_of
 from chetaev.analysis.constraint_algorithm.search import Search
 from chetaev.analysis.constraint_algorithm.space import Space
 from chetaev.budget import deadline
-from chetaev.forms.dynamical import DynamicalForm
+from chetaev.forms.dynamical import DynamicalForm, form_of
 from chetaev.notation import show
 from chetaev.recursion import deep
 
@@ -115,7 +115,7 @@ def regularity(given: Any, seconds: float = 20.0) -> Regularity:
     B: rank 2 where nothing is asked
     F: rank 4 where nothing is asked
     """
-    form = DynamicalForm.of(given)
+    form = form_of(given)
     proper = ranks(form, "proper", seconds / 2)
     square = len(form.rows) == len(form.coordinates)
     extended = ranks(form, "extended", seconds / 2) if square else None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Herglotz, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -42,3 +47,12 @@ def model() -> Model:
             "the rate of nu before the reduced equation is wrong as well. The reduced equation of 5.4 is right and is used here.",
         ),
     )
+
+
+def scene() -> Scene:
+    """The blade from above."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Blade, Ground, Trace
+
+    shapes = [Ground(), Trace("x, y"), Blade("x, y", "-kappa*s")]
+    return Scene(shapes, caption="seen from above; downhill is towards the bottom")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -42,4 +47,23 @@ def model() -> Model:
         reference="Appell, Exemple de mouvement d'un point assujetti à une liaison exprimée par une relation non linéaire entre les "
         "composantes de la vitesse, Rendiconti del Circolo Matematico di Palermo 32 (1911), 48-50; Hamel, Theoretische Mechanik (1949); "
         "Neimark, Fufaev, Dynamics of Nonholonomic Systems (AMS 1972).",
+    )
+
+
+def scene() -> Scene:
+    """Appell's mechanism: the wheel rolls on a table and pays out the thread on which the particle hangs."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Ground, Point, Rod, Trace, Wheel
+
+    table, radius = "3", "3"
+    return Scene(
+        [
+            Ground(table),
+            Trace(f"x, y, {table}"),
+            Trace("x, y, z", seconds=1.5),
+            Rod(f"x, y, {table} + {radius}", "x, y, z", thread=True),
+            Wheel(f"x, y, {table} + {radius}", radius, rotation=f"z atan2(y', x'), y -a*z/{radius}", axis="y"),
+            Point("x, y, z", 1.4),
+        ],
+        view=(-70, 17),
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -33,3 +38,11 @@ def model() -> Model:
         """,
         reference="Hairer, Wanner, Solving Ordinary Differential Equations II (Springer 1996), section VII.1.",
     )
+
+
+def scene() -> Scene:
+    """The rod and the bob."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Pivot, Point, Rod, Trace
+
+    return Scene([Trace("x, y", seconds=1), Rod("0, 0", "x, y"), Pivot("0, 0"), Point("x, y", "0.07*l")])

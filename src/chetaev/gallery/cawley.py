@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Hamilton
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -38,3 +43,11 @@ def model() -> Model:
             "places.",
         ),
     )
+
+
+def scene() -> Scene:
+    """The three coordinates, which have no place in space."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Slider
+
+    return Scene([Slider("q1"), Slider("q2"), Slider("q3")])

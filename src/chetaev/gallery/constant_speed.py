@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -40,3 +45,11 @@ def model() -> Model:
         reference="Evans, Hoover, Failor, Moran, Ladd, Nonequilibrium molecular dynamics via Gauss's principle of least constraint, "
         "Physical Review A 28 (1983), 1016-1021, for the thermostat.",
     )
+
+
+def scene() -> Scene:
+    """The particle with its velocity, which only turns."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Arrow, Point, Trace
+
+    return Scene([Trace("x, y"), Arrow("x, y", "x + x'/2, y + y'/2", label="velocity"), Point("x, y")])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Herglotz
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -36,4 +41,21 @@ def model() -> Model:
         """,
         reference="de León, Lainz, Muñoz-Lecanda, Román-Roy, Constrained Lagrangian dissipative contact dynamics (2021), "
         "section 2.5, (13); Herglotz (1930).",
+    )
+
+
+def scene() -> Scene:
+    """A block on a spring."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import BLUE, DARK, Body, Ground, Rod, Spring
+
+    block = ["-0.18, -0.18", "0.18, -0.18", "0.18, 0.18", "-0.18, 0.18"]
+    return Scene(
+        [
+            Ground(-0.18),
+            Rod("-1.9, -0.18", "-1.9, 0.45", colour=DARK),
+            Rod("0, -0.18", "0, -0.26", thread=True),
+            Spring("-1.9, 0", "x - 0.18, 0", coils=11, width=0.2),
+            Body("x, 0", outline=block, colour=BLUE),
+        ]
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -41,3 +46,11 @@ def model() -> Model:
         """,
         reference="Bloch, Nonholonomic Mechanics and Control (Springer 2003), section 1.4.",
     )
+
+
+def scene() -> Scene:
+    """The disk on its plane, and the path of the point of contact."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Disk, Ground, Trace
+
+    return Scene([Ground(0), Trace("x, y, 0"), Disk("x, y, R", "R", rotation="z varphi, y theta", axis="y")])

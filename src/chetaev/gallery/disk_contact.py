@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Herglotz, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -33,3 +38,11 @@ def model() -> Model:
         reference="de León, Lainz, Muñoz-Lecanda, Román-Roy (2021), sections 4.3 and 5.",
         corrections=("The paper calls d > 0 dissipation; energy obeys E' = d*E, so friction needs d < 0.",),
     )
+
+
+def scene() -> Scene:
+    """The disk on its plane, and the path of the point of contact."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Disk, Ground, Trace
+
+    return Scene([Ground(0), Trace("x, y, 0"), Disk("x, y, 1", 1, rotation="z varphi, y theta", axis="y")])

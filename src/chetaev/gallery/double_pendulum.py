@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Hamilton
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -35,3 +40,14 @@ def model() -> Model:
         """,
         reference="Landau, Lifshitz, Mechanics, section 5, problem 1.",
     )
+
+
+def scene() -> Scene:
+    """Two rods and two bobs; the path of the lower one."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import BLUE, Pivot, Point, Rod, Trace
+
+    upper = "l1*sin(theta1), -l1*cos(theta1)"
+    lower = "l1*sin(theta1) + l2*sin(theta2), -l1*cos(theta1) - l2*cos(theta2)"
+    rods = [Rod("0, 0", upper), Rod(upper, lower), Pivot("0, 0")]
+    return Scene([Trace(lower, seconds=2.5), *rods, Point(upper, 0.085, BLUE), Point(lower, 0.07)])

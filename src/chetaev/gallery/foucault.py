@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Hamilton
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -43,4 +48,16 @@ def model() -> Model:
             fast carousel rather than of the Earth.
         """,
         reference="Landau, Lifshitz, Mechanics, section 39, problem 3.",
+    )
+
+
+def scene() -> Scene:
+    """The pendulum over the ground, on which it leaves its path."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Ground, Pivot, Point, Rod, Trace
+
+    bob = "x, y, l - sqrt(l^2 - x^2 - y^2)"
+    return Scene(
+        [Ground(-0.08), Trace("x, y, -0.08"), Rod("0, 0, l", bob, thread=True), Pivot("0, 0, l"), Point(bob, 0.05)],
+        view=(-62, 28),
     )

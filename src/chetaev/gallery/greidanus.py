@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import VirtualWork
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -62,4 +67,23 @@ def model() -> Model:
             "For alpha -> infinity (42), (43) tend to Rocard's (24), (25) only in finite time, for M*psi'^2 < 1 and an xi that starts "
             "quasi-static; the kinematic row tends to theta' - epsilon' = beta*psi'*epsilon/(1 - M*psi'^2), not to Rocard's (20).",
         ),
+    )
+
+
+def scene() -> Scene:
+    """The wheel, of radius 1, with the contact zone under it: turned against the wheel's plane and pushed aside."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Ground, Patch, Trace, Wheel
+
+    contact = "y1 - xi*sin(theta), y2 + xi*cos(theta)"
+    return Scene(
+        [
+            Ground(0),
+            Trace(f"{contact}, 0"),
+            Patch(f"{contact}, 0", "theta - epsilon", 0.9),
+            Wheel("y1, y2, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
+        ],
+        follow="y1, y2, 0.9",
+        room=1.7,
+        view=(-55, 20),
     )

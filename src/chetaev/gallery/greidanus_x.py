@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import VirtualWork
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -53,4 +58,23 @@ def model() -> Model:
             "but the paper uses the same letters, and so does this model.",
             "The tyre is not dissipative for high alpha, as the paper says: there straight rolling is unstable at every speed.",
         ),
+    )
+
+
+def scene() -> Scene:
+    """The wheel, of radius 1, with the contact zone under it: turned against the wheel's plane and pushed aside."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Ground, Patch, Trace, Wheel
+
+    contact = "x1, x2"
+    return Scene(
+        [
+            Ground(0),
+            Trace(f"{contact}, 0"),
+            Patch(f"{contact}, 0", "theta - epsilon", 0.9),
+            Wheel("y1, y2, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
+        ],
+        follow="y1, y2, 0.9",
+        room=1.7,
+        view=(-55, 20),
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -40,4 +45,15 @@ def model() -> Model:
         """,
         reference="Rosenberg, Analytical Dynamics of Discrete Systems (Plenum 1977); Bates, Śniatycki, Nonholonomic reduction, "
         "Reports on Mathematical Physics 32 (1993), 99-115; Bloch, Nonholonomic Mechanics and Control (Springer 2003), section 1.8.",
+    )
+
+
+def scene() -> Scene:
+    """The particle in space and its shadow path in x and y, which does not close when z has changed."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import BLUE, GREY, Ground, Point, Rod, Trace
+
+    return Scene(
+        [Ground(0), Trace("x, y, 0", GREY), Trace("x, y, z", BLUE), Rod("x, y, 0", "x, y, z", GREY, thread=True), Point("x, y, z")],
+        view=(-70, 20),
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import DAlembert, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -41,3 +46,11 @@ def model() -> Model:
         reference="Bloch, Nonholonomic Mechanics and Control (Springer 2003), section 1.6; Arnold, Kozlov, Neishtadt, "
         "Mathematical Aspects of Classical and Celestial Mechanics (Springer 2006), section 1.4, for vakonomic mechanics.",
     )
+
+
+def scene() -> Scene:
+    """The skate from above; the picture is turned so that downhill, the direction of x, points down."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Blade, Ground, Trace
+
+    return Scene([Ground(), Trace("y, -x"), Blade("y, -x", "theta - pi/2")], caption="seen from above; downhill is towards the bottom")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import DAlembert
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -38,3 +43,11 @@ def model() -> Model:
         reference="Bloch, Nonholonomic Mechanics and Control (Springer 2003), section 1.6, for the blade; "
         "Rayleigh, The Theory of Sound, volume 1, section 81, for the friction.",
     )
+
+
+def scene() -> Scene:
+    """The skate from above."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Blade, Ground, Trace
+
+    return Scene([Ground(), Trace("x, y"), Blade("x, y", "theta")])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Hamilton
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -28,3 +33,11 @@ def model() -> Model:
         """,
         reference="Krupková, Differential systems in higher-order mechanics (2000), section 9.1, (9.1), (9.2).",
     )
+
+
+def scene() -> Scene:
+    """The two coordinates, which have no place in space."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Slider
+
+    return Scene([Slider("q1"), Slider("q2")])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -52,3 +57,12 @@ def model() -> Model:
             "Its example with Kane's method is right.",
         ),
     )
+
+
+def scene() -> Scene:
+    """The disk on its plane, and the path of the point of contact."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Disk, Ground, Trace
+
+    disk = Disk("xc, yc, zc", "R", rotation="z phi, x -theta, y psi", axis="y")
+    return Scene([Ground(0), Trace("x, y, 0"), disk], follow="x, y, R/2", room=2.2)

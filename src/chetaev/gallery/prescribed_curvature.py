@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -37,3 +42,13 @@ def model() -> Model:
         """,
         reference="Cendra, Ibort, de León, Martín de Diego (2004), section 4 and Remark 4.1, for Chetaev's principle at higher order.",
     )
+
+
+def scene() -> Scene:
+    """The particle with its velocity, on the circle that the curvature prescribes."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Arrow, Circle, Point, Trace
+
+    speed = "sqrt(x'^2 + y'^2)"
+    circle = Circle(f"x - y'/(kappa*{speed}), y + x'/(kappa*{speed})", "1/kappa")
+    return Scene([circle, Trace("x, y", seconds=1.5), Arrow("x, y", "x + x'/4, y + y'/4"), Point("x, y")])

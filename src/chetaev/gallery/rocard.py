@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import VirtualWork
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model(forward: bool = True) -> Model:
@@ -45,4 +50,23 @@ def model(forward: bool = True) -> Model:
             "Energy decays as -(M psi'^2 + K) epsilon (theta' - epsilon') up to order epsilon^4, not epsilon^2.",
             "Without sign(psi'), as in 000, the model holds only for psi' > 0.",
         ),
+    )
+
+
+def scene() -> Scene:
+    """The wheel, of radius 1, with the contact zone under it: turned against the wheel's plane."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Ground, Patch, Trace, Wheel
+
+    contact = "x1, x2"
+    return Scene(
+        [
+            Ground(0),
+            Trace(f"{contact}, 0"),
+            Patch(f"{contact}, 0", "theta - epsilon", 0.9),
+            Wheel("x1, x2, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
+        ],
+        follow="x1, x2, 0.9",
+        room=1.7,
+        view=(-55, 20),
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import DAlembert, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -40,3 +45,13 @@ def model() -> Model:
         reference="Chaplygin, Matematicheskii Sbornik 28 (1911), 303-314; "
         "Bloch, Nonholonomic Mechanics and Control (Springer 2003), section 1.7.",
     )
+
+
+def scene() -> Scene:
+    """The sleigh from above: the blade behind, the centre of mass ahead of it."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import ORANGE, Blade, Body, Ground, Point, Trace
+
+    outline = ["-0.6*a, -0.7*a", "1.2*a, -a", "2.4*a, 0", "1.2*a, a", "-0.6*a, 0.7*a"]
+    centre = Point("x + a*cos(theta), y + a*sin(theta)", colour=ORANGE)
+    return Scene([Ground(), Trace("x, y"), Body("x, y", "theta", outline), Blade("x, y", "theta", "2*a"), centre])

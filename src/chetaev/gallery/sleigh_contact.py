@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Herglotz, Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -47,3 +52,13 @@ def model() -> Model:
             "In section 5 several signs of the multipliers' rates are wrong; the reduced equation of 5.4 is right and is used here.",
         ),
     )
+
+
+def scene() -> Scene:
+    """The sleigh from above: the blade, and the centre of mass beside its line."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import ORANGE, Blade, Body, Ground, Point, Trace
+
+    outline = ["-0.6*alpha, -0.8*alpha", "1.5*alpha, -alpha", "2.6*alpha, 0", "1.5*alpha, alpha", "-0.6*alpha, 0.8*alpha"]
+    shapes = [Trace("x, y"), Body("x, y", "theta", outline), Blade("x, y", "theta", "2*alpha"), Point("X, Y", colour=ORANGE)]
+    return Scene([Ground(), *shapes])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import DAlembert
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -40,4 +45,23 @@ def model() -> Model:
         """,
         reference="Lewis, Ostrowski, Murray, Burdick, Nonholonomic mechanics and locomotion: the snakeboard example, "
         "IEEE International Conference on Robotics and Automation (1994), 2391-2400.",
+    )
+
+
+def scene() -> Scene:
+    """The board from above, with its two axles and the rotor that stands for the rider."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import BLUE, ORANGE, Body, Frame, Ground, Point, Shape, Trace, Tyre
+
+    plate = ["-0.3, -0.08", "0.3, -0.08", "0.3, 0.08", "-0.3, 0.08"]
+    axles: list[Shape] = []
+    for end, turned in (("+", "theta + phi"), ("-", "theta - phi")):
+        x, y = f"x {end} l*cos(theta)", f"y {end} l*sin(theta)"
+        axles.append(Frame(f"{x}, {y}", [("0, -0.14", "0, 0.14")], turned, colour=BLUE))
+        axles += [Tyre(f"{x} {side} 0.14*sin({turned}), {y} {other} 0.14*cos({turned})", turned, 0.12) for side, other in ("-+", "+-")]
+    rotor = Frame("x, y", [("-0.22, 0", "0.22, 0")], "theta + psi", colour=ORANGE)
+    return Scene(
+        [Ground(), Trace("x, y"), Body("x, y", "theta", plate), *axles, rotor, Point("x, y", 0.04, ORANGE)],
+        follow="x, y",
+        room=2.5,
     )

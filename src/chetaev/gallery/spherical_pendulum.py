@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Hamilton
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -36,3 +41,12 @@ def model() -> Model:
         reference="Landau, Lifshitz, Mechanics, section 14, problem 1; Duistermaat, On global action-angle coordinates, "
         "Communications on Pure and Applied Mathematics 33 (1980), 687-706, for the monodromy.",
     )
+
+
+def scene() -> Scene:
+    """The rod and the bob over the floor."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Ground, Pivot, Point, Rod, Trace
+
+    bob = "l*sin(theta)*cos(phi), l*sin(theta)*sin(phi), -l*cos(theta)"
+    return Scene([Ground("-1.15*l"), Trace(bob, seconds=4), Rod("0, 0, 0", bob), Pivot("0, 0, 0"), Point(bob, "0.09*l")])

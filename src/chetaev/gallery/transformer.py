@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import Vakonomic
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -38,3 +43,11 @@ def model() -> Model:
             "The result needs M != 0 and, for the rank of the two-form, L1*L2 != M^2; the paper does not say so.",
         ),
     )
+
+
+def scene() -> Scene:
+    """The plane of the two currents: a circuit has no place in space."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import Point, Trace
+
+    return Scene([Trace("I1, I2"), Point("I1, I2")], axes=("I1", "I2"))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import VirtualWork
 from chetaev.system import System
+
+if TYPE_CHECKING:
+    from chetaev.plot.scene import Scene
 
 
 def model() -> Model:
@@ -46,4 +51,14 @@ def model() -> Model:
             "dissipation function.",
             "The set C_K of (58) is not a submanifold at states of rest, where its defining row loses its differential.",
         ),
+    )
+
+
+def scene() -> Scene:
+    """The particle on its way to rest."""
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import BLUE, GREY, Ground, Pivot, Point, Rod, Trace
+
+    return Scene(
+        [Ground(-1), Trace("x, y, z", BLUE), Rod("x, y, -1", "x, y, z", GREY, thread=True), Pivot("0, 0, 0", GREY), Point("x, y, z")]
     )

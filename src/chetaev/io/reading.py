@@ -7,13 +7,15 @@ import re
 import tomllib
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from chetaev.errors import ChetaevError, ModelError, NotationError, ParameterError, did_you_mean
-from chetaev.io.places import place
+from chetaev.io.meaning import Meaning
+from chetaev.io.places import line_of, place
 from chetaev.io.schema import check
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
+from chetaev.numerics.attitude import split_list
 from chetaev.numerics.initial import State
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
 from chetaev.symbols import Parameter
@@ -21,6 +23,9 @@ from chetaev.system import System
 
 LARGEST_FILE = 1_000_000
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_ROLES = {"coordinate": "coordinates", "parameter": "parameters", "input": "inputs", "expression": "where", "velocity": "quasi"}
+"""The tables in which names are declared."""
+_LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
 _PARTS = {"kinematic": "constraints.kinematic", "variational": "constraints.variational"}
 
 
@@ -30,18 +35,31 @@ def load(path: Any) -> Model:
     Errors name the file, the table and the line.
     """
     file = Path(path)
+    return loads(read_text(file), file.name)
+
+
+def read_text(path: Any) -> str:
+    """The text of a file, if it is one and not too long; a file may have no end, so not more is read than is used."""
     try:
-        size = file.stat().st_size
-        raw = b"" if size > LARGEST_FILE else file.read_bytes()
+        with open(path, "rb") as stream:
+            return decoded(stream, Path(path).name)
     except OSError as cause:
         raise ModelError(f"the file cannot be read: {cause.strerror or cause}.", where=str(path)) from None
-    if size > LARGEST_FILE:
-        raise ModelError(f"the file has {size} bytes; at most {LARGEST_FILE} are read.", where=file.name)
+    except ValueError as cause:  # a path with a zero byte
+        raise ModelError(f"the file cannot be read: {cause}.", where=repr(str(path))) from None
+
+
+def decoded(stream: BinaryIO, source: str) -> str:
+    """The text in a stream of bytes."""
+    raw = stream.read(LARGEST_FILE + 1)
+    if len(raw) > LARGEST_FILE:
+        raise ModelError(f"it has more than {LARGEST_FILE} bytes, and not more are read.", where=source)
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
-        raise NotationError(f"byte {cause.start} is not UTF-8.", where=file.name, hint="save the file as UTF-8 text") from None
-    return loads(text, file.name)
+        line = raw.count(b"\n", 0, cause.start) + 1
+        where = f"{source}, line {line}"
+        raise NotationError(f"byte {cause.start} is not UTF-8.", where=where, hint="save the file as UTF-8 text") from None
 
 
 def loads(text: str, source: str = "model") -> Model:
@@ -50,10 +68,15 @@ def loads(text: str, source: str = "model") -> Model:
         raise ModelError(f"the text has {len(text)} characters; at most {LARGEST_FILE} are read.", where=source)
     data = _parsed(text, source)
     check(data, source, text)
-    return _File(data, text, source).model()
+    model = _File(data, text, source).model()
+    Meaning(model, data, text, source).check()
+    return model
 
 
 def _parsed(text: str, source: str) -> dict[str, Any]:
+    long_key = _LONG_KEY.search(text)
+    if long_key:  # the time to read one grows with the square of its length
+        raise NotationError("a key has too many parts.", where=_at_line(source, text, long_key.start()), hint="a table has one name")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as cause:
@@ -64,9 +87,19 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
             f"this is not TOML: {message[:1].lower()}{message[1:]}.", where=where, hint="check quotes and brackets"
         ) from None
     except RecursionError:
-        raise NotationError("the brackets are nested too deeply.", where=source) from None
-    except ValueError as cause:  # a number with thousands of digits
-        raise NotationError(f"a number cannot be read ({cause}).", where=source) from None
+        deepest = max(re.finditer(r"[\[{ \t]*", text), key=lambda found: len(found[0]))
+        raise NotationError("the brackets are nested too deeply.", where=_at_line(source, text, deepest.start())) from None
+    except ValueError:  # a number with thousands of digits
+        longest = max(re.finditer(r"[0-9_]*", text), key=lambda found: len(found[0]))
+        where = _at_line(source, text, longest.start())
+        raise NotationError(
+            f"a number has {len(longest[0])} digits.", where=where, hint="a number that fits into double precision"
+        ) from None
+
+
+def _at_line(source: str, text: str, position: int) -> str:
+    line = text.count("\n", 0, position) + 1
+    return f"{source}, line {line}"
 
 
 class _File:
@@ -96,7 +129,7 @@ class _File:
         data = self.data
         for key in ("lagrangian", "coordinates"):
             if key not in data:
-                raise ModelError(f"{key} is missing.", where=self.source, hint='lagrangian = "..." and a table [coordinates]')
+                raise ModelError(f"{key} is missing.", where=f"{self.source}, {key}", hint='lagrangian = "..." and a table [coordinates]')
         constraints = data.get("constraints", {})
         inputs = {name: None if value == "open" else value for name, value in data.get("inputs", {}).items()}
         try:
@@ -115,18 +148,29 @@ class _File:
                 name=data.get("name", ""),
             )
         except ChetaevError as fault:
-            fault.where = self._place_of(fault.where)
+            fault.where = self._place_of(fault)
             raise
 
-    def _place_of(self, where: str) -> str:
-        """A part of a system, `system 'x', kinematic[0]`, as a place in the file."""
-        part = where.rpartition(", ")[2] if ", " in where else ""
+    def _place_of(self, fault: ChetaevError) -> str:
+        """The place in the file that a fault of the system speaks of: its part `kinematic[0]`, or the name that is declared."""
+        part = fault.where.rpartition(", ")[2] if ", " in fault.where else ""
         found = re.fullmatch(r"([a-z]+)(?:\.(\w+))?(?:\[(\d+)\])?", part)
         if not found:
-            return self.source
+            return self._declared(fault.what)
         name, key, index = found.groups()
         table, _, inner = _PARTS.get(name, name).rpartition(".") if key is None else (name, "", key)
         return place(self.source, self.text, table, inner, index=int(index) if index else None)
+
+    def _declared(self, what: str) -> str:
+        """Where a name stands that is declared wrongly: in the last of the tables that the message speaks of."""
+        words = re.findall(r"\w+", what)
+        for table in [_ROLES[word] for word in reversed(words) if word in _ROLES]:
+            for word in words:
+                if line_of(self.text, table, word) is not None:
+                    return place(self.source, self.text, table, word)
+            if line_of(self.text, table) is not None:
+                return place(self.source, self.text, table)
+        return self.source
 
     def _principle(self, given: dict[str, Any], table: str, occurrence: int = 0) -> Principle:
         where = place(self.source, self.text, table, "name", occurrence)
@@ -165,10 +209,21 @@ class _File:
                 raise NotationError(f"{row!r} is no datum.", where=where, hint='a row such as "theta\' = 0.5"')
             if name in found:
                 raise ModelError(f"{name} is given twice.", where=where, hint="remove one of the two")
-            if not _NUMBER.fullmatch(value):
-                parse_expression(value, self._constants, where)  # only to refuse what cannot be read; the text stays as it is
-            found[name] = float(value) if _NUMBER.fullmatch(value) else value
+            found[name] = self._datum(value, where)
         return found
+
+    def _datum(self, value: str, where: str, depth: int = 0) -> Any:
+        """A number, a text that can be read, or lists of these for an element of a group."""
+        if value.startswith("["):
+            if depth > 1:
+                raise NotationError("an element of a group is at most a matrix.", where=where, hint='"A = [0, 0, pi/2]"')
+            return tuple(self._datum(part, where, depth + 1) for part in split_list(value, where))
+        if not _NUMBER.fullmatch(value):
+            parse_expression(value, self._constants, where)  # only to refuse what cannot be read; the text stays as it is
+            return value
+        if not _finite(value):
+            raise NotationError(f"{value} is not a finite number.", where=where, hint="a number below 1e308")
+        return float(value)
 
     @cached_property
     def _constants(self) -> Vocabulary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.errors import ModelError, did_you_mean
-from chetaev.io.places import place
+from chetaev.io.places import line_of, place
 
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
 
@@ -58,7 +58,7 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
         elif key == "compare":
             _check_compare(value, source, text)
         else:
-            line = place(source, text, "", key) if not isinstance(value, dict) else place(source, text, key)
+            line = place(source, text, "", key) if line_of(text, "", key) is not None else place(source, text, key)
             raise _unknown(key, [*TOP, *tables], line, "the file")
 
 
@@ -106,7 +106,7 @@ def _is(value: Any, kind: str) -> bool:
 
 def _wrong(value: Any, kind: str, where: str) -> ModelError:
     shown = {bool: "a truth value", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
-    return ModelError(f"{kind} is expected here, not {shown.get(type(value), type(value).__name__)}.", where=where)
+    return ModelError(f"{kind} is expected here, not {shown.get(type(value), 'a date')}.", where=where)
 
 
 def _unknown(key: str, known: list[str], where: str, inside: str) -> ModelError:

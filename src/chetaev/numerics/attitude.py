@@ -28,6 +28,13 @@ _OFF_GROUP = 1e-8
 
 def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, float]:
     """The places of a group element that a user gives in any of its forms."""
+    if group.reduced:
+        raise InitialError(
+            f"{group.name} has no position here.",
+            where=where,
+            why=f"In a reduced system only the velocity of {group.name} is known.",
+            hint=f'leave it out; reduction.reconstruct(motion, {{"{group.name}": ...}}) adds the position to a motion',
+        )
     rows = _numbers(given, names, where)
     lengths = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else set()
     numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths are no matrix
@@ -135,10 +142,10 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
     n = group.group.size
     turn = n - 1 if group.word in ("SE2", "SE3") else n
     rotation = given[:turn, :turn]
-    off = float(np.abs(rotation @ rotation.T - np.eye(turn)).max())
     last = given[turn:] - np.eye(n)[turn:]
-    if off > _OFF_GROUP or np.abs(last).max(initial=0.0) > _OFF_GROUP or np.linalg.det(rotation) < 0:
-        what = "it is a reflection" if off <= _OFF_GROUP and np.linalg.det(rotation) < 0 else f"it is off the group by {max(off, 0):.2g}"
+    off = max(float(np.abs(rotation @ rotation.T - np.eye(turn)).max()), float(np.abs(last).max(initial=0.0)))
+    if off > _OFF_GROUP or np.linalg.det(rotation) < 0:
+        what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
         raise InitialError(
             f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=_FORMS[group.word]
         )
@@ -151,10 +158,11 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
 def _rotation(given: Array, where: str) -> Array:
     """The unit quaternion of a quaternion of any length, or of a rotation vector."""
     if len(given) == 4:
-        length = float(np.linalg.norm(given))
-        if not length > 0:
+        largest = float(np.abs(given).max())
+        if not largest > 0:
             raise InitialError("a quaternion of length zero is no rotation.", where=where, hint="[1, 0, 0, 0] for no rotation")
-        return given / length
+        unit: Array = given / largest  # first, because squares of very large or small numbers are out of range
+        return unit / np.linalg.norm(unit)
     half = float(np.linalg.norm(given)) / 2
     found: Array = np.array([np.cos(half), *(np.sinc(half / np.pi) / 2 * given)])
     return found

@@ -237,30 +237,38 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
     trial = {z: float(s) for z, s in zip(unknowns, step, strict=True)}
     left, _ = problem.numbers(pairs, unknowns, {**jets, **trial})
-    if len(pairs) > len(unknowns) - null.shape[1] and _contradict(problem, pairs, {**jets, **trial}, left, values, jacobian, step):
+    if len(pairs) > len(unknowns) - null.shape[1] and _contradict(problem, pairs, jets, trial, left, values, jacobian):
         raise inconsistent(problem, pairs, left)
     better, _ = least_norm(jacobian, -left)  # removes round-off
     return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
 
 
 def _contradict(
-    problem: Problem, pairs: Sequence[Pair], at: Mapping[Jet, float], left: Matrix, values: Matrix, jacobian: Matrix, step: Matrix
+    problem: Problem,
+    pairs: Sequence[Pair],
+    jets: Mapping[Jet, float],
+    trial: Mapping[Jet, float],
+    left: Matrix,
+    values: Matrix,
+    jacobian: Matrix,
 ) -> bool:
     """Whether rows that depend on each other are left with more than round-off.
 
     What is left counts against the terms of its row, each row in its own units. Terms may cancel inside a row before they are seen here, so
-    a suspicion is checked by changing the last digits of the state: what moves as much as it is large is round-off.
+    a suspicion is checked by changing the last digits of the state and solving again: what moves as much as it is large is round-off.
     """
     rows = equilibrated(jacobian, 0.0)[0]
-    sizes = (np.abs(values) + np.abs(jacobian) @ np.abs(step)) / rows
+    sizes = (np.abs(values) + np.abs(jacobian) @ np.abs(list(trial.values()))) / rows
     excess = np.abs(left) / rows - _INCONSISTENT * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
     if not np.any(excess > 0):
         return False
-    noise = np.zeros(len(left))
+    noise, unknowns = np.zeros(len(left)), list(trial)
     for seed in range(3):
-        digits = np.random.default_rng(seed).uniform(-4, 4, len(at)) * np.finfo(float).eps
-        moved = {z: v * (1 + d) for (z, v), d in zip(at.items(), digits, strict=True)}
-        noise = np.maximum(noise, np.abs(problem.numbers(pairs, list(problem.system.structure.top)[:0], moved)[0] - left))
+        digits = np.random.default_rng(seed).uniform(-4, 4, len(jets)) * np.finfo(float).eps
+        moved = {z: v * (1 + d) for (z, v), d in zip(jets.items(), digits, strict=True)} | dict.fromkeys(unknowns, 0.0)
+        there, slopes = problem.numbers(pairs, unknowns, moved)
+        moved |= {z: float(v) for z, v in zip(unknowns, least_norm(slopes, -there)[0], strict=True)}
+        noise = np.maximum(noise, np.abs(problem.numbers(pairs, unknowns[:0], moved)[0] - left))
     return bool(np.any((excess > 0) & (np.abs(left) > _ROUND_OFF * noise)))
 
 

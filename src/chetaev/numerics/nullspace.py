@@ -11,6 +11,7 @@ from chetaev.symbols import Jet
 
 _CUT = 1e-9
 _NULL = 1e-7
+_REFINED = 3
 
 
 def null_space(matrix: Matrix, noise: float = 1e-11) -> Matrix:
@@ -26,7 +27,19 @@ def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Mat
     u, s, vt = np.linalg.svd(scaled, full_matrices=True)
     r = int(np.sum(s > _CUT * s[0])) if len(s) and s[0] > 0 else 0
     null: Matrix = (vt[r:].T) / columns[:, None]
-    step: Matrix = (vt[:r].T @ ((u[:, :r].T @ (right / rows)) / s[:r])) / columns
+
+    def solved(b: Matrix) -> Matrix:
+        found: Matrix = (vt[:r].T @ ((u[:, :r].T @ (b / rows)) / s[:r])) / columns
+        return found
+
+    step = solved(right)
+    left = right - jacobian @ step
+    for _ in range(_REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
+        better = step + solved(left)
+        rest = right - jacobian @ better
+        if not np.linalg.norm(rest / rows) < np.linalg.norm(left / rows):
+            break
+        step, left = better, rest
     if null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
         step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
     return step, null

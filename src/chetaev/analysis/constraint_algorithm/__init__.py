@@ -17,7 +17,7 @@ The answer is exact algebra over the rational functions of the parameters. What 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import sympy
@@ -33,7 +33,7 @@ from chetaev.analysis.constraint_algorithm.space import Space
 from chetaev.analysis.constraint_algorithm.tree import Empty, Entry, Tree
 from chetaev.budget import deadline
 from chetaev.errors import UsageError
-from chetaev.forms.dynamical import DynamicalForm
+from chetaev.forms.dynamical import DynamicalForm, form_of
 from chetaev.recursion import deep
 
 __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
@@ -54,8 +54,8 @@ def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 
         raise UsageError(f"no dynamics {dynamics!r}.", where="constraint_algorithm", hint='dynamics="proper" or dynamics="extended"')
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise UsageError(f"a time of {seconds!r} seconds.", where="constraint_algorithm", hint="seconds=20")
-    form = DynamicalForm.of(given)
-    run = _Run(form, dynamics, monotonic() + seconds)
+    form = form_of(given)
+    run = _Run(form, dynamics, thread_time() + seconds)
     with deep():
         run.search()
         run.finish()
@@ -136,7 +136,7 @@ class _Run:
         )
 
     def _left(self) -> float:
-        return max(0.05, self.end - monotonic())
+        return max(0.05, self.end - thread_time())
 
     def _note(self, dynamics: Dynamics) -> None:
         if dynamics.kind == "extended" and not self.form.lepage.closed:

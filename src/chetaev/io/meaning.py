@@ -1,0 +1,112 @@
+"""Whether the data of a model file mean something: names that the system knows, values that are numbers.
+
+A system checks its own parts. Initial data, values of parameters and inputs, and invariants are looked at when they are used, far from the
+file; here they are looked at while the file, its table and its line are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chetaev.errors import InitialError, ModelError, ParameterError, did_you_mean
+from chetaev.io.places import place
+from chetaev.model import Model
+from chetaev.notation import Vocabulary, parse_expression
+from chetaev.notation.lexer import spell
+from chetaev.numerics.binding import number
+from chetaev.symbols import TIME, Input, Multiplier, jets_in
+
+_MULTIPLIER = re.compile(r"lambda(\d+)'*")
+_SMALLEST_TOLERANCE = 1e-17
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A model, and the file it was read from."""
+
+    model: Model
+    data: dict[str, Any]
+    text: str
+    source: str
+
+    def check(self) -> None:
+        """Everything that only `simulate` or `evaluate` would find, with its place in the file."""
+        self._parameters()
+        self._inputs()
+        initial = self.data.get("initial", {})
+        for key in ("fixed", "guess"):
+            self._names(initial.get(key, []), "initial", key)
+        for k, entry in enumerate(self.data.get("compare", [])):
+            self._names(entry.get("fixed", []), "compare", "fixed", k)
+        self._invariants()
+        self._run()
+
+    def _parameters(self) -> None:
+        positive = {p.name for p in self.model.system.parameters if p.is_positive}
+        for name, given in self.model.parameters.items():
+            where = self._place("parameters", name)
+            value = number(given, {}, where, ParameterError)
+            if spell(name) in positive and value <= 0:
+                raise ParameterError(
+                    f"{name} = {value:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real"
+                )
+
+    def _inputs(self) -> None:
+        known = {z.base for z in self.model.system.inputs}
+        for name, text in self.model.inputs.items():
+            where = self._place("values", name)
+            if spell(name) not in known:
+                raise ParameterError(f"{name} is not an input.", where=where, hint=_one_of(name, known))
+            parse_expression(text, self._constants, where)
+
+    def _names(self, rows: Iterable[str], table: str, key: str, occurrence: int = 0) -> None:
+        """The left sides of initial data are unknowns of the motion, their right sides numbers."""
+        for k, row in enumerate(rows):
+            name, _, value = (part.strip() for part in row.partition("="))
+            where = place(self.source, self.text, table, key, occurrence, k)
+            if name in self.model.system.kinds:  # a coordinate; of a group its value may be a matrix
+                continue
+            if not self._is_multiplier(name):
+                moving = [z for z in jets_in(parse_expression(name, self.model.system.vocabulary, where)) if not isinstance(z, Input)]
+                if not moving:
+                    known = [q.base for q in self.model.system.coordinates]
+                    raise InitialError(f"{name} is not an unknown of the motion.", where=where, hint=f"jets of {' '.join(known)}")
+            if TIME in parse_expression(value, self._constants, where).free_symbols:
+                raise InitialError(f"{value!r} depends on time.", where=where, hint="a number, or a text such as pi/6")
+
+    def _is_multiplier(self, name: str) -> bool:
+        """Whether a name is that of a multiplier, of which there is one for each row."""
+        found = _MULTIPLIER.fullmatch(name)
+        system = self.model.system
+        return found is not None and 1 <= int(found[1]) <= max(len(system.kinematic), len(system.variational or ()))
+
+    def _invariants(self) -> None:
+        names = self.model.system.vocabulary
+        count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
+        multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
+        known = replace(names, jets={**names.jets, **multipliers})
+        for name, text in self.model.invariants.items():
+            parse_expression(text, known, self._place("invariants", name))
+
+    def _run(self) -> None:
+        first, last = self.model.t
+        if first == last:
+            raise ModelError("the interval has no length.", where=self._place("simulate", "t"), hint="t = [0, 10]")
+        if self.model.tolerance < _SMALLEST_TOLERANCE:
+            what = f"tolerance = {self.model.tolerance:g} is beyond double precision."
+            raise ModelError(what, where=self._place("simulate", "tolerance"), hint="tolerance = 1e-12")
+
+    @property
+    def _constants(self) -> Vocabulary:
+        return Vocabulary(parameters={p.name: p for p in self.model.system.parameters})
+
+    def _place(self, table: str, key: str) -> str:
+        return place(self.source, self.text, table, key)
+
+
+def _one_of(name: str, known: Iterable[str]) -> str:
+    listed = " ".join(sorted(known))
+    return f"{did_you_mean(name, known)}  one of {listed}".strip() if listed else "declare it in [inputs]"
