@@ -1,0 +1,175 @@
+"""Animations: a motion seen through a scene, as a picture, a film or a page that one can play with.
+
+>>> import chetaev as ch
+>>> motion = ch.simulate(ch.gallery("cartesian-pendulum"), t=(0, 2))
+>>> ch.animate(motion)
+animation of Cartesian pendulum: t = 0 to 2 in 2 s, 61 pictures
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chetaev.errors import UsageError
+from chetaev.frozen import Frozen
+from chetaev.plot.scene import Scene, scene_of
+from chetaev.plot.scene_compose import compose
+from chetaev.plot.scene_drawing import Array, Drawing
+from chetaev.plot.scene_text import number
+from chetaev.trajectory import Trajectory
+
+_SHORTEST, _LONGEST = 1.0, 60.0
+"""Seconds that an animation lasts unless told otherwise: as long as the motion, within these limits."""
+_MOST, _MOST_IN_PAGE = 1800, 900
+"""Pictures at most, in films and in a web page, which moves on smoothly between two of them."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Animation:
+    """A motion and how it is shown. `frame(t)` is a picture, `save` writes a film or a page, `html()` is a part of a page."""
+
+    motions: Mapping[str, Trajectory]
+    """One motion, or several by name in the same picture."""
+    scene: Scene
+    times: Array
+    seconds: float
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """The scene with numbers in it."""
+        return compose(self.motions, self.scene, self.times)
+
+    @cached_property
+    def page_drawing(self) -> Drawing:
+        """The same for a web page, which needs fewer moments of a long motion."""
+        if len(self.times) <= _MOST_IN_PAGE:
+            return self.drawing
+        return compose(self.motions, self.scene, np.linspace(self.times[0], self.times[-1], _MOST_IN_PAGE))
+
+    @property
+    def motion(self) -> Trajectory:
+        """The motion; the first one if there are several."""
+        return next(iter(self.motions.values()))
+
+    @property
+    def speed(self) -> float:
+        """Units of time of the motion per second of the animation."""
+        return abs(float(self.times[-1] - self.times[0])) / self.seconds
+
+    @property
+    def clock(self) -> str:
+        """What the time label says about the speed: nothing if it is that of the motion."""
+        return "" if abs(self.speed - 1) < 0.005 else f"  ({number(self.speed, 2)}×)"
+
+    def frame(self, t: float | None = None) -> Any:
+        """A matplotlib figure of the picture nearest to a time; of the last one without a time."""
+        from chetaev.plot.scene_paint import picture
+
+        return picture(self.drawing, self._nearest(t), self.clock)
+
+    def save(self, path: str | Path, *, width: int | None = None) -> Path:
+        """Write a film (.mp4, .gif), a page (.html) or the last picture (.png, .svg, .pdf); `width` is in pixels, of films and pictures."""
+        from chetaev.plot.animation_files import write
+
+        return write(self, Path(path), width)
+
+    def html(self, library: bool = True, autoplay: bool = True) -> str:
+        """A part of a page that plays the motion, with all it needs.
+
+        A page that holds several animations needs the scripts once only: let the first have them and give the others `library=False`.
+        """
+        from chetaev.plot.animation_html import fragment
+
+        return fragment(self, library=library, autoplay=autoplay)
+
+    def page(self) -> str:
+        """A whole page."""
+        from chetaev.plot.animation_html import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        from chetaev.plot.animation_html import enclosed
+
+        return enclosed(self)
+
+    def _nearest(self, t: float | None) -> int:
+        if t is None:
+            return len(self.times) - 1
+        low, high = sorted((float(self.times[0]), float(self.times[-1])))
+        slack = 1e-9 * max(1.0, abs(low), abs(high))
+        if not low - slack <= t <= high + slack:
+            raise UsageError(f"t = {t:g} lies outside the motion.", where=self._where, hint=f"a time from {low:g} to {high:g}")
+        return int(np.argmin(np.abs(self.times - t)))
+
+    @property
+    def _where(self) -> str:
+        return f"animation of {self.motion.equations.system.label}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        name = self.motion.equations.system.name or "a system"
+        name += f" ({', '.join(self.motions)})" if len(self.motions) > 1 else ""
+        first, last = float(self.times[0]), float(self.times[-1])
+        return f"animation of {name}: t = {first:g} to {last:g} in {self.seconds:g} s, {len(self.times)} pictures"
+
+
+def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = None, fps: float = 30) -> Animation:
+    """Show a motion. Without a scene it is the gallery's, or one by the names of the coordinates.
+
+    `seconds` is how long the animation lasts; by default as long as the motion does, so that one second is one unit of time. Motions
+    shorter than a second are slowed down, those longer than a minute sped up, and the time label says so. `fps` is pictures per second.
+
+    Several motions, by name as in `{"with friction": a, "without": b}` or as a comparison of principles, share one picture, each in a
+    colour of its own, as long as all of them last.
+    """
+    motions = _named(motion)
+    first = next(iter(motions.values()))
+    where = f"animate {first.equations.system.label}"
+    scene = scene_of(first) if scene is None else scene
+    if not isinstance(scene, Scene):
+        raise UsageError(f"{type(scene).__name__} is no scene.", where=where, hint='Scene([Point("x, y"), Trace("x, y")])')
+    if scene.abstract and len(motions) > 1:
+        raise UsageError("the scene shows quantities, of one motion only.", where=where, hint="plot.compare, or a scene with places")
+    begin, end = _common(motions, where)
+    span = abs(end - begin)
+    lasts = float(np.clip(span, _SHORTEST, _LONGEST)) if seconds is None else _positive(seconds, "seconds", where)
+    pictures = int(np.clip(round(lasts * _positive(fps, "fps", where)) + 1, 2, _MOST))
+    return Animation(Frozen(motions), scene, np.linspace(begin, end, pictures), lasts)
+
+
+def _named(given: Any) -> dict[str, Trajectory]:
+    """The motions to be shown, by name."""
+    if isinstance(given, Trajectory):
+        return {"": given}
+    found = getattr(given, "motions", given)  # a comparison has them by principle
+    if isinstance(found, Mapping) and found and all(isinstance(motion, Trajectory) for motion in found.values()):
+        return {str(name): motion for name, motion in found.items()}
+    raise UsageError(f"{type(given).__name__} is no motion.", where="animate", hint="animate(simulate(model))")
+
+
+def _common(motions: Mapping[str, Trajectory], where: str) -> tuple[float, float]:
+    """The interval of time that all motions cover, in their direction."""
+    if any(len(motion.t) < 2 for motion in motions.values()):
+        raise UsageError("only one moment of the motion was kept.", where=where, hint="simulate(..., t=(t0, t1)) without keep='final'")
+    spans = [(float(motion.t[0]), float(motion.end[0])) for motion in motions.values()]
+    signs = {np.sign(end - begin) for begin, end in spans}
+    sign = signs.pop()
+    begin, end = (sign * pick(sign * t for t in ends) for pick, ends in zip((max, min), zip(*spans, strict=True), strict=True))
+    if signs or not sign * (end - begin) > 0:
+        raise UsageError("the motions have no interval of time in common.", where=where, hint="the same t for all")
+    return begin, end
+
+
+def _positive(value: float, name: str, where: str) -> float:
+    if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
+        raise UsageError(f"{name} = {value!r} is not a positive number.", where=where, hint=f"{name}=10")
+    return float(value)

@@ -1,0 +1,180 @@
+"""Animations as parts of a page: the drawing as JSON, and the scripts that play it. Nothing is fetched from anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from functools import lru_cache
+from importlib.resources import files
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Item, Mesh, Piece, Solid, Track, Window, Words, mixed, nice_step, still
+from chetaev.plot.scene_text import pretty, time_digits
+from chetaev.plot.scene_values import quaternions
+from chetaev.plot.shapes import WHITE
+
+if TYPE_CHECKING:
+    from chetaev.plot.animation import Animation
+
+_DIGITS = 5
+"""Places are rounded to this many digits of the picture's size."""
+_numbers = count(1)
+
+
+def fragment(animation: Animation, *, library: bool = True, autoplay: bool = True) -> str:
+    """An element and the script that fills it. Ids differ from call to call; the scripts' only global names begin with `chetaev`."""
+    data = encode(animation, autoplay)
+    name = f"chetaev-{hashlib.sha256(data.encode()).hexdigest()[:8]}-{next(_numbers)}"
+    scripts = f"{scripts_for(isinstance(animation.page_drawing.view, Camera))}\n" if library else ""
+    return (
+        f'<div id="{name}" class="chetaev-animation" style="max-width:800px"><noscript>Playing this needs JavaScript.</noscript></div>\n'
+        f"{scripts}"
+        f'<script>(window.chetaevAnimations = window.chetaevAnimations || []).push(["{name}", {data}]);</script>\n'
+    )
+
+
+def scripts_for(space: bool) -> str:
+    """The scripts that animations need, once in a page; those in space need more."""
+    three = f"<script>if (!window.chetaevThree) {{\n{_script('three.min.js')}\ndelete window.__THREE__;\n}}</script>\n" if space else ""
+    return f"{three}<script>\n{_script('viewer.js')}</script>"
+
+
+def page(animation: Animation) -> str:
+    """A page with nothing but an animation."""
+    title = html.escape(animation.page_drawing.title)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>body {{ margin: 8px; background: #fff; }} .chetaev-animation {{ margin: 0 auto; }}</style>\n"
+        f"</head>\n<body>\n{fragment(animation)}</body>\n</html>\n"
+    )
+
+
+def enclosed(animation: Animation) -> str:
+    """A page inside a page, for notebooks: their own scripts and styles do not reach it."""
+    inside = html.escape(page(animation), quote=True)
+    tall = round(784 / animation.page_drawing.ratio) + 96
+    return (
+        f'<iframe srcdoc="{inside}" title="{html.escape(animation.page_drawing.title)}" loading="lazy" '
+        f'style="width:100%;max-width:802px;aspect-ratio:802/{tall};border:0"></iframe>'
+    )
+
+
+def encode(animation: Animation, autoplay: bool) -> str:
+    """A drawing as JSON, safe inside a script."""
+    drawing = animation.page_drawing
+    view = drawing.view
+    span = abs(float(drawing.times[-1] - drawing.times[0]))
+    meshes: list[Mesh] = []
+    size = _size(drawing)
+    data = {
+        "title": drawing.title[:1].upper() + drawing.title[1:],
+        "caption": drawing.caption,
+        "legend": [list(entry) for entry in drawing.legend],
+        "t": [float(drawing.times[0]), float(drawing.times[-1])],
+        "digits": time_digits(span),
+        "clock": animation.clock,
+        "n": len(drawing.times),
+        "seconds": animation.seconds,
+        "autoplay": autoplay,
+        "ratio": round(drawing.ratio, 4),
+        "space": isinstance(view, Camera),
+        **_view(view, size),
+        "axes": _axes(drawing) if drawing.axes else None,
+        "floor": _floor(drawing),
+        "items": [_item(item, size, meshes) for item in drawing.items],
+    }
+    data["meshes"] = [_mesh(mesh, size) for mesh in meshes]
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
+
+
+@lru_cache
+def _script(name: str) -> str:
+    return (files("chetaev.plot") / "web" / name).read_text(encoding="utf-8")
+
+
+def _size(drawing: Drawing) -> float:
+    return float(drawing.view.half.max()) if isinstance(drawing.view, Window) else drawing.view.distance
+
+
+def _view(view: Window | Camera, size: float) -> dict[str, Any]:
+    if isinstance(view, Window):
+        x, y = (_list(still(view.centre[:, i]), size) for i in (0, 1))
+        return {"cx": x, "cy": y, "half": [float(f"{h:.7g}") for h in view.half]}
+    tx, ty, tz = (_list(still(view.target[:, i]), size) for i in (0, 1, 2))
+    lens = {"distance": view.distance, "azimuth": view.azimuth, "elevation": view.elevation, "fov": view.fov}
+    return {"tx": tx, "ty": ty, "tz": tz, **{name: float(f"{value:.7g}") for name, value in lens.items()}}
+
+
+def _floor(drawing: Drawing) -> dict[str, Any] | None:
+    floor = drawing.floor
+    if floor is None:
+        return None
+    share = 0.55 if isinstance(drawing.view, Camera) else 0.75 if floor.height is None else 0.85
+    return {"height": floor.height, "spacing": floor.spacing, "colour": floor.colour, "pale": mixed(floor.colour, WHITE, share)}
+
+
+def _axes(drawing: Drawing) -> dict[str, Any]:
+    """Names and ticks of a graph."""
+    view = drawing.view
+    if not isinstance(view, Window) or drawing.axes is None:
+        raise TypeError("axes belong to a planar picture")
+    left, right, bottom, top = view.limits(0)
+    found: dict[str, Any] = {"names": [pretty(name) for name in drawing.axes]}
+    for name, low, high, parts in (("x", left, right, 7), ("y", bottom, top, 6)):
+        step = nice_step(high - low, parts)
+        found[name] = [float(f"{k * step:.6g}") for k in range(int(np.ceil(low / step)) - 4, int(np.floor(high / step)) + 5)]
+    return found
+
+
+def _item(item: Item, size: float, meshes: list[Mesh]) -> dict[str, Any]:
+    names = "xyz"[: item.place.shape[1]]
+    moves = isinstance(item, Track)  # a path is needed point by point even if it is straight
+    where = {name: _list(item.place[:, i] if moves else still(item.place[:, i]), size) for i, name in enumerate(names)}
+    match item:
+        case Piece():
+            strokes = [
+                {"p": _list(s.points.ravel(), size), "fill": s.fill, "edge": s.edge, "width": s.width, "closed": s.closed}
+                for s in item.strokes
+            ]
+            return {"kind": "piece", "strokes": strokes, **where, "a": _list(still(item.angle), 1), "l": _list(still(item.length), size)}
+        case Dot():
+            return {"kind": "dot", **where, "r": item.radius, "fill": item.fill, "edge": item.edge}
+        case Track():
+            return {"kind": "track", **where, "colour": item.colour, "finer": item.finer, "steps": item.steps, "width": item.width}
+        case Words():
+            values = None if item.values is None else [float(f"{v:.4g}") for v in item.values]
+            look = {"colour": item.colour, "shift": item.shift, "align": item.align, "size": item.size}
+            return {"kind": "words", **where, "text": item.text, "values": values, **look}
+        case Solid():
+            known = next((k for k, mesh in enumerate(meshes) if mesh is item.mesh or _same(mesh, item.mesh)), len(meshes))
+            if known == len(meshes):
+                meshes.append(item.mesh)
+            turned = quaternions(still(item.rotation))
+            return {"kind": "solid", "mesh": known, **where, "q": _list(turned.ravel(), 0.3), "l": _list(still(item.stretch), size)}
+
+
+def _same(a: Mesh, b: Mesh) -> bool:
+    return a.paints == b.paints and np.array_equal(a.faces, b.faces) and np.array_equal(a.vertices, b.vertices)
+
+
+def _mesh(mesh: Mesh, size: float) -> dict[str, Any]:
+    palette = list(dict.fromkeys(mesh.paints))
+    extent = float(np.abs(mesh.vertices).max()) or size
+    return {
+        "v": _list(mesh.vertices.ravel(), min(10 * size, 10 * extent)),
+        "f": [face[:3] if face[2] == face[3] else face for face in mesh.faces.tolist()],
+        "c": [palette.index(paint) for paint in mesh.paints],
+        "p": palette,
+    }
+
+
+def _list(values: Array, size: float) -> list[float | int]:
+    """Numbers rounded to what one can see, whole ones without a decimal point."""
+    digits = int(np.clip(_DIGITS - np.floor(np.log10(size)), 0, 15)) if size > 0 else _DIGITS
+    rounded = np.round(np.nan_to_num(values), digits)
+    return [int(v) if v == int(v) else v for v in rounded.tolist()]

@@ -1,0 +1,99 @@
+"""From a scene and a motion to a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from chetaev.plot.scene import Scene
+from chetaev.plot.scene_abstract import abstract
+from chetaev.plot.scene_drawing import Array, Camera, Drawing, Floor, Item, Window, nice_step, recoloured
+from chetaev.plot.scene_planar import planar
+from chetaev.plot.scene_spatial import spatial
+from chetaev.plot.scene_values import Values
+from chetaev.plot.scene_view import camera, extent, lowest, window
+from chetaev.plot.shapes import BLUE, GREEN, ORANGE, PURPLE, RED, Ground, Shape, Trace
+from chetaev.trajectory import Trajectory
+
+_SMALL = 22
+"""How many units, the size of small things, the picture is wide."""
+_POINTS = 6000
+"""Not more points than this in a path."""
+COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE)
+"""Of motions that share a picture."""
+
+
+def compose(motions: Trajectory | Mapping[str, Trajectory], scene: Scene, times: Array) -> Drawing:
+    """The drawing of a motion at uniform times, or of several in one picture, each in a colour of its own."""
+    named = {"": motions} if isinstance(motions, Trajectory) else motions
+    several = len(named) > 1
+    first = next(iter(named.values()))
+    values = Values(first, times)
+    title = first.equations.system.name or "system"
+    if scene.abstract:
+        items, box = abstract(scene.shapes, values)
+        return Drawing(times, tuple(items), window(items, None, box=box), None, None, title, scene.caption)
+    dimension = scene.dimension
+    follow = None if scene.follow is None or several else values.place(scene.follow, dimension)
+    unit = _unit(scene, [Values(motion, times) for motion in named.values()], dimension, follow)
+    items, legend = [], []
+    for k, (name, motion) in enumerate(named.items()):
+        made = _items(scene, Values(motion, times), Values(motion, _finer(motion, times)), unit)
+        colour = COLOURS[k % len(COLOURS)]
+        items += [recoloured(item, colour) for item in made] if several else made
+        legend += [(name, colour)] if several else []
+    grounds = [shape for shape in scene.shapes if isinstance(shape, Ground)]
+    view: Window | Camera
+    if dimension == 3:
+        view = camera(items, follow, scene.view, 1.0 if several else scene.room)
+        floor = _floor(grounds, values, items, view.distance / 1.3)
+    else:
+        line = values.constant(grounds[0].height) if grounds and grounds[0].height is not None else None
+        view = window(items, follow, 1.0 if several else scene.room, line=line)
+        floor = Floor(line, nice_step(2 * float(view.half[0]), 9), grounds[0].colour) if grounds else None
+    return Drawing(times, tuple(items), view, floor, scene.axes, title, scene.caption, tuple(legend))
+
+
+def _items(scene: Scene, values: Values, path: Values, unit: float) -> list[Item]:
+    """All shapes of one motion."""
+    make = spatial if scene.dimension == 3 else planar
+    return [item for shape in scene.shapes if not isinstance(shape, Ground) for item in make(shape, values, path, unit)]
+
+
+def _floor(grounds: list[Ground], values: Values, items: list[Item], room: float) -> Floor | None:
+    """The floor in space: at its height, or under everything."""
+    if not grounds:
+        return None
+    height = lowest(items) if grounds[0].height is None else values.constant(grounds[0].height)
+    return Floor(height, nice_step(room, 9), grounds[0].colour)
+
+
+def _unit(scene: Scene, motions: Sequence[Values], dimension: int, follow: Array | None) -> float:
+    """A length that is small in the picture."""
+    clouds = []
+    for values, shape in product(motions, scene.shapes):
+        if follow is not None and isinstance(shape, Trace):
+            continue
+        reach = _reach(shape, values)
+        for place in shape.places:
+            points = values.place(place, dimension)
+            points = points if follow is None else points - follow
+            clouds += [points - reach, points + reach]
+    size = extent(clouds)
+    return (size if size > 0 else 1.0) / _SMALL
+
+
+def _reach(shape: Shape, values: Values) -> float:
+    """How far a shape of given size extends around its place."""
+    sizes = [getattr(shape, name, None) for name in ("radius", "length")]
+    return max((values.constant(size) for size in sizes if size is not None), default=0.0)
+
+
+def _finer(motion: Trajectory, times: Array) -> Array:
+    """Times for paths: as many as the motion's own steps ask for, a multiple of the steps of the animation."""
+    steps = max(1, len(times) - 1)
+    factor = int(np.clip(np.ceil(4 * len(motion) / steps), 1, 8))
+    factor = max(1, min(factor, _POINTS // steps))
+    return np.linspace(times[0], times[-1], steps * factor + 1)

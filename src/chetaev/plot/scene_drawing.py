@@ -1,0 +1,214 @@
+r"""A drawing: a scene with numbers in it, the one thing that both painters (matplotlib and the web page) understand.
+
+In the plane a piece is a set of strokes in its own axes, carried along by a place, an angle and a length. A vertex of a stroke is a triple
+$(s, a, b)$: it lies $s \ell + a$ along the piece's direction and $b$ across it, where $\ell$ is the length at that time. So a rigid body
+is a piece with $s = 0$, and a spring or an arrow stretches without its coils or head becoming thinner. In space a solid is a mesh, carried
+along by a place, a rotation and a factor along its own third axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A line or an area in a piece's own axes; `width` is in pixels."""
+
+    points: Array
+    fill: str | None = None
+    edge: str | None = None
+    width: float = 1.5
+    closed: bool = True
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Strokes that move together in the plane."""
+
+    strokes: tuple[Stroke, ...]
+    place: Array
+    angle: Array
+    length: Array
+
+    def vertices(self, stroke: Stroke, k: int) -> Array:
+        """A stroke in the picture at the sample k."""
+        along = stroke.points[:, 0] * self.length[k] + stroke.points[:, 1]
+        c, s = np.cos(self.angle[k]), np.sin(self.angle[k])
+        across = stroke.points[:, 2]
+        found: Array = self.place[k] + np.column_stack([c * along - s * across, s * along + c * across])
+        return found
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A marker whose radius is in pixels."""
+
+    place: Array
+    radius: float
+    fill: str
+    edge: str
+
+
+@dataclass(frozen=True)
+class Track:
+    """A path; `finer` of its points make one step of the animation, `steps` is how many steps stay visible (0 means all)."""
+
+    place: Array
+    colour: str
+    finer: int
+    steps: int
+    width: float = 2.0
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text at a moving place, with a number after it if there are `values`; the shift is in pixels, upwards."""
+
+    place: Array
+    text: str
+    colour: str
+    shift: tuple[float, float] = (8.0, 8.0)
+    align: str = "left"
+    values: Array | None = None
+    size: float = 14.0
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Flat faces of four corners between vertices, a triangle having its last corner twice; `paints` gives each face its colour."""
+
+    vertices: Array
+    faces: NDArray[np.int64]
+    paints: tuple[str, ...]
+
+    @cached_property
+    def tints(self) -> Array:
+        """The colours of the faces as red, green and blue."""
+        return np.array([rgb(paint) for paint in self.paints])
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A mesh that moves in space."""
+
+    mesh: Mesh
+    place: Array
+    rotation: Array
+    stretch: Array
+
+    def vertices(self, k: int) -> Array:
+        """The vertices in space at the sample k."""
+        own = self.mesh.vertices * np.array([1.0, 1.0, self.stretch[k]])
+        found: Array = own @ self.rotation[k].T + self.place[k]
+        return found
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The ground: a line at `height` in a vertical plane, otherwise a grid of the given `spacing`."""
+
+    height: float | None
+    spacing: float
+    colour: str
+
+
+Item = Piece | Dot | Track | Words | Solid
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a planar picture shows: a box that stands still, or moves with its centre."""
+
+    centre: Array
+    half: Array
+
+    @property
+    def ratio(self) -> float:
+        """Width over height."""
+        return float(self.half[0] / self.half[1])
+
+    def limits(self, k: int) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top at the sample k."""
+        x, y = self.centre[min(k, len(self.centre) - 1)]
+        return x - self.half[0], x + self.half[0], y - self.half[1], y + self.half[1]
+
+
+@dataclass(frozen=True)
+class Camera:
+    """What a picture of space shows: the eye looks at `target` from a distance, in a direction given by two angles; `fov` is vertical."""
+
+    target: Array
+    distance: float
+    azimuth: float
+    elevation: float
+    fov: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Everything to be drawn, at all times."""
+
+    times: Array
+    items: tuple[Item, ...]
+    view: Window | Camera
+    floor: Floor | None
+    axes: tuple[str, str] | None
+    title: str
+    caption: str
+    legend: tuple[tuple[str, str], ...] = ()
+    """Names and colours of the motions, if there are several."""
+
+    @property
+    def ratio(self) -> float:
+        """Width over height of the picture."""
+        return self.view.ratio
+
+
+def still(value: Array) -> Array:
+    """The same array, with one row if all rows are equal."""
+    return value[:1] if len(value) > 1 and np.all(value == value[:1]) else value
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """A colour with a share of another in it."""
+    r, g, b = np.rint(255 * ((1 - share) * rgb(colour) + share * rgb(other))).astype(int)
+    return f"#{r:02x}{g:02x}{b:02x}"
+
+
+def rgb(colour: str) -> Array:
+    """Red, green and blue from 0 to 1."""
+    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def recoloured(item: Item, colour: str) -> Item:
+    """A part of a drawing that belongs to the motion of this colour."""
+
+    def own(old: str | None) -> str | None:
+        return None if old is None else mixed(old, colour, 0.6)
+
+    match item:
+        case Piece():
+            return replace(item, strokes=tuple(replace(s, fill=own(s.fill), edge=own(s.edge)) for s in item.strokes))
+        case Dot():
+            return replace(item, fill=colour)
+        case Solid():
+            return replace(item, mesh=replace(item.mesh, paints=tuple(mixed(paint, colour, 0.6) for paint in item.mesh.paints)))
+        case _:
+            return replace(item, colour=colour)
+
+
+def nice_step(length: float, parts: int) -> float:
+    """A step of 1, 2 or 5 times a power of ten that cuts a length into about so many parts."""
+    if not length > 0:
+        return 1.0
+    raw = length / parts
+    power = 10.0 ** np.floor(np.log10(raw))
+    return float(min((m * power for m in (1, 2, 5, 10)), key=lambda step: abs(np.log(step / raw))))

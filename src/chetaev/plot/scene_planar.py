@@ -1,0 +1,168 @@
+"""Shapes in the plane as strokes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chetaev.plot import shapes as sh
+from chetaev.plot.scene_drawing import Array, Dot, Item, Piece, Stroke, Track, Words, mixed
+from chetaev.plot.scene_text import pretty
+from chetaev.plot.scene_values import Values
+from chetaev.plot.shapes import DARK, GREY, ORANGE, WHITE
+
+_ROUND = 64
+"""Corners of what is drawn as round."""
+
+
+def planar(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[Item]:
+    """The parts of a shape in the plane; `path` are the values at the finer times of traces, `unit` a small length of the picture."""
+    match shape:
+        case sh.Trace():
+            return [track(shape, values, path, 2)]
+        case sh.Point():
+            return [_point(shape, values, unit), *_words(shape.label, shape.at, shape.colour, values)]
+        case sh.Pivot():
+            return [Dot(values.place(shape.at, 2), 4.5, WHITE, shape.colour)]
+        case sh.Label():
+            return _words(shape.text, shape.at, shape.colour, values)
+        case sh.Rod():
+            line = Stroke(_line((0, 0), (1, 0), stretch=True), edge=shape.colour, width=1.2 if shape.thread else 4.5, closed=False)
+            return [_between(shape, (line,), values)]
+        case sh.Spring():
+            return [_between(shape, (_coil(shape, values, unit),), values)]
+        case sh.Arrow():
+            arrow = _between(shape, tuple(_arrow(shape.colour, 0.55 * unit)), values)
+            return [arrow, *_words(shape.label, shape.end, shape.colour, values)]
+        case sh.Circle():
+            r = size(shape.radius, values, 3 * unit)
+            return [_rigid(shape.at, 0, (Stroke(_ellipse(r, r), edge=shape.colour, width=1.2),), values)]
+        case _:
+            return [_rigid(shape.places[0], getattr(shape, "angle", 0), tuple(_strokes(shape, values, unit)), values)]
+
+
+def track(shape: sh.Trace, values: Values, path: Values, dimension: int) -> Track:
+    """A trace, at the finer times."""
+    finer = (len(path.times) - 1) // max(1, len(values.times) - 1)
+    step = abs(values.times[-1] - values.times[0]) / max(1, len(values.times) - 1)
+    steps = 0 if shape.seconds is None else max(1, round(shape.seconds / step)) if step > 0 else 0
+    return Track(path.place(shape.at, dimension), shape.colour, finer, steps)
+
+
+def size(given: sh.Size, values: Values, otherwise: float) -> float:
+    """A size in the units of the picture."""
+    return otherwise if given is None else values.constant(given)
+
+
+def _strokes(shape: sh.Shape, values: Values, unit: float) -> Iterable[Stroke]:
+    """A rigid shape in its own axes."""
+    match shape:
+        case sh.Wheel():
+            r = size(shape.radius, values, 1.5 * unit)
+            yield Stroke(_ellipse(r, r), fill=mixed(shape.colour, WHITE, 0.92), edge=shape.colour, width=4)
+            for k in range(shape.spokes):
+                a = 2 * np.pi * k / shape.spokes
+                edge, width = (ORANGE, 3.0) if k == 0 else (GREY, 1.2)
+                yield Stroke(_line((0, 0), (0.97 * r * np.cos(a), 0.97 * r * np.sin(a))), edge=edge, width=width, closed=False)
+            yield Stroke(_ellipse(0.12 * r, 0.12 * r), fill=shape.colour)
+        case sh.Disk() | sh.Ball():
+            r = size(shape.radius, values, 1.5 * unit)
+            yield Stroke(_ellipse(r, r), fill=mixed(shape.colour, WHITE, 0.75), edge=shape.colour, width=2)
+            for k in (0, 2):
+                yield Stroke(_sector(r, k * np.pi / 2, (k + 1) * np.pi / 2), fill=mixed(shape.colour, WHITE, 0.35))
+            yield Stroke(_ellipse(0.07 * r, 0.07 * r), fill=shape.colour)
+        case sh.Blade():
+            half = size(shape.length, values, 2.4 * unit) / 2
+            yield Stroke(_lens(half, 0.14 * half), fill=shape.colour, edge=shape.colour, width=1)
+            yield Stroke(_ellipse(0.1 * half, 0.1 * half), fill=ORANGE, edge=WHITE, width=1)
+        case sh.Tyre():
+            half = size(shape.length, values, 1.6 * unit) / 2
+            yield Stroke(_rounded(half, 0.36 * half), fill=shape.colour, edge=shape.colour, width=1)
+        case sh.Patch():
+            half = size(shape.length, values, 1.6 * unit) / 2
+            yield Stroke(_ellipse(half, 0.5 * half), fill=mixed(shape.colour, WHITE, 0.4), edge=shape.colour, width=1)
+        case sh.Ellipsoid():
+            a, b = values.corner(shape.semiaxes[:2], 2)
+            yield Stroke(_ellipse(a, b), fill=mixed(shape.colour, WHITE, 0.65), edge=shape.colour, width=2)
+        case sh.Body():
+            corners = np.array([values.corner(c, 2) for c in shape.outline or _SQUARE]) * size(shape.scale, values, unit)
+            yield Stroke(_own(corners), fill=mixed(shape.colour, WHITE, 0.65), edge=shape.colour, width=2)
+        case sh.Frame():
+            for start, end in shape.rods:
+                yield Stroke(_line(values.corner(start, 2), values.corner(end, 2)), edge=shape.colour, width=4, closed=False)
+        case _:
+            raise TypeError(f"no strokes for {shape!r}")
+
+
+_SQUARE = (("-1", "-1"), ("1", "-1"), ("1", "1"), ("-1", "1"))
+
+
+def _point(shape: sh.Point, values: Values, unit: float) -> Item:
+    if shape.radius is None:
+        return Dot(values.place(shape.at, 2), 7.0, shape.colour, WHITE)
+    r = size(shape.radius, values, unit)
+    return _rigid(shape.at, 0, (Stroke(_ellipse(r, r), fill=shape.colour, edge=mixed(shape.colour, DARK, 0.5), width=1),), values)
+
+
+def _words(text: str, at: Any, colour: str, values: Values) -> list[Item]:
+    return [Words(values.place(at, 2), pretty(text), colour)] if text else []
+
+
+def _rigid(at: Any, angle: str | float, strokes: tuple[Stroke, ...], values: Values) -> Piece:
+    return Piece(strokes, values.place(at, 2), np.unwrap(values.of(angle), discont=1.5 * np.pi), np.zeros(len(values.times)))
+
+
+def _between(shape: sh.Rod | sh.Spring | sh.Arrow, strokes: tuple[Stroke, ...], values: Values) -> Piece:
+    """Strokes along the line from the start of a shape to its end."""
+    a, b = values.place(shape.start, 2), values.place(shape.end, 2)
+    way = b - a
+    return Piece(strokes, a, np.unwrap(np.arctan2(way[:, 1], way[:, 0])), np.hypot(way[:, 0], way[:, 1]))
+
+
+def _coil(shape: sh.Spring, values: Values, unit: float) -> Stroke:
+    half = size(shape.width, values, 1.2 * unit) / 2
+    u = np.linspace(0, 1, 16 * shape.coils + 1)
+    inside = (u > 0) & (u < 1)
+    points = np.column_stack([0.08 + 0.84 * u, 0 * u, half * np.sin(2 * np.pi * shape.coils * u) * inside])
+    points = np.vstack([[0, 0, 0], points, [1, 0, 0]])
+    return Stroke(points, edge=shape.colour, width=2, closed=False)
+
+
+def _arrow(colour: str, head: float) -> Iterable[Stroke]:
+    yield Stroke(np.array([[0.0, 0, 0], [1, -0.8 * head, 0]]), edge=colour, width=2.5, closed=False)
+    yield Stroke(np.array([[1.0, 0, 0], [1, -head, 0.4 * head], [1, -head, -0.4 * head]]), fill=colour, edge=colour, width=1)
+
+
+def _own(points: Array) -> Array:
+    """Points of the plane as vertices of a rigid stroke."""
+    return np.column_stack([np.zeros(len(points)), points])
+
+
+def _line(a: Sequence[float] | Array, b: Sequence[float] | Array, stretch: bool = False) -> Array:
+    if stretch:
+        return np.array([[a[0], 0.0, 0.0], [b[0], 0.0, 0.0]])
+    return _own(np.array([a, b], float))
+
+
+def _ellipse(a: float, b: float) -> Array:
+    u = np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)
+    return _own(np.column_stack([a * np.cos(u), b * np.sin(u)]))
+
+
+def _sector(r: float, first: float, last: float) -> Array:
+    u = np.linspace(first, last, _ROUND // 4)
+    return _own(np.vstack([[0.0, 0.0], np.column_stack([r * np.cos(u), r * np.sin(u)])]))
+
+
+def _lens(a: float, b: float) -> Array:
+    u = np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)
+    return _own(np.column_stack([a * np.cos(u), b * np.sin(u) * np.abs(np.sin(u))]))
+
+
+def _rounded(a: float, b: float) -> Array:
+    """A rectangle with round corners: a superellipse."""
+    u = np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)
+    c, s = np.cos(u), np.sin(u)
+    return _own(np.column_stack([a * np.sign(c) * np.abs(c) ** 0.35, b * np.sign(s) * np.abs(s) ** 0.35]))

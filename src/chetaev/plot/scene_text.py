@@ -1,0 +1,37 @@
+"""Names and numbers as a picture shows them: `theta1'` becomes θ₁′."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from math import ceil, log10
+
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+).split()
+_LETTERS = {name: unicodedata.lookup(f"GREEK {'CAPITAL' if name[0].isupper() else 'SMALL'} LETTER {_}") for name, _ in (
+    (name, "LAMDA" if name.lower() == "lambda" else name.upper()) for name in _GREEK
+)} | {"varphi": "φ", "phi": "ϕ"}  # fmt: skip
+_LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def pretty(text: str) -> str:
+    """An expression with Greek letters, indices and primes as one writes them by hand."""
+    return re.sub(r"([A-Za-z]+)_?(\d*)('*)", _word, text).replace("*", "\u2009").replace(" - ", " \u2212 ")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number in a few digits, with a true minus sign."""
+    text = f"{value:.{digits}g}"
+    return "0" if float(text) == 0 else text.replace("-", "\u2212").replace("e+0", "e").replace("e\u22120", "e\u2212")
+
+
+def time_digits(span: float) -> int:
+    """Decimals of a time label: about a thousand steps in the motion."""
+    return min(12, max(0, 3 - ceil(log10(span)))) if span > 0 else 2
+
+
+def _word(found: re.Match[str]) -> str:
+    name, index, primes = found.groups()
+    return _LETTERS.get(name, name) + index.translate(_LOW) + "′" * len(primes)

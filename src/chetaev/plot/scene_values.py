@@ -1,0 +1,132 @@
+"""What a scene needs to know of a motion: the values of its expressions at uniform times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.errors import UsageError
+from chetaev.plot.shapes import cut
+from chetaev.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+@dataclass(frozen=True)
+class Values:
+    """Expressions along a motion at the given times.
+
+    A motion of which only single times were kept is read there, and joined by straight lines between them.
+    """
+
+    motion: Trajectory
+    times: Array
+    _known: dict[str, Array] = field(default_factory=dict, repr=False)
+
+    def of(self, text: str | float) -> Array:
+        """An expression at the times."""
+        word = str(text)
+        if word not in self._known:
+            number = _number(word)
+            self._known[word] = self._read(word) if number is None else np.full(len(self.times), number)
+        return self._known[word]
+
+    def constant(self, text: str | float) -> float:
+        """An expression at the first time."""
+        return float(self.of(text)[0])
+
+    def place(self, place: Sequence[str | float], dimension: int) -> Array:
+        """A moving point, a row per time; what is missing in space is zero."""
+        columns = [self.of(e) for e in place] + [np.zeros(len(self.times))] * (dimension - len(place))
+        return np.column_stack(columns)
+
+    def corner(self, place: Sequence[str | float], dimension: int) -> Array:
+        """A point that is fixed in a body."""
+        return np.array([self.constant(e) for e in place] + [0.0] * (dimension - len(place)))
+
+    def rotation(self, given: Any) -> Array:
+        """Rotation matrices from turns about axes, nine entries or the name of a rotation, one per time."""
+        if given is None:
+            return np.tile(np.eye(3), (len(self.times), 1, 1))
+        parts = cut(given) if isinstance(given, str) else [str(e) for e in given]
+        if len(parts) == 9:
+            return np.column_stack([self.of(e) for e in parts]).reshape(-1, 3, 3)
+        if len(parts) == 1 and parts[0].isidentifier():
+            return self._group(parts[0])
+        found = self.rotation(None)
+        for part in parts:
+            axis, _, angle = part.strip().partition(" ")
+            if axis not in _AXES or not angle.strip():
+                raise UsageError(
+                    f"{part!r} is no turn about an axis.",
+                    where="scene, rotation",
+                    hint='"z varphi, y theta", nine entries, or the name of a rotation',
+                )
+            found = found @ turn(_AXES[axis], self.of(angle.strip()))
+        return found
+
+    def _group(self, name: str) -> Array:
+        """A coordinate that is a rotation, by the entries of its matrix."""
+        if self._single is None and hasattr(self._section, "rotation"):
+            found: Array = np.asarray(self._section.rotation(name), float)
+            return found.reshape(-1, 3, 3)
+        entries = [self.of(f"{name}{i}{j}") for i in (1, 2, 3) for j in (1, 2, 3)]
+        return np.column_stack(entries).reshape(-1, 3, 3)
+
+    @cached_property
+    def _single(self) -> Array | None:
+        """The times that were kept, if there is nothing between them."""
+        if getattr(self.motion.reader, "dense", True):
+            return None
+        return self.motion.t
+
+    @cached_property
+    def _section(self) -> Any:
+        return self.motion.at(self.times)
+
+    def _read(self, text: str) -> Array:
+        if self._single is None:
+            return np.asarray(self._section[text], float)
+        forward = 1.0 if self._single[-1] >= self._single[0] else -1.0
+        return np.interp(forward * self.times, forward * self._single, self.motion[text])
+
+
+def turn(axis: int, angles: Array) -> Array:
+    """Rotations about a coordinate axis, anticlockwise for whom the axis points at."""
+    c, s = np.cos(angles), np.sin(angles)
+    found = np.tile(np.eye(3), (len(angles), 1, 1))
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    found[:, i, i], found[:, i, j], found[:, j, i], found[:, j, j] = c, -s, s, c
+    return found
+
+
+def quaternions(rotations: Array) -> Array:
+    """Unit quaternions (x, y, z, w) of rotation matrices, with signs that do not jump from one to the next."""
+    m = rotations
+    trace = m[:, 0, 0] + m[:, 1, 1] + m[:, 2, 2]
+    # the row of q q^T with the largest diagonal entry is the best-conditioned one
+    outer = np.empty((len(m), 4, 4))
+    for i in range(3):
+        for j in range(3):
+            outer[:, i, j] = m[:, i, j] + m[:, j, i] if i != j else 1 + 2 * m[:, i, i] - trace
+        k, last = (i + 1) % 3, (i + 2) % 3
+        outer[:, i, 3] = outer[:, 3, i] = m[:, last, k] - m[:, k, last]
+    outer[:, 3, 3] = 1 + trace
+    best = np.argmax(np.einsum("nii->ni", outer), axis=1)
+    q = outer[np.arange(len(m)), best]
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    jumps = np.sum(q[1:] * q[:-1], axis=1) < 0
+    signs = np.concatenate([[1.0], np.where(jumps, -1.0, 1.0)]).cumprod()
+    return q * signs[:, None]
+
+
+def _number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text) else None

@@ -1,0 +1,367 @@
+"""Scenes: data that prints, places that are where the expressions say, round wheels, pictures that hold everything."""
+
+import math
+
+import numpy as np
+import pytest
+
+import chetaev as ch
+from chetaev.plot import shapes as sh
+from chetaev.plot.animation import animate
+from chetaev.plot.scene import Scene, scene_of
+from chetaev.plot.scene_compose import compose
+from chetaev.plot.scene_default import default_scene
+from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window, Words, nice_step
+from chetaev.plot.scene_text import number, pretty, time_digits
+from chetaev.plot.scene_values import Values, quaternions, turn
+
+SPRING = ch.System("x", parameters="w a", lagrangian="x'^2/2 - w^2*x^2/2", name="spring")
+TIMES = np.linspace(0, 3, 31)
+
+
+@pytest.fixture(scope="module")
+def swing():
+    """x = 0.4 cos(2 t) + 0.3 sin(2 t)."""
+    return ch.simulate(ch.derive(SPRING), {"x": 0.4, "x'": 0.6}, (0, 3), parameters={"w": 2, "a": -0.7}, tolerance=1e-12)
+
+
+def exact(t):
+    return 0.4 * np.cos(2 * t) + 0.3 * np.sin(2 * t)
+
+
+def drawn(motion, *shapes, times=TIMES, **options):
+    return compose(motion, Scene(shapes, **options), times)
+
+
+def only(drawing, kind):
+    (item,) = [item for item in drawing.items if isinstance(item, kind)]
+    return item
+
+
+def test_places_are_the_expressions_at_the_times(swing):
+    x = exact(TIMES)
+    rate = -0.8 * np.sin(2 * TIMES) + 0.6 * np.cos(2 * TIMES)
+    dot = only(drawn(swing, sh.Point("x - a, atan2(x', 2)")), Dot)
+    assert dot.place[:, 0] == pytest.approx(x + 0.7, abs=1e-10)
+    assert dot.place[:, 1] == pytest.approx(np.arctan2(rate, 2), abs=1e-10)
+
+
+def test_a_rod_joins_its_ends_and_a_spring_stretches_between_them(swing):
+    for shape in (sh.Rod("a, 1", "x, t"), sh.Spring("a, 1", "x, t")):
+        piece = only(drawn(swing, shape), Piece)
+        for k, t in enumerate(TIMES):
+            ends = piece.vertices(piece.strokes[0], k)[[0, -1]]
+            assert ends == pytest.approx(np.array([[-0.7, 1], [exact(t), t]]), abs=1e-10)
+
+
+def test_the_coils_of_a_spring_keep_their_width(swing):
+    piece = only(drawn(swing, sh.Spring("-2, 0", "x, 0", width=0.3)), Piece)
+    for k in range(len(TIMES)):
+        assert np.ptp(piece.vertices(piece.strokes[0], k)[:, 1]) == pytest.approx(0.3, rel=0.02)
+
+
+def test_an_arrow_ends_at_its_tip_and_keeps_its_head(swing):
+    piece = only(drawn(swing, sh.Arrow("0, 0", "x, 2*x + 3")), Piece)
+    heads = []
+    for k, t in enumerate(TIMES):
+        head = piece.vertices(piece.strokes[1], k)
+        assert head[0] == pytest.approx([exact(t), 2 * exact(t) + 3], abs=1e-9)
+        heads.append(np.linalg.norm(head[1] - head[0]))
+    assert heads == pytest.approx([heads[0]] * len(heads))
+
+
+def test_a_body_turns_anticlockwise_by_its_angle(swing):
+    piece = only(drawn(swing, sh.Body("1, a", "t", ["0, 0", "2*w, 0", "2*w, 1"])), Piece)
+    for k, t in enumerate(TIMES):
+        c, s = math.cos(t), math.sin(t)
+        expected = [[1, -0.7], [1 + 4 * c, -0.7 + 4 * s], [1 + 4 * c - s, -0.7 + 4 * s + c]]
+        assert piece.vertices(piece.strokes[0], k) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+def test_an_angle_that_wraps_does_not_jump(swing):
+    piece = only(drawn(swing, sh.Blade("x, 0", "atan2(sin(5*t), cos(5*t))")), Piece)
+    assert piece.angle == pytest.approx(5 * TIMES)
+
+
+def test_traces_are_finer_than_the_pictures_and_may_fade(swing):
+    drawing = drawn(swing, sh.Trace("x, t", seconds=0.5))
+    track = only(drawing, Track)
+    assert (len(track.place) - 1) % (len(TIMES) - 1) == 0
+    assert track.finer == (len(track.place) - 1) // 30
+    assert track.steps == 5  # half a second in steps of a tenth
+    assert track.place[:: track.finer, 0] == pytest.approx(exact(TIMES), abs=1e-10)
+    assert only(drawn(swing, sh.Trace("x, t")), Track).steps == 0
+
+
+def test_a_motion_kept_at_single_times_is_joined_by_lines():
+    kept = np.linspace(0, 3, 7)
+    motion = ch.simulate(ch.derive(SPRING), {"x": 0.4, "x'": 0.6}, kept, parameters={"w": 2, "a": -0.7}, tolerance=1e-12)
+    found = Values(motion, TIMES).of("x")
+    assert found == pytest.approx(np.interp(TIMES, kept, exact(kept)), abs=1e-9)
+
+
+# rotations
+
+
+def test_turns_follow_one_another_in_the_axes_of_the_body(swing):
+    a, b = 0.4 * TIMES, 0.3 - TIMES
+    found = Values(swing, TIMES).rotation("z 0.4*t, x 0.3 - t")
+    for k in range(len(TIMES)):
+        c, s, cb, sb = math.cos(a[k]), math.sin(a[k]), math.cos(b[k]), math.sin(b[k])
+        assert found[k] == pytest.approx(np.array([[c, -s * cb, s * sb], [s, c * cb, -c * sb], [0, sb, cb]]))
+    y = turn(1, np.array([0.7]))[0]
+    assert y @ [0, 0, 1] == pytest.approx([math.sin(0.7), 0, math.cos(0.7)])  # the top goes forward
+
+
+def test_nine_entries_are_the_matrix_row_by_row(swing):
+    nine = "cos(t), -sin(t), 0, sin(t), cos(t), 0, 0, 0, 1"
+    values = Values(swing, TIMES)
+    assert values.rotation(nine) == pytest.approx(values.rotation("z t"))
+    assert values.rotation(tuple(nine.split(", "))) == pytest.approx(values.rotation("z t"))
+
+
+def test_the_name_of_a_rotation_gives_its_matrices():
+    """A body that turns steadily about a fixed axis: the exponential of the angular velocity."""
+    system = ch.System({"A": "SO3 spatial"}, parameters="I", lagrangian="I/2*(A1'^2 + A2'^2 + A3'^2)", name="ball")
+    start = {"A": np.eye(3), "A1'": 0.3, "A2'": -0.5, "A3'": 1.1}
+    motion = ch.simulate(ch.derive(system), start, (0, 3), parameters={"I": 1.3}, tolerance=1e-12)
+    found = Values(motion, TIMES).rotation("A")
+    w = np.array([[0, -1.1, -0.5], [1.1, 0, -0.3], [0.5, 0.3, 0]])
+    rate = math.sqrt(0.3**2 + 0.5**2 + 1.1**2)
+    for t, matrix in zip(TIMES, found, strict=True):
+        rodrigues = np.eye(3) + math.sin(rate * t) / rate * w + (1 - math.cos(rate * t)) / rate**2 * w @ w
+        assert matrix == pytest.approx(rodrigues, abs=1e-9)
+    solid = only(drawn(motion, sh.Ball("1, 2, 3", 0.5, rotation="A")), Solid)
+    assert solid.rotation == pytest.approx(found)
+
+
+def test_quaternions_give_back_their_rotations_and_do_not_jump():
+    angles = np.linspace(0, 9, 80)
+    rotations = turn(2, angles) @ turn(0, 0.7 * angles + 1) @ turn(1, -angles)
+    rotations = np.concatenate([rotations, [np.diag([1.0, -1, -1]), np.diag([-1.0, 1, -1]), np.diag([-1.0, -1, 1])]])
+    q = quaternions(rotations)
+    x, y, z, w = q.T
+    assert np.linalg.norm(q, axis=1) == pytest.approx(np.ones(len(q)))
+    back = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    ).transpose(2, 0, 1)
+    assert back == pytest.approx(rotations, abs=1e-12)
+    assert (np.sum(q[1:] * q[:-1], axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("axis", "xyz")
+def test_a_disk_is_thin_along_its_axle(swing, axis):
+    solid = only(drawn(swing, sh.Disk("0, 0, 0", 1.5, axis=axis, thickness=0.1)), Solid)
+    spread = dict(zip("xyz", np.ptp(solid.mesh.vertices, axis=0), strict=True))
+    assert spread.pop(axis) == pytest.approx(0.1)
+    assert list(spread.values()) == pytest.approx([3.0, 3.0])
+
+
+def meshes_of(motion):
+    axis = "0, 0, 0"
+    yield only(drawn(motion, sh.Ball(axis, 1)), Solid).mesh, 4 / 3 * math.pi
+    yield only(drawn(motion, sh.Disk(axis, 1, thickness=0.2)), Solid).mesh, 0.2 * math.pi
+    yield only(drawn(motion, sh.Body(axis, size="1, 2, 3")), Solid).mesh, 6.0
+    yield only(drawn(motion, sh.Ellipsoid(axis, "1, 2, 3")), Solid).mesh, 8 * math.pi
+    yield only(drawn(motion, sh.Ellipsoid(axis, "1, 2, 3", half=True)), Solid).mesh, 4 * math.pi
+    yield only(drawn(motion, sh.Frame(axis, [("0, 0, 0", "0, 0, 2")], rotation="z 0", width=0.2)), Solid).mesh, 0.02 * math.pi + 0.0042
+
+
+def test_meshes_are_closed_and_look_outwards(swing):
+    """The divergence theorem: the faces enclose the volume of the body, with a positive sign if they look outwards."""
+    for mesh, volume in meshes_of(swing):
+        a, b, c, d = (mesh.vertices[mesh.faces[:, k]] for k in range(4))
+        signed = (np.sum(a * np.cross(b, c)) + np.sum(a * np.cross(c, d))) / 6
+        assert signed == pytest.approx(volume, rel=0.08)  # facets cut off a little
+
+
+# pictures
+
+
+def test_wheels_are_round_in_the_picture(swing):
+    for shape in (sh.Wheel("x, 0", 0.3, "t"), sh.Disk("x, 0", 0.3), sh.Ball("x, 0", 0.3), sh.Circle("x, 0", 0.3), sh.Point("x, 0", 0.3)):
+        for place in ("5, 1", "0, 7"):  # wide and tall pictures
+            animation = animate(swing, Scene([shape, sh.Point(place)]))
+            (axes,) = animation.frame(1.0).axes
+            assert axes.get_aspect() == 1
+            outline = max((patch.get_path().vertices for patch in axes.patches), key=len)
+            pixels = axes.transData.transform(outline)
+            middle = (pixels[:-1] if np.allclose(pixels[0], pixels[-1]) else pixels).mean(axis=0)
+            radii = np.linalg.norm(pixels - middle, axis=1)
+            assert radii == pytest.approx(np.full(len(radii), radii.mean()), rel=0.01)
+
+
+def test_a_picture_keeps_the_ratio_of_its_window(swing):
+    drawing = drawn(swing, sh.Point("x, 0"), sh.Label("3, 0", "wall"))
+    assert isinstance(drawing.view, Window)
+    assert drawing.ratio == pytest.approx(2.0)  # a motion along a line still gets a picture of some height
+    assert len(drawing.view.centre) == 1
+    (axes,) = animate(swing, Scene([sh.Point("x, 0"), sh.Label("3, 0", "wall")])).frame().axes
+    box = axes.get_window_extent()
+    assert box.width / box.height == pytest.approx(drawing.ratio, rel=0.01)
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert (right - left) / (top - bottom) == pytest.approx(drawing.ratio)
+
+
+def test_the_window_follows_a_place_and_has_room(swing):
+    near = drawn(swing, sh.Disk("10*t, x", 0.5), sh.Trace("10*t, x"), follow="10*t, x")
+    wide = drawn(swing, sh.Disk("10*t, x", 0.5), sh.Trace("10*t, x"), follow="10*t, x", room=3)
+    assert near.view.half[1] == pytest.approx(0.58)  # the radius and a margin of 8 percent of the diameter
+    assert wide.view.half == pytest.approx(3 * near.view.half)
+    assert near.view.centre == pytest.approx(np.column_stack([10 * TIMES, exact(TIMES)]), abs=1e-9)
+
+
+def test_the_camera_stands_still_or_follows_smoothly(swing):
+    still = drawn(swing, sh.Ball("x, 0, t", 0.2)).view
+    assert isinstance(still, Camera)
+    assert len(still.target) == 1
+    moving = drawn(swing, sh.Ball("x, 0, t", 0.2), follow="x, 0, t").view
+    assert np.diff(moving.target, axis=0) == pytest.approx(np.diff(np.column_stack([exact(TIMES), 0 * TIMES, TIMES]), axis=0), abs=1e-9)
+    assert moving.distance < still.distance
+
+
+def test_a_graph_shows_its_axes(swing):
+    (axes,) = animate(swing, Scene([sh.Trace("x, x'"), sh.Point("x, x'")], axes=("x", "x'"))).frame().axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "x′")
+    assert axes.axison
+
+
+def test_quantities_stay_on_their_axes(swing):
+    drawing = drawn(swing, sh.Slider("x"), sh.Slider("a"), sh.Dial("t"))
+    dots = [item for item in drawing.items if isinstance(item, Dot)]
+    assert all((dot.place[:, 0] >= -1e-9).all() and (dot.place[:, 0] <= 1 + 1e-9).all() for dot in dots)
+    marker = dots[0].place[:, 0]
+    assert np.corrcoef(marker, exact(TIMES))[0, 1] == pytest.approx(1)
+    shown = [item.values for item in drawing.items if isinstance(item, Words) and item.values is not None]
+    assert shown[0] == pytest.approx(exact(TIMES), abs=1e-10)
+    hand = [item for item in drawing.items if isinstance(item, Piece) and len(item.angle) > 1]
+    assert hand[0].angle == pytest.approx(TIMES)
+
+
+# scenes as data
+
+
+def test_scenes_print_small():
+    scene = Scene([sh.Rod("0, 0", "x, y"), sh.Wheel("x, y", "R", "theta"), sh.Slider("q")], follow="x, 0", caption="a test")
+    lines = ["scene in the plane", "rod from (0, 0) to (x, y)", "wheel (x, y) radius R angle theta", "slider of q", "followed at (x, 0)"]
+    assert str(scene) == "\n  ".join([*lines, "a test"])
+    assert repr(scene) == str(scene)
+    assert scene == Scene([sh.Rod(("0", 0), "x,y"), sh.Wheel("x, y", "R", "theta"), sh.Slider("q")], follow="x, 0", caption="a test")
+    assert hash(scene.shapes[0]) == hash(sh.Rod("0, 0", "x, y"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: sh.Point("x"), "'x' is no place"),
+        (lambda: sh.Point("x, "), "'x, ' is no place"),
+        (lambda: sh.Rod("0, 0", 3), "3 is no place"),
+        (lambda: Scene([]), "a scene without shapes"),
+        (lambda: Scene(["point"]), "'point' is no shape"),
+        (lambda: scene_of(3), "int has no scene"),
+    ],
+)
+def test_mistakes_are_explained(wrong, said):
+    with pytest.raises(ch.UsageError, match=said):
+        wrong()
+
+
+def test_an_unknown_name_is_shown_in_its_expression(swing):
+    with pytest.raises(ch.NotationError, match="unknown name") as caught:
+        drawn(swing, sh.Point("x, yy"))
+    assert "yy" in str(caught.value)
+    with pytest.raises(ch.UsageError, match="no turn about an axis"):
+        drawn(swing, sh.Ball("x, 0, 0", rotation="q t, z x"))
+
+
+def system_of(coordinates):
+    names = coordinates if isinstance(coordinates, str) else " ".join(coordinates)
+    return ch.System(coordinates, lagrangian=" + ".join(f"{name}'^2" for name in names.split()))
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "places", "caption"),
+    [
+        ("x y", [("x", "y")], ""),
+        ("x y z", [("x", "y", "z")], ""),
+        ("x1 x2", [("x1", "x2")], ""),
+        ("x1 y1 x2 y2", [("x1", "y1"), ("x2", "y2")], ""),
+        ("x1 y1 z1 x2 y2 z2", [("x1", "y1", "z1"), ("x2", "y2", "z2")], ""),
+        ("r theta", [("r*cos(theta)", "r*sin(theta)")], ""),
+        ({"r": "line", "q": "angle"}, [("r*cos(q)", "r*sin(q)")], ""),
+        ("x y theta u", [("x", "y")], "not shown: u"),
+        ("x y alpha beta", [("x", "y")], "not shown: α, β"),
+    ],
+)
+def test_default_scenes_by_names(coordinates, places, caption):
+    scene = default_scene(system_of(coordinates))
+    assert [shape.at for shape in scene.shapes if isinstance(shape, sh.Trace)] == places
+    assert [shape.at for shape in scene.shapes if isinstance(shape, sh.Point | sh.Body)] == places
+    assert scene.caption == caption
+
+
+def test_one_angle_is_the_heading_of_a_point():
+    body = default_scene(system_of("x y theta")).shapes[-1]
+    assert isinstance(body, sh.Body)
+    assert body.angle == "theta"
+
+
+def test_other_coordinates_get_axes_and_dials():
+    scene = default_scene(system_of({"q1": "line", "x3": "line", "u": "angle", "phi1": "line"}))
+    assert list(scene.shapes) == [sh.Slider("q1"), sh.Slider("x3"), sh.Dial("u"), sh.Dial("phi1")]
+    assert scene.abstract
+
+
+def test_default_scenes_of_rotations():
+    ball = ch.System({"A": "SO3 spatial", "x": "line", "y": "line"}, lagrangian="A1'^2 + A2'^2 + A3'^2 + x'^2 + y'^2")
+    (body,) = [shape for shape in default_scene(ball).shapes if isinstance(shape, sh.Body)]
+    assert (body.at, body.rotation) == (("x", "y", "0"), "A")
+    flat = ch.System({"A": "SE2 body"}, lagrangian="A1'^2 + A2'^2 + A3'^2")
+    (body,) = [shape for shape in default_scene(flat).shapes if isinstance(shape, sh.Body)]
+    assert (body.at, body.angle) == (("A13", "A23"), "atan2(A21, A11)")
+    free = ch.System({"A": "SE3 body"}, lagrangian="A1'^2 + A2'^2 + A3'^2 + A4'^2 + A5'^2 + A6'^2")
+    (body,) = [shape for shape in default_scene(free).shapes if isinstance(shape, sh.Body)]
+    assert body.at == ("A14", "A24", "A34")
+    (dial,) = default_scene(ch.System({"A": "S1"}, lagrangian="A1'^2")).shapes
+    assert dial == sh.Dial("atan2(A21, A11)", label="A")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "count"),
+    [("chain", {"n": 5}, 5), ("chain", {}, 3), ("chain", {"n": 1}, 1)],
+)
+def test_the_gallery_is_found_by_name_families_too(name, options, count):
+    scene = scene_of(ch.gallery(name, **options))
+    assert sum(isinstance(shape, sh.Rod) for shape in scene.shapes) == count
+
+
+def test_trailers_and_options_are_found():
+    assert sum(isinstance(shape, sh.Body) for shape in scene_of(ch.gallery("trailer", n=1)).shapes) == 2
+    assert scene_of(ch.gallery("cart-pendulum", friction=False)) == scene_of(ch.gallery("cart-pendulum"))
+    assert scene_of(ch.gallery("two-firms", discount=False)).axes == ("q1", "q2")
+    assert scene_of(ch.gallery("rocard").system) == scene_of(ch.gallery("rocard"))
+
+
+def test_a_name_alone_is_not_enough():
+    mine = ch.System("x y", lagrangian="x'^2 + y'^2", name="Rocard's tyre")
+    assert scene_of(mine) == default_scene(mine)
+
+
+# texts
+
+
+def test_names_and_numbers_as_written_by_hand():
+    assert [pretty(text) for text in ("theta1'", "q2'' - x", "lambda_3", "varphi", "velocity")] == [
+        "θ₁′",
+        "q₂′′ − x",
+        "λ₃",
+        "φ",
+        "velocity",
+    ]
+    assert [number(value) for value in (0.0, -1.23456, 1e-17, 123456)] == ["0", "−1.23", "1e−17", "1.23e5"]
+    assert [time_digits(span) for span in (10, 1, 0.5, 1000, 1e6, 1e-4)] == [2, 3, 3, 0, 0, 7]
+    assert [nice_step(length, 5) for length in (10, 1, 24, 0.003)] == pytest.approx([2, 0.2, 5, 0.0005])
