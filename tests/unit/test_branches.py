@@ -280,3 +280,10 @@ def test_a_stated_row_that_follows_from_the_branch_is_not_judged_by_round_off():
     now = ch.evaluate(down, {"th": "pi", "x": 1, "x'": 0.5})
     assert (now["x''"], now["th''"]) == pytest.approx((-1, 0), abs=1e-12)
     assert ch.simulate(down, {"th": "pi", "x": 1, "x'": 0.5}, t=(0, 2)).final["x"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_double_root_is_simulated_on_its_branch():
+    """003, 9.1: q1^2 = 0 has no slope where it holds; the branch says q1 = 0, and q2 is free."""
+    motion = ch.simulate(ch.gallery("krupkova"), {}, (0, 2), gauge={"q2": "sin(3*t)"})
+    assert motion.outcome == "finished"
+    assert motion.final["q1"] == 0 and motion.final["q2"] == pytest.approx(np.sin(6))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chetaev.model import Model
@@ -77,17 +75,9 @@ def model(backward: bool = True) -> Model:
 
 
 def scene() -> Scene:
-    """The lower half of the ellipsoid as a hull of ribs, and the path of the point of contact."""
+    """The lower half of the ellipsoid, and the path of the point of contact."""
     from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import BLUE, Frame, Ground, Trace
+    from chetaev.plot.shapes import Ellipsoid, Ground, Trace
 
-    def point(along: float, around: float) -> str:
-        """A point of the surface seen from the centre of mass: the angle along the keel, and the angle around it."""
-        return f"a*{math.cos(along):.4f}, b*{math.sin(along) * math.cos(around):.4f}, h - c*{math.sin(along) * math.sin(around):.4f}"
-
-    n = 12
-    steps = [math.pi * k / n for k in range(n + 1)]
-    keels = [(point(u, v), point(w, v)) for v in steps[::3] for u, w in pairwise(steps)]
-    ribs = [(point(u, v), point(u, w)) for u in steps[1:-1] for v, w in pairwise(steps)]
-    hull = Frame("x, y, z", [*keels, *ribs], rotation="A", width=0.002, colour=BLUE)
+    hull = Ellipsoid("x + h*A13, y + h*A23, z + h*A33", "a, b, c", rotation="A", half=True)
     return Scene([Ground(0), Trace("px, py, 0", seconds=0.4), hull], follow="x, y, z")

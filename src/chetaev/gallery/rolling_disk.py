@@ -67,4 +67,4 @@ def scene() -> Scene:
     from chetaev.plot.scene import Scene
     from chetaev.plot.shapes import Disk, Ground, Trace
 
-    return Scene([Ground(0), Trace("x + p1, y + p2, 0"), Disk("x, y, z", "R", rotation="A")])
+    return Scene([Ground(0), Trace("x + p1, y + p2, 0"), Disk("x, y, z", "R", rotation="A")], follow="x, y, R/2", room=2.2)

@@ -23,7 +23,7 @@ from chetaev.frozen import Frozen
 from chetaev.notation import parse_row
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.branches import Branch, Branches, branches_of
-from chetaev.numerics.closure import End, closure_of
+from chetaev.numerics.closure import Closure, End, closure_of, hidden_rank
 from chetaev.numerics.evaluate_faults import not_determined
 from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
@@ -127,7 +127,7 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
     if branch.free and not gauges:
         raise gauge_missing(branch.free, where)
     plain = closure_of(branch.equations)
-    enough = not several and plain.end is End.CLOSED and len(plain.free) == len(branch.free)
+    enough = not several and plain.end is End.CLOSED and len(plain.free) == len(branch.free) and not _bends_away(plain, branch)
     equations = branch.equations if enough else branch.restricted
     start = _started(equations, binding, wish, branch.leaf.constraints if several else (), gauges)
     if gauges:
@@ -140,6 +140,13 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
             hint="ch.analyze tells more",
         )
     return Chosen(equations, start, where)
+
+
+def _bends_away(plain: Closure, branch: Branch) -> bool:
+    """Whether the stated rows have a multiple root on the branch, as $q_1^2 = 0$ has: their slopes vanish exactly there."""
+    if branch.point is None:
+        return False
+    return hidden_rank(plain.system, [branch.point]) < hidden_rank(plain.system, plain.system.points)
 
 
 def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:

@@ -179,7 +179,7 @@ def _edge_of(small: Closure, large: Closure) -> bool:
     system = large.system
     hidden = [system.row(pair) for pair in system.hidden()]
     nearby = points_near(hidden, small.system.points[0], system.algebra, spread=0.03)
-    return len(system.structure.state) - system.structure.surplus - _hidden_rank(system, nearby) == large.dimension
+    return len(system.structure.state) - system.structure.surplus - hidden_rank(system, nearby) == large.dimension
 
 
 def _instructions(rows: Sequence[ca.SX]) -> int:
@@ -254,23 +254,24 @@ def _closed(
     for j in sorted(moving, key=lambda j: (top[j].order, j)):  # coordinates without inertia first
         if np.linalg.matrix_rank(null[[*chosen, j]], tol=1e-7 * float(np.abs(null).max(initial=1.0))) > len(chosen):
             chosen.append(j)
-    dimension = len(system.structure.state) - system.structure.surplus - _hidden_rank(system, points)
+    dimension = len(system.structure.state) - system.structure.surplus - hidden_rank(system, points)
     return Closure(system, End.CLOSED, tuple(known[k] for k in kept), tuple(opened), tuple(top[j] for j in chosen), dimension)
 
 
 def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX], points: Sequence[Point]) -> list[int]:
     """The relations without which constraints or equations for the tops would be missing; the last ones are spared first."""
     kept = list(range(len(relations)))
-    full = (_hidden_rank(system, points), _top_rank(system, points))
+    full = (hidden_rank(system, points), _top_rank(system, points))
     for k in reversed(range(len(relations))):
         fewer = [i for i in kept if i != k]
         trial = base.extended([relations[i] for i in fewer], [str(i) for i in fewer]) if fewer else base
-        if (_hidden_rank(trial, points), _top_rank(trial, points)) == full:
+        if (hidden_rank(trial, points), _top_rank(trial, points)) == full:
             kept = fewer
     return kept
 
 
-def _hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
+def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
+    """How many of the rows on the state are independent, at the best of some points."""
     entries = [system.algebra.gradient(system.row(pair), system.structure.state) for pair in system.hidden()]
     return max((rank(a) for a in matrices_at(entries, points, system.algebra)), default=0) if entries else 0
 
