@@ -4,12 +4,12 @@ VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types tests bench lock clean
+.PHONY: demo test lint types pages tests docs verify bench lock clean
 
 demo: $(READY)
 	$(RUN)/python examples/demo.py
 
-test: lint types tests
+test: lint types pages tests
 
 lint: $(READY)
 	$(RUN)/ruff check .
@@ -18,8 +18,17 @@ lint: $(READY)
 types: $(READY)
 	$(RUN)/mypy
 
+pages: $(READY)
+	$(RUN)/python docs/build.py --light
+
 tests: $(READY)
 	$(RUN)/pytest -n auto
+
+docs: $(READY)
+	$(RUN)/python docs/build.py
+
+verify: $(READY)
+	$(RUN)/python docs/verify.py
 
 $(READY): pyproject.toml requirements.lock
 	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)

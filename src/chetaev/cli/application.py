@@ -1,0 +1,138 @@
+"""The command `chetaev`: its verbs, and how it ends whatever happens."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+import click
+
+import chetaev
+from chetaev.cli.session import Session
+from chetaev.errors import ChetaevError
+
+_VERBS = {
+    "derive": "the equations of motion, as text, LaTeX or code",
+    "analyze": "is the motion unique? hidden constraints, free data",
+    "classify": "what kind of constraints: integrable, redundant, ideal?",
+    "simulate": "the motion, in tables and pictures",
+    "compare": "the motions under several principles",
+    "transform": "an equivalent system, by a theorem",
+    "animate": "the motion as a film or an interactive page",
+    "report": "everything on one self-contained page",
+    "gallery": "systems of the literature: list, show, write a file",
+    "completion": "a script for your shell",
+}
+"""The verbs; what each does is said here, so that no verb is imported to list them."""
+_INTERRUPTED, _BROKEN_PIPE, _OWN_FAULT = 130, 141, 1
+"""What shells expect of a command that Ctrl-C or a closed pipe ended; and what no user can mend."""
+
+_EPILOG = """\b
+MODEL is a model file, - for standard input, or the name of a gallery system.
+
+\b
+Examples:
+  chetaev gallery                        systems of the literature
+  chetaev derive rocard                  the equations of Rocard's tyre
+  chetaev gallery write sleigh my.toml   a file to change
+  chetaev simulate my.toml --set a=0.5 -o run.csv --plot
+  chetaev report my.toml                 everything on one page
+
+\b
+Exit codes: 0 done; 2 the model or its data must change; 3 the verdict
+forbids a motion (inconsistent, undecided, no branch or gauge chosen);
+4 the motion ended neither at its end nor at an event."""
+
+
+class Application(click.Group):
+    """The group of all verbs. A verb is a module of its own, imported when it is called or its help is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _VERBS:
+            return None
+        from importlib import import_module
+
+        found: click.Command = import_module(f"chetaev.cli.verbs.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(_VERBS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """A verb that is not known brings the one that was probably meant."""
+        if args and not args[0].startswith("-") and args[0] not in _VERBS:
+            from chetaev.errors import did_you_mean
+
+            ctx.fail(f"{args[0]} is not a verb. {did_you_mean(args[0], _VERBS)}".rstrip())
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a verb. Whatever goes wrong ends in a message and an exit code, never in a traceback."""
+        try:
+            return self._run(ctx)
+        except KeyboardInterrupt:
+            click.echo("\ninterrupted", err=True)
+            ctx.exit(_INTERRUPTED)
+        except BrokenPipeError:  # whoever read our output has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_BROKEN_PIPE)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except Exception as fault:
+            if os.environ.get("CHETAEV_TRACEBACK"):
+                raise
+            click.echo(_own_fault(fault), err=True)
+            ctx.exit(_OWN_FAULT)
+
+    def _run(self, ctx: click.Context) -> Any:
+        """Run a verb, and tell what the user can mend. What is printed goes out here, while a closed pipe can still be noticed."""
+        ctx.obj = session = Session()
+        try:
+            return super().invoke(ctx)
+        except ChetaevError as fault:
+            session.tell(fault)
+            ctx.exit(session.exit_code(fault))
+        finally:
+            sys.stdout.flush()
+
+
+def _own_fault(fault: Exception) -> str:
+    """What to say of a fault that is not the user's."""
+    at = fault.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = f" in {os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno}" if at is not None else ""
+    return (
+        f"{type(fault).__name__}{place}: {fault}\n"
+        "  This is a fault of chetaev, not of your model.\n"
+        "  -> CHETAEV_TRACEBACK=1 shows where it arose; please report it with the model"
+    )
+
+
+@click.group(
+    cls=Application,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    subcommand_metavar="VERB [MODEL] ...",
+    options_metavar="",
+)
+@click.version_option(chetaev.__version__, message="chetaev %(version)s")
+def application() -> None:
+    """Constrained Lagrangian mechanics: a system, a principle, its motion."""
+
+
+def main() -> None:
+    """The entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters gets a question mark, not an error
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    application(prog_name="chetaev")

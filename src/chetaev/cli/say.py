@@ -1,0 +1,126 @@
+"""What the command line prints: the library's own words, laid out for a terminal where there is one.
+
+To a pipe or a file goes the plain text, line by line as in Python. On a terminal the same text has a heading, coloured labels and long rows
+that continue under their own beginning.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+import click
+
+_LONGEST = 24
+"""Lines of a terminal that one row may take."""
+_WIDEST = 160
+_READABLE = 100
+"""Characters of a line of prose."""
+_LABELLED = re.compile(r"(\s*)(\S+(?: \S+)*)(\s{2,})(?=\S)")
+
+
+def say(value: Any, heading: bool = True) -> None:
+    """Print a value of the library; its first line is a heading unless told otherwise."""
+    text = str(value)
+    if not on_terminal():
+        click.echo(text)
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    width = min(console.width, _WIDEST)
+    for k, line in enumerate(text.split("\n")):
+        label, shown = _laid_out(line, width)
+        styled = _styled(label, shown, heading=heading and k == 0)
+        console.print(styled, soft_wrap=True)
+
+
+def prose(title: str, text: str) -> None:
+    """Print paragraphs under a title, their lines as long as the terminal is wide."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        console.print(Text("\n".join(wrap(" ".join(paragraph.split()), min(console.width, _READABLE)))), soft_wrap=True)
+    console.print()
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: bool = True) -> None:
+    """Print a table, its first column to the left; to a pipe without colours and however wide it is."""
+    from rich.console import Console
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if on_terminal() else "")
+    for k, name in enumerate(columns):
+        made.add_column(name, justify="right" if right and k else "left", no_wrap=k == 0, style="cyan" if k == 0 and on_terminal() else "")
+    for row in rows:
+        made.add_row(*(_escaped(cell) for cell in row))
+    if on_terminal():
+        Console(highlight=False).print(made)
+        return
+    console = Console(highlight=False, width=10_000, color_system=None, file=sys.stdout)
+    with console.capture() as held:
+        console.print(made)
+    click.echo("\n".join(line.rstrip() for line in held.get().splitlines()))
+
+
+def note(text: str) -> None:
+    """Say what was written where: on the error stream, so that output can be piped."""
+    click.echo(text, err=True)
+
+
+def on_terminal() -> bool:
+    """Whether somebody reads the output as it comes."""
+    return sys.stdout.isatty()
+
+
+def _escaped(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)
+
+
+def _laid_out(line: str, width: int) -> tuple[str, str]:
+    """The label of a line, and the line broken so that it continues under what follows its label."""
+    found = _LABELLED.match(line)
+    label = found[0] if found and len(found[0]) <= width // 2 else re.match(r"\s*", line)[0]  # type: ignore[index]
+    if len(line) <= width:
+        return label, line
+    indent = " " * (len(label) if label.strip() else len(label) + 2)
+    lines = wrap(line[len(label) :], width - len(indent), break_on_hyphens=False, break_long_words=True) or [""]
+    if len(lines) > _LONGEST:
+        lines = [*lines[: _LONGEST - 1], f"... {len(line)} characters in all; -o FILE or a pipe shows them"]
+    return label, "\n".join([label + lines[0], *[indent + part for part in lines[1:]]])
+
+
+def _styled(label: str, shown: str, heading: bool) -> Any:
+    from rich.text import Text
+
+    if heading:
+        return Text(shown, style="bold")
+    made = Text(shown)
+    if label.strip():
+        made.stylize("cyan", 0, len(label))
+    for word, style in _VERDICTS.items():
+        made.highlight_words([word], style)
+    return made
+
+
+_VERDICTS = {
+    "REGULAR": "green",
+    "CONSTRAINED": "green",
+    "GAUGE": "yellow",
+    "BRANCHING": "yellow",
+    "INCONSISTENT": "red",
+    "UNDECIDED": "red",
+    "finished:": "green",
+    "left_domain:": "red",
+    "step_too_small:": "red",
+    "drift_exceeded:": "red",
+    "interrupted:": "red",
+}

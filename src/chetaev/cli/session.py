@@ -1,0 +1,86 @@
+"""What a run of the command line knows about itself: the model it read, for messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from chetaev.cli.hints import on_the_command_line
+from chetaev.errors import BranchError, ChetaevError, GaugeError, InitialError, ParameterError, PrincipleError, StateError
+
+if TYPE_CHECKING:
+    from chetaev.cli.source import Source
+    from chetaev.model import Model
+
+DONE, CHANGE, FORBIDDEN, UNFINISHED = 0, 2, 3, 4
+"""The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish."""
+
+_TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
+    (ParameterError, "parameters"),
+    (InitialError, "initial"),
+    (PrincipleError, "principle"),
+)
+"""The table of a model file in which a fault found after reading is to be mended."""
+
+
+@dataclass
+class Session:
+    """The source that was read, and the model as the options have changed it."""
+
+    source: Source | None = None
+    model: Model | None = None
+
+    def tell(self, fault: ChetaevError) -> None:
+        """Print an error in its own words, with the file and its line where the library cannot know them."""
+        of_option = fault.where.startswith("-")
+        if self.source is not None and self.source.text and self.source.name not in fault.where and not of_option:
+            fault.where = f"{self._place(fault)}, {fault.where}"
+        head, _, rest = str(fault).partition("\n")
+        kind, dot, where = head.partition(" · ")
+        if sys.stderr.isatty():
+            kind = click.style(kind, fg="red", bold=True)
+        click.echo(f"{kind}{dot}{where}", err=True)
+        if rest:
+            click.echo(rest, err=True)
+        more = on_the_command_line(fault)
+        if more:
+            click.echo(f"  -> here: {more}", err=True)
+
+    def _place(self, fault: ChetaevError) -> str:
+        from chetaev.io.places import line_of, place
+
+        assert self.source is not None  # noqa: S101 - asked for by who has checked it
+        table = next((name for kind, name in _TABLES if isinstance(fault, kind)), "")
+        if not table or line_of(self.source.text, table) is None:
+            return self.source.name
+        return place(self.source.name, self.source.text, table)
+
+    def exit_code(self, fault: ChetaevError) -> int:
+        """Whether the data, or the verdict on the system, stand against a motion."""
+        if isinstance(fault, BranchError | GaugeError):
+            return FORBIDDEN
+        if isinstance(fault, StateError | InitialError) and self.model is not None:
+            return FORBIDDEN if self._forbids(isinstance(fault, StateError)) else CHANGE
+        return CHANGE
+
+    def _forbids(self, any_choice: bool) -> bool:
+        """Whether no motion is determined, whatever the data; with `any_choice` also where a branch or a gauge would have to be chosen."""
+        from chetaev.numerics.analyze import Verdict, analyze
+
+        try:
+            verdict = analyze(self.model).verdict
+        except ChetaevError:
+            return False
+        if verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED):
+            return True
+        return any_choice and verdict in (Verdict.GAUGE, Verdict.BRANCHING)
+
+
+def session() -> Session:
+    """The session of the running verb."""
+    found = click.get_current_context().find_object(Session)
+    assert found is not None  # noqa: S101 - the application makes one before it calls a verb
+    return found

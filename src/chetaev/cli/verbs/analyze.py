@@ -1,0 +1,36 @@
+"""analyze: what becomes of a motion."""
+
+from __future__ import annotations
+
+import click
+
+from chetaev.cli import options
+from chetaev.cli.examples import examples
+from chetaev.cli.pictures import Pictured, plot, save_picture
+from chetaev.cli.say import say
+from chetaev.cli.session import DONE, FORBIDDEN
+from chetaev.cli.source import MODEL, read
+
+
+@click.command(
+    "analyze",
+    cls=Pictured,
+    epilog=examples("chetaev analyze rocard", "chetaev analyze cawley --plot tree.svg", "chetaev analyze - < my.toml && echo a motion"),
+)
+@MODEL
+@options.principle
+@plot("The manifolds on which motions live, as a tree")
+@click.pass_context
+def command(ctx: click.Context, given: str, word: str | None, picture: str | None) -> None:
+    """Is the motion of MODEL unique? Verdict, hidden constraints, free data.
+
+    The verdict is REGULAR, CONSTRAINED, GAUGE, BRANCHING, INCONSISTENT or UNDECIDED; the last two end with exit code 3.
+    """
+    from chetaev.numerics.analyze import Verdict, analyze
+
+    source = read(given)
+    found = analyze(options.changed(source.model, word))
+    say(found)
+    if picture is not None:
+        save_picture(lambda plots: plots.tree(found), picture, source.stem)
+    ctx.exit(FORBIDDEN if found.verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED) else DONE)

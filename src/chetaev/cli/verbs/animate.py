@@ -1,0 +1,43 @@
+"""animate: the motion as a film or as an interactive page."""
+
+from __future__ import annotations
+
+import click
+
+from chetaev.cli.examples import examples
+from chetaev.cli.outcome import code_of
+from chetaev.cli.say import note
+from chetaev.cli.source import MODEL, read
+from chetaev.cli.wishes import Wishes, wishes
+from chetaev.cli.writing import check_output
+
+_FILMS = (".mp4", ".gif", ".html")
+
+
+@click.command(
+    "animate",
+    epilog=examples(
+        "chetaev animate rocard",
+        "chetaev animate sleigh -o sleigh.mp4 --t 0,20 --seconds 8",
+        "chetaev animate leaning-disk -o disk.html",
+    ),
+)
+@MODEL
+@click.option("-o", "output", metavar="FILE", help="film.mp4, film.gif, page.html; NAME-motion.html unless given.")
+@click.option("--seconds", type=float, metavar="S", help="How long the film lasts; as long as the motion unless given.")
+@click.option("--fps", type=int, default=30, metavar="N", help="Pictures per second; 30 unless given.")
+@wishes
+@click.pass_context
+def command(ctx: click.Context, given: str, output: str | None, seconds: float | None, fps: int, wishes: Wishes) -> None:
+    """The motion of MODEL as a film (mp4, gif) or a self-contained page (html)."""
+    if output is not None:
+        check_output(output, _FILMS)
+    source = read(given)
+    model = wishes.model(source.model)
+    import chetaev as ch
+
+    motion = ch.simulate(model, **wishes.choice)
+    path = f"{source.stem}-motion.html" if output is None else output
+    ch.animate(motion, seconds=seconds, fps=fps).save(path)
+    note(f"wrote {path}")
+    ctx.exit(code_of([motion]))

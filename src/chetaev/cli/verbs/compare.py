@@ -1,0 +1,65 @@
+"""compare: one system under several principles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from chetaev.cli import options
+from chetaev.cli.examples import examples
+from chetaev.cli.outcome import code_of
+from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
+from chetaev.cli.say import say
+from chetaev.cli.source import MODEL, read
+from chetaev.errors import UsageError
+
+
+@click.command(
+    "compare",
+    cls=Pictured,
+    epilog=examples(
+        "chetaev compare disk --plot",
+        "chetaev compare sleigh --principles dalembert,vakonomic --t 0,5",
+        "chetaev compare my.toml --principles dalembert,vakonomic --set lambda1=0",
+    ),
+)
+@MODEL
+@click.option("--principles", "words", metavar="NAME,NAME", help="Which; those that the model names unless given.")
+@options.setting
+@options.run
+@plot("The motions side by side")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    given: str,
+    words: str | None,
+    settings: tuple[str, ...],
+    interval: str | None,
+    tolerance: float | None,
+    picture: str | None,
+) -> None:
+    """The motions of MODEL under several principles, and how far apart they are.
+
+    Vakonomic motion of nonholonomic systems needs initial multipliers: in the file's [[compare]] tables, or by --set lambda1=0.
+    """
+    if picture is not None:
+        check_picture(picture)
+    source = read(given)
+    model = options.changed(source.model, None, (), interval, tolerance)
+    wanted = [options.read_principle(word, "--principles") for word in words.split(",")] if words else list(model.principles)
+    if len(wanted) < 2 or len(set(wanted)) < len(wanted):
+        raise UsageError(
+            "compare needs at least two different principles.", where=f"compare {source.name}", hint="--principles dalembert,vakonomic"
+        )
+    cases = {p: options.changed(options.under(model, p), settings=settings) for p in wanted}
+    first = cases[wanted[0]]
+    data = {p: {name: v for name, v in case.start.fixed.items() if first.start.fixed.get(name) != v} for p, case in cases.items()}
+    model = replace(first, also={p: data[p] for p in wanted[1:]})
+    from chetaev.comparison import compare
+
+    found = compare(model, wanted, tolerance=1e-10 if tolerance is None else tolerance)
+    say(found)
+    if picture is not None:
+        save_picture(lambda plots: plots.compare(found), picture, source.stem)
+    ctx.exit(code_of(found.motions.values()))

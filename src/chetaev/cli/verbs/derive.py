@@ -1,0 +1,68 @@
+"""derive: the equations of motion as text, LaTeX or code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from chetaev.cli import options
+from chetaev.cli.examples import examples
+from chetaev.cli.say import note, say
+from chetaev.cli.source import MODEL, read
+from chetaev.cli.writing import write_text
+from chetaev.errors import UsageError
+
+
+@click.command(
+    "derive",
+    epilog=examples(
+        "chetaev derive rocard",
+        "chetaev derive sleigh --principle vakonomic --latex",
+        "chetaev derive disk --code c -o disk.c && gcc -O2 disk.c -lm",
+    ),
+)
+@MODEL
+@options.principle
+@click.option("--latex", is_flag=True, help="As a LaTeX aligned block.")
+@click.option("--code", "language", metavar="numpy|c|casadi", help="A right-hand side that runs alone, in this language.")
+@click.option("--eliminate", is_flag=True, help="Without multipliers.")
+@click.option("--simplify", is_flag=True, help="Simplified, as far as ten seconds reach.")
+@options.setting
+@options.choice
+@click.option("-o", "output", metavar="FILE", help="Write to a file.")
+def command(
+    given: str,
+    word: str | None,
+    latex: bool,
+    language: str | None,
+    eliminate: bool,
+    simplify: bool,
+    settings: tuple[str, ...],
+    branch: str | None,
+    gauges: tuple[str, ...],
+    output: str | None,
+) -> None:
+    """The equations of motion of MODEL, as text, LaTeX or code."""
+    if language is not None and (latex or eliminate or simplify):
+        raise UsageError("code is not combined with other forms.", where="derive --code", hint="leave out the other options")
+    if language is None and (branch is not None or gauges):
+        raise UsageError("a branch or a gauge is chosen for code only.", where="derive", hint="--code numpy, or leave it out")
+    model = options.changed(read(given).model, word, settings)
+    if language is not None:
+        from chetaev.export import code
+
+        text = code(model, language.lower(), branch=options.branch_of(branch), gauge=options.gauge_of(gauges))
+    else:
+        from chetaev.derivation import derive
+
+        equations = derive(model)
+        equations = equations.eliminate() if eliminate else equations
+        equations = equations.simplify() if simplify else equations
+        text = equations.latex() if latex else str(equations)
+    if output is not None:
+        note(f"wrote {write_text(Path(output), text)}")
+    elif language is not None or latex:
+        click.echo(text, nl=not text.endswith("\n"))
+    else:
+        say(text)

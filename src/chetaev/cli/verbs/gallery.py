@@ -1,0 +1,89 @@
+"""gallery: systems of the literature, to read and to write as files."""
+
+from __future__ import annotations
+
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from chetaev.cli.examples import examples
+from chetaev.cli.say import note, on_terminal, prose, say, table
+from chetaev.cli.source import gallery_names
+from chetaev.cli.writing import write_text
+from chetaev.errors import UsageError
+
+
+class NameType(click.ParamType):
+    """A name of the gallery."""
+
+    name = "name"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin like the word."""
+        return [CompletionItem(name) for name in gallery_names() if name.startswith(incomplete)]
+
+
+@click.group(
+    "gallery",
+    invoke_without_command=True,
+    epilog=examples("chetaev gallery", "chetaev gallery show rocard", "chetaev gallery write sleigh my.toml"),
+)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Systems of the literature: list, show, write a file to change."""
+    if ctx.invoked_subcommand is None:
+        _list()
+
+
+@command.command("list", epilog=examples("chetaev gallery list"))
+def listed() -> None:
+    """All names, with a line about each."""
+    _list()
+
+
+@command.command(epilog=examples("chetaev gallery show rocard"))
+@click.argument("name", type=NameType())
+def show(name: str) -> None:
+    """The story of a system: prose, system, values, reference, corrections."""
+    from chetaev.gallery import gallery
+
+    model = gallery(name)
+    if on_terminal() and model.prose:
+        prose(model.name, model.prose)
+        say(str(model).removeprefix(model.prose).lstrip().removeprefix(model.name).lstrip("\n"), heading=False)
+    else:
+        say(model)
+
+
+@command.command(epilog=examples("chetaev gallery write sleigh my.toml", "chetaev gallery write sleigh - | chetaev simulate -"))
+@click.argument("name", type=NameType())
+@click.argument("file", required=False)
+@click.option("--force", is_flag=True, help="Replace a file that exists.")
+def write(name: str, file: str | None, force: bool) -> None:
+    """A system as a model file: NAME.toml unless FILE is given; - prints it."""
+    from chetaev.gallery import gallery
+    from chetaev.io.writing import dumps
+
+    text = dumps(gallery(name))
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    path = Path(f"{name.replace('_', '-')}.toml" if file is None else file)
+    if path.exists() and not force:
+        raise UsageError("the file exists.", where=str(path), hint="another name, or --force to replace it")
+    note(f"wrote {write_text(path, text)}")
+
+
+def _list() -> None:
+    table(["name", "what it is"], [[name, _sentence(name)] for name in gallery_names()], right=False)
+
+
+def _sentence(name: str) -> str:
+    """The first sentence of a gallery module, read and not imported: listing thirty systems takes no time."""
+    spec = find_spec("chetaev.gallery")
+    folder = Path(next(iter(spec.submodule_search_locations or []))) if spec is not None else Path()
+    text = (folder / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(text)) or "").split("\n")[0].rstrip(".")

@@ -1,0 +1,41 @@
+"""report: everything about a model on one page."""
+
+from __future__ import annotations
+
+import click
+
+from chetaev.cli.examples import examples
+from chetaev.cli.outcome import code_of
+from chetaev.cli.say import note
+from chetaev.cli.session import CHANGE, FORBIDDEN
+from chetaev.cli.source import MODEL, read
+from chetaev.cli.wishes import Wishes, wishes
+from chetaev.cli.writing import check_output
+
+
+@click.command(
+    "report",
+    epilog=examples("chetaev report rocard", "chetaev report my.toml -o my.html --t 0,20"),
+)
+@MODEL
+@click.option("-o", "output", metavar="FILE.html", help="NAME.html unless given.")
+@wishes
+@click.pass_context
+def command(ctx: click.Context, given: str, output: str | None, wishes: Wishes) -> None:
+    """Everything about MODEL on one page: equations, verdict, pictures, animation.
+
+    The page is one self-contained html file: it needs no network and can be sent to a colleague.
+    """
+    if output is not None:
+        check_output(output, (".html", ".htm"))
+    source = read(given)
+    model = wishes.model(source.model)
+    import chetaev as ch
+
+    page = ch.report(model, **wishes.choice)
+    note(f"wrote {page.save(f'{source.stem}.html' if output is None else output)}")
+    if page.motion is not None:
+        ctx.exit(code_of([page.motion]))
+    if model.start.fixed or model.start.guess:
+        note(f"the page says why it shows no motion: the verdict is {page.analysis.verdict}")
+        ctx.exit(CHANGE if page.analysis.verdict in ("REGULAR", "CONSTRAINED") else FORBIDDEN)  # at a singular start the data must change

@@ -1,0 +1,169 @@
+r"""What is exported: the linear system that gives the highest derivatives and the multipliers at a state.
+
+The rows, each differentiated as often as Pryce's offsets say, are affine in the jets at the top of the state,
+$$ A(t, x, p)\, y = b(t, x, p), $$
+with $x$ the state, $p$ the parameters and $y$ the accelerations and multipliers (of mixed orders where the system is). $A$ is square and
+regular for most systems. Rows that follow from others are left out; where redundant constraints leave multipliers open, some unknowns
+have no row of their own, and among the solutions that one is taken whose multipliers have the least norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+from sympy import Symbol
+
+from chetaev.calculus import Calculus, total_derivative
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import StateError, UsageError
+from chetaev.export.tape import Tape, tape_of
+from chetaev.model import Model
+from chetaev.numerics.binding import Binding, bind
+from chetaev.numerics.choice import Wish, chosen
+from chetaev.numerics.evaluate import Evaluation, evaluate_at
+from chetaev.numerics.flow import make_flow
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, prolongation
+from chetaev.symbols import TIME, Input, Jet, Parameter, Place
+
+
+@dataclass(frozen=True)
+class RightHandSide:
+    """A motion as data for a program: names, numbers, and tapes of the matrix, the right side and the constraints."""
+
+    equations: Equations
+    """As they were derived, for the reader."""
+    branch: str
+    """The branch and gauge that were chosen, in words; empty for most systems."""
+    symbols: tuple[Symbol, ...]
+    """Time, state and parameters: the inputs of the tapes."""
+    state: tuple[Jet, ...]
+    unknowns: tuple[Jet, ...]
+    parameters: Mapping[Parameter, float]
+    start: tuple[float, ...]
+    interval: tuple[float, float]
+    columns: tuple[int, ...]
+    """The unknowns that are solved for, by number."""
+    opened: tuple[int, ...]
+    """The unknowns that redundant constraints leave open."""
+    system: Tape
+    """Row by row the matrix, with a column for each of `columns` and of `opened`, and the right side."""
+    constraints: Tape
+    labels: tuple[str, ...]
+    """What the constraints are called."""
+    turning: Tape
+    """The rates of the numbers that tell where group coordinates stand, from time, state, parameters and unknowns."""
+
+    @property
+    def size(self) -> int:
+        """The number of rows that are solved."""
+        return len(self.columns)
+
+    @property
+    def width(self) -> int:
+        """The length of a row of the tape: matrix, open columns, right side."""
+        return self.size + len(self.opened) + 1
+
+    def rates(self) -> list[tuple[str, int]]:
+        """For each jet of the state where its rate is found: in the `state`, among the `unknowns` or by `turning`, and at which place."""
+        places = [z for z in self.state if isinstance(z, Place)]
+        found = []
+        for z in self.state:
+            if isinstance(z, Place):
+                found.append(("turning", places.index(z)))
+            else:
+                found.append(("unknowns", self.unknowns.index(z.d())) if z.d() in self.unknowns else ("state", self.state.index(z.d())))
+        return found
+
+
+def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightHandSide:
+    """The right-hand side of a model's equations, with its parameters and a consistent start."""
+    if not isinstance(model, Model):
+        what = f"code takes a Model, not {type(model).__name__}."
+        raise UsageError(what, where="code", hint="ch.Model(system, principle, parameters=..., start=...)")
+    equations = derive(model)
+    where = f"code for {equations.system.label}"
+    binding = bind(equations.system, model.parameters, model.inputs, where)
+    t = float(model.t[0])
+    meant = chosen(equations, binding, Wish(model.start, t, branch, gauge, where))
+    now = evaluate_at(meant.equations, meant.start, binding, t, meant.where)
+    system = _on_its_branch(meant.equations, binding, now, where)
+    return _assembled(system, equations, binding, now, model, meant.where[len(where) :].lstrip(", "))
+
+
+def _on_its_branch(equations: Equations, binding: Binding, now: Evaluation, where: str) -> Prolongation:
+    """The rows, judged near the start where the constraints have several branches with different ranks."""
+    system = prolongation(equations)
+    if system is None or system.generic_nullity is None:
+        raise StateError("the equations do not determine the motion.", where=where, hint="ch.analyze tells more")
+    near = system.near(_point(system, binding, now, where))
+    return near if (near.generic_nullity or 0) > system.generic_nullity else system
+
+
+def _point(system: Prolongation, binding: Binding, now: Evaluation, where: str) -> dict[Symbol, float]:
+    return Problem(system, binding, now.t, where).point({z: v for z, v in now.jets.items() if z in system.structure.state})
+
+
+def _assembled(system: Prolongation, equations: Equations, binding: Binding, now: Evaluation, model: Model, branch: str) -> RightHandSide:
+    found = system.structure
+    graph: Any = system.algebra
+    where = f"code for {equations.system.label}"
+    rows, columns = _solved_for(system, _point(system, binding, now, where), where)
+    opened = tuple(j for j, z in enumerate(found.top) if z.name in system.undetermined and j not in columns)
+    stage, hidden = system.stage(0), system.hidden()
+    entries = []
+    for i in rows:
+        right = -graph.without(system.row(stage[i]), found.top)
+        entries += [*[found.jacobian[i][j] for j in (*columns, *opened)], right]
+    constraints = [system.row(pair) for pair in hidden]
+    symbols = (TIME, *found.state, *binding.parameters)
+    write_out = _inputs_written_out(graph, binding, system.symbols([*stage, *hidden]))
+    column = graph.vector(symbols)
+    return RightHandSide(
+        equations=equations,
+        branch=branch,
+        symbols=symbols,
+        state=found.state,
+        unknowns=found.top,
+        parameters={p: v for p, v in binding.parameters.items() if isinstance(p, Parameter)},
+        start=tuple(now.jets[z] for z in found.state),
+        interval=model.t,
+        columns=columns,
+        opened=opened,
+        system=tape_of(column, [write_out(e) for e in entries]),
+        constraints=tape_of(column, [write_out(e) for e in constraints]),
+        labels=tuple(map(system.label, hidden)),
+        turning=tape_of(
+            graph.vector((*symbols, *found.top)),
+            [Calculus(graph, equations.system.frame).total(graph.leaf(z)) for z in found.state if isinstance(z, Place)],
+        ),
+    )
+
+
+def _solved_for(system: Prolongation, point: dict[Symbol, float], where: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Rows and unknowns of a regular part of the matrix: all of them unless rows depend on each other."""
+    if system.plain:
+        every = tuple(range(len(system.structure.rows)))
+        return every, every
+    flow = make_flow(system, (point,)) or make_flow(system)
+    if flow is None:
+        raise StateError("no part of the equations determines the motion everywhere.", where=where, hint="ch.analyze tells more")
+    pairs = sorted(flow.order.pairs)
+    return tuple(i for i, _ in pairs), tuple(sorted(j for _, j in pairs))
+
+
+def _inputs_written_out(graph: Any, binding: Binding, symbols: frozenset[Symbol]) -> Any:
+    """What replaces inputs, and their derivatives, by the functions of time they stand for."""
+    inputs = sorted((z for z in symbols if isinstance(z, Input)), key=lambda z: z.name)
+    written = [graph.of(total_derivative(binding.inputs[z.base], z.order)) for z in inputs]
+
+    def write_out(e: ca.SX) -> ca.SX:
+        return ca.substitute(e, graph.vector(inputs), ca.vertcat(*written)) if inputs else e
+
+    return write_out
+
+
+__all__ = ["Pair", "RightHandSide", "right_hand_side"]

@@ -1,0 +1,72 @@
+"""The operations of a CasADi graph as plain nodes, in the order in which they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+INPUT, CONSTANT = int(ca.OP_INPUT), int(ca.OP_CONST)
+_OUTPUT, _ASSIGN = int(ca.OP_OUTPUT), int(ca.OP_ASSIGN)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation: its code in CasADi, the numbers of the nodes it works on, its value if a constant, its place if an input."""
+
+    operation: int
+    arguments: tuple[int, ...] = ()
+    value: float = 0.0
+    place: int = 0
+
+
+@dataclass(frozen=True)
+class Tape:
+    """Nodes in order, and which of them are the results; None where a result is zero everywhere."""
+
+    nodes: tuple[Node, ...]
+    results: tuple[int | None, ...]
+
+    def uses(self) -> list[int]:
+        """How often each node is needed."""
+        count = [0] * len(self.nodes)
+        for k in [a for node in self.nodes for a in node.arguments] + [k for k in self.results if k is not None]:
+            count[k] += 1
+        return count
+
+
+def tape_of(inputs: ca.SX, outputs: Sequence[ca.SX]) -> Tape:
+    """The operations that lead from a column of symbols to expressions; equal sub-expressions are computed once."""
+    column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
+    function = ca.Function("exported", [inputs], [ca.densify(column)], {"cse": True})
+    nodes: list[Node] = []
+    known: dict[Node, int] = {}
+    register: dict[int, int] = {}
+    results: list[int | None] = [None] * len(outputs)
+    for k in range(function.n_instructions()):
+        operation = int(function.instruction_id(k))
+        read, written = function.instruction_input(k), function.instruction_output(k)
+        if operation == _OUTPUT:
+            results[written[1]] = register[read[0]]
+        elif operation == _ASSIGN:
+            register[written[0]] = register[read[0]]
+        else:
+            node = _node(function, k, operation, read, register)
+            if node not in known:
+                known[node] = len(nodes)
+                nodes.append(node)
+            register[written[0]] = known[node]
+    return Tape(tuple(nodes), tuple(None if k is not None and _is_zero(nodes[k]) else k for k in results))
+
+
+def _node(function: ca.Function, k: int, operation: int, read: Sequence[int], register: dict[int, int]) -> Node:
+    if operation == INPUT:
+        return Node(operation, place=int(read[1]))
+    if operation == CONSTANT:
+        return Node(operation, value=float(function.instruction_constant(k)))
+    return Node(operation, tuple(register[r] for r in read))
+
+
+def _is_zero(node: Node) -> bool:
+    return node.operation == CONSTANT and node.value == 0
