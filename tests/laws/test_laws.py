@@ -1,21 +1,25 @@
 """Laws that hold for every system of the gallery, whatever its principle."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import sympy
+from models_in_charts import in_chart, state_beside
 
 import chetaev as ch
 from chetaev.analysis.structure import structure
-from chetaev.calculus import total_derivative
-from chetaev.symbols import TIME, Action, Coordinate, Multiplier, Variation, jets_in
+from chetaev.calculus import SYMBOLIC, Calculus, total_derivative
+from chetaev.symbols import TIME, Action, Coordinate, Entry, Multiplier, Place, Variation, jets_in
 from chetaev.values import Tape
 
 SINGULAR = {"krupkova", "cawley", "transformer"}  # their motion needs the constraint algorithm
 NAMES = ch.gallery()
 MODELS = [(name, principle) for name in NAMES for principle in ch.gallery(name).principles]
 REGULAR = [(name, principle) for name, principle in MODELS if name not in SINGULAR]
+ON_GROUPS = [case for case in REGULAR if ch.gallery(case[0]).system.groups]
+ORDINARY = [case for case in REGULAR if case not in ON_GROUPS]
 
 
 def ids(case):
@@ -32,7 +36,7 @@ def close(a, b, tolerance=1e-11):
 
 
 def compare(first, second, names=None):
-    for name in names or first:
+    for name in first if names is None else names:
         assert close(first[name], second[name]), (name, first[name], second[name])
 
 
@@ -54,26 +58,38 @@ def test_invariants_do_not_change(case):
     equations, now = ch.derive(model), ch.evaluate(model)
     for text in model.invariants.values():
         rate = equations.total(ch.parse(text, equations))
-        terms = Tape(sympy.Add.make_args(rate))
+        terms = Tape([model.system.charted(term) for term in sympy.Add.make_args(rate)])
         values = terms({**now.binding.at(terms.symbols, model.t[0]), **now.jets})
         assert abs(sum(values)) < 1e-11 * max(1.0, *map(abs, values)), text
 
 
+def positions(system):
+    """What tells where the system is: ordinary coordinates, and the entries of the matrix of a group coordinate."""
+    turned = [z for group in system.groups.values() for z in group.entries.values() if isinstance(z, Entry)]
+    return [q for q in system.coordinates if q.base in system.kinds] + turned
+
+
 def gauge(system):
-    """A function of coordinates and time whose derivative may be added to the Lagrangian."""
-    q = system.coordinates
+    """A function of position and time whose derivative may be added to the Lagrangian."""
+    q = positions(system)
     first, last = q[0], q[-1]
-    return first * sympy.sin(last) / 3 + TIME * last**2 / 5 + first**2 / 7
+    turned = [z for z in q if isinstance(z, Entry)]
+    mixed = sum((sympy.Rational(k + 2, 11) * a * b for k, (a, b) in enumerate(pairwise(turned))), sympy.S.Zero)
+    return first * sympy.sin(last) / 3 + TIME * last**2 / 5 + first**2 / 7 + mixed
 
 
 @pytest.mark.parametrize("case", REGULAR, ids=ids)
 def test_a_total_derivative_in_the_lagrangian_changes_nothing(case):
-    """L + dG/dt has the same motion and the same multipliers; under Herglotz L(q, q', s - G) + dG/dt with s shifted by G."""
+    """L + dG/dt has the same motion and the same multipliers; under Herglotz L(q, q', s - G) + dG/dt with s shifted by G.
+
+    On a group G is a function of the entries, and the law ties their rates to the structure constants.
+    """
     model = model_of(case)
     system = model.system
     g = gauge(system)
     if system.action is None:
-        compare(ch.evaluate(model), with_system(model, system.replace(lagrangian=system.lagrangian + total_derivative(g))))
+        rate = Calculus(SYMBOLIC, system.frame).total(g)
+        compare(ch.evaluate(model), with_system(model, system.replace(lagrangian=system.lagrangian + rate)))
         return
     s = system.action
     shifted = system.replace(
@@ -112,7 +128,7 @@ def solve_chart(chart, old):
     return new
 
 
-@pytest.mark.parametrize("case", REGULAR, ids=ids)
+@pytest.mark.parametrize("case", ORDINARY, ids=ids)
 def test_derive_commutes_with_a_change_of_coordinates(case):
     model = model_of(case)
     system = model.system
@@ -167,6 +183,79 @@ def _new_jets(chart, now, highest):
     return at
 
 
+@pytest.mark.parametrize("case", ON_GROUPS, ids=ids)
+def test_derive_commutes_with_a_chart_of_the_group(case):
+    """The group system and the same system in ordinary coordinates have the same accelerations and multipliers."""
+    model = model_of(case)
+    now, chart = ch.evaluate(model), in_chart(model)
+    there = ch.evaluate(chart.model)
+    for v, e in chart.velocities.items():
+        assert close(there[ch.show(total_derivative(e))], now[v.d().name], 1e-9), v
+    compare(now, there, [z.name for z in now.jets if not isinstance(z, Place) and z.base not in {v.base for v in chart.velocities}])
+
+
+@pytest.mark.parametrize("case", ON_GROUPS, ids=ids)
+def test_velocities_of_the_body_and_of_space_give_the_same_motion(case):
+    r"""The same system with the velocities of the other side: $\xi_{body} = A^{-1} \xi_{spatial} A$ in expressions, rows and variations."""
+    model = model_of(case)
+    system, now = model.system, ch.evaluate(model)
+    ((name, group),) = system.groups.items()
+    mixed = _seen_from_the_other_side(group)
+    velocities = [sympy.Add(*[mixed[a, b] * q.d() for b, q in enumerate(group.components)]) for a in range(len(group.components))]
+    calculus = Calculus(SYMBOLIC, system.replace(coordinates=_other_side(system, name)).frame)
+    substitution = {q.d(k): calculus.total(e, k - 1) for q, e in zip(group.components, velocities, strict=True) for k in (1, 2)}
+    place = {q: a for a, q in enumerate(group.components)}
+
+    def turned(e):
+        return e.xreplace(substitution)
+
+    def along(coefficients):
+        """A row of coefficients by coordinate, dual to the variations of the other side."""
+        found = {q: turned(c) for q, c in coefficients.items() if q not in place}
+        for b, p in enumerate(group.components):
+            found[p] = sympy.Add(*[turned(c) * mixed[place[q], b] for q, c in coefficients.items() if q in place])
+        return found
+
+    other = system.replace(
+        coordinates=_other_side(system, name),
+        lagrangian=turned(system.lagrangian),
+        kinematic=[ch.Constraint(turned(row.lhs), turned(row.rhs)) for row in system.kinematic],
+        variational=None
+        if system.variational is None
+        else [sum(c * Variation(q.base) for q, c in along(row.coefficients).items()) for row in system.variational],
+        forces=along(system.forces) if system.forces else {},
+        dissipation=turned(system.dissipation),
+        where={},
+        quasi={},
+    )
+    to_other = np.linalg.inv(np.array([[now._value(e) for e in mixed.row(a)] for a in range(mixed.rows)]))
+    speeds = to_other @ [now[q.d().name] for q in group.components]
+    start = {name: now.rotation(name), **{q.d().name: float(v) for q, v in zip(group.components, speeds, strict=True)}}
+    start |= {z.name: now.jets[z] for z in state_beside(model, group)}
+    there = ch.evaluate(ch.derive(other, model.principle), start, parameters=model.parameters, t=model.t[0], inputs=model.inputs)
+    for q in group.components:
+        for k in (1, 2):
+            assert close(there._value(substitution[q.d(k)]), now[q.d(k).name], 1e-10), q.d(k)
+    rest = [z.name for z in now.jets if not isinstance(z, Place) and z not in substitution]
+    compare(now, there, rest)
+
+
+def _other_side(system, name):
+    words = {"body": "spatial", "spatial": "body"}
+    return {n: " ".join(words.get(w, w) for w in kind.split()) if n == name else kind for n, kind in system.kinds.items()}
+
+
+def _seen_from_the_other_side(group):
+    r"""The matrix with $\xi^a = M^a{}_b\, \eta^b$, where $\eta$ is the velocity of the other side: $A^{-1} \eta A$ or $A \eta A^{-1}$."""
+    a, n = sympy.Matrix(group.matrix), group.group.size
+    turn, shift = (a, sympy.zeros(n, 0)) if group.word == "SO3" else (a[: n - 1, : n - 1], a[: n - 1, n - 1])
+    inverse = turn.T if group.word == "SO3" else sympy.Matrix([[turn.T, -turn.T * shift], [sympy.zeros(1, n - 1), sympy.ones(1, 1)]])
+    basis = [sympy.Matrix(e) for e in group.group.basis]
+    moved = [inverse * e * a if group.body else a * e * inverse for e in basis]
+    corner = {"SO3": [(2, 1), (0, 2), (1, 0)], "SE2": [(0, 2), (1, 2), (1, 0)]}[group.word]
+    return sympy.Matrix(len(basis), len(basis), lambda i, b: moved[b][corner[i]])
+
+
 def has_inertia(name):
     """Whether the Lagrangian is of first order with a mass for every coordinate (the tyres' epsilon has none)."""
     system = ch.gallery(name).system
@@ -179,11 +268,12 @@ def test_dalembert_equals_vakonomic_on_holonomic_constraints(name):
     """Every gallery system with its constraints replaced by a position constraint through the start."""
     model = ch.gallery(name)
     now = ch.evaluate(model)
-    q = model.system.coordinates
+    q = positions(model.system)
     phi = sum(sympy.Rational(k + 2, 3) * z**2 / 2 for k, z in enumerate(q)) + sympy.sin(q[0])
-    level = sympy.Rational(str(float(phi.subs({z: now.jets[z] for z in q}))))
+    level = sympy.Rational(str(now._value(phi)))
     system = model.system.replace(kinematic=[ch.Constraint(phi, level)], variational=None)
-    start = ch.State({z.base: now.jets[z] for z in q}, {z.d().name: now.jets[z.d()] for z in q})
+    there = {z.base: now.jets[z] for z in q if isinstance(z, Coordinate)} | {name: now.rotation(name) for name in model.system.groups}
+    start = ch.State(there, {v.name: now.jets[v] for v in model.system.velocities})
     given = {"parameters": model.parameters, "t": model.t[0], "inputs": model.inputs}
     a = ch.evaluate(ch.derive(system, ch.DAlembert()), start, **given)
     b = ch.evaluate(ch.derive(system, ch.Vakonomic()), start, **given)

@@ -118,6 +118,12 @@ def test_eq_27_28_torsion_free_connection_gives_minus_the_library_rows():
         assert vanishes(operator[j] + row(equations, label))
 
 
+@pytest.mark.erratum(
+    "000",
+    "Remark 8",
+    r"$-D\,\mathbb{F}L + \mathbb{B}L + \langle \mathbb{F}L, T(\gamma', \cdot)\rangle = 0$",
+    r"$-\langle \mathbb{F}L, T(\gamma', \cdot)\rangle$",
+)
 def test_remark_8_printed_sign_of_the_torsion_fails():
     """Remark 8: with torsion the equation is -D FL + BL - <FL, T(q', .)> = 0; the paper prints + <FL, T(q', .)>."""
     equations = ch.derive(SPHERE)
@@ -247,6 +253,9 @@ def friction_accelerations(now):
     return [radial, now["(-2*m*r*r'*phi' - k*cos(phi) - h*r' - (0.5 + sin(phi)^2)*phi')/(m*r^2)"]]
 
 
+@pytest.mark.erratum(
+    "000", "(56)", r"friction paired with $\delta\gamma'$", r"$\langle \mathbb{F}\mathcal{F}(\gamma'), \delta\gamma\rangle$"
+)
 @pytest.mark.parametrize("state", ORBIT_STATES)
 def test_eq_55_56_57_friction_force(state):
     """(57): -D FL + BL - FF = 0 with FF = A_ij q'^j; in the corrected (56) FF is paired with δq. Paired with δq', as printed, it fails."""
@@ -265,6 +274,12 @@ def test_theorem_20_eq_58_59_friction_as_constraint(state):
     assert agree(now["lambda1"], -1)
 
 
+@pytest.mark.erratum(
+    "000",
+    "(61)",
+    r"$\frac{\partial E}{\partial q'}q' + \frac{\partial E}{\partial q''}q'' = -2F$",
+    r"$\frac{\partial E}{\partial q}q' + \frac{\partial E}{\partial q'}q'' = -2F$",
+)
 @pytest.mark.parametrize("state", ORBIT_STATES)
 def test_eq_61_energy_constraint_printed_form_fails(state):
     """(61): dE/dq q' + dE/dq' q'' = -2F. The paper prints dE/dq' q' + dE/dq'' q'', which is twice the kinetic energy and not -2F."""
@@ -276,6 +291,7 @@ def test_eq_61_energy_constraint_printed_form_fails(state):
     assert abs(now[printed] + friction) > WRONG
 
 
+@pytest.mark.erratum("000", "(62)", r"points listed as $(q, \delta q, q', \delta q')$", r"$(q, q', \delta q)$")
 def test_eq_62_variational_constraint_of_friction():
     """(62): C_V is dF/dq'^i δq^i = A_ij q'^i δq^j = 0 at points (q, q', δq); the paper lists (q, δq, q', δq')."""
     equations = ch.derive(orbit_as_hocs(), ch.VirtualWork())
@@ -283,6 +299,7 @@ def test_eq_62_variational_constraint_of_friction():
     assert vanishes(equations.reaction("phi") - ch.parse("lambda1*(h*r' + (0.5 + sin(phi)^2)*phi')", equations))
 
 
+@pytest.mark.erratum("000", "(63)", r"$-\langle dE(\gamma'), \gamma'\rangle$", r"$-\langle dE(\gamma'), \gamma''\rangle$")
 def test_lemma_22_eq_60_63_power_of_the_euler_lagrange_expression():
     """Lemma 22, (63): E_i q'^i = dE/dt with E = dL/dq' q' - L (60), along any curve. The printed pairing <dE, q'> lacks the q''-part."""
     equations = ch.derive(SPHERE)
@@ -297,6 +314,9 @@ def test_lemma_22_eq_60_63_power_of_the_euler_lagrange_expression():
     assert abs((power - horizontal).subs(at)) > WRONG
 
 
+@pytest.mark.erratum(
+    "000", "Lemma 21", r"$R(v,v) = 0 \Leftrightarrow R^\flat(v) = 0$ for positive semidefinite $R$", "$R$ symmetric as well"
+)
 def test_lemma_21_fails_for_a_tensor_that_is_not_symmetric():
     """Lemma 21, (55): R(v, v) = 0 iff R(v, .) = 0 needs R symmetric. A gyroscopic R has F = 0 but R(v, .) != 0: (55) loses it."""
     skew = ch.System("x y", "m w", lagrangian="m/2*(x'^2 + y'^2)", dissipation="x'*(w*y')/2 + y'*(-w*x')/2")
@@ -374,6 +394,7 @@ def test_section_iv_b_reference_motion_of_the_particle():
     assert agree([end[k] for k in expected], list(expected.values()), 1e-11)
 
 
+@pytest.mark.erratum("000", "Theorem 20", "$C_K^F$ is a submanifold", "not at states of rest, where its row has no differential")
 def test_theorem_20_constraint_set_is_singular_at_rest():
     """Theorem 20: C_K is no submanifold at v = 0, m a = -grad V, where its row loses its differential; all (x, 0, a) belong to it."""
     equations = fluid()
@@ -395,6 +416,12 @@ def test_theorem_20_accelerations_have_a_limit_at_rest(size):
     assert agree([now[f"{q}''"] for q in "xyz"], [now[f"(-({SLOPE[q]}) - ({DRAG[q]}))/m"] for q in "xyz"])
 
 
+@pytest.mark.erratum(
+    "000",
+    "section IV.B",
+    r"any real $3\times 3$ matrix $F(x)$",
+    r"a symmetric one; otherwise the rows give $-F^T x'$ and (57) gives $-\frac12(F + F^T)x'$",
+)
 @pytest.mark.parametrize("state", states("x y x' y'", seed=4))
 def test_section_iv_b_a_matrix_that_is_not_symmetric_fails(state):
     """IV.B needs F symmetric: otherwise the constraints give m x'' = -grad V - F^T x', while (57) gives -grad V - (F + F^T)/2 x'."""
@@ -419,6 +446,9 @@ def test_section_iv_b_a_matrix_that_is_not_symmetric_fails(state):
 FORCED = SERVO.replace(forces={"x": "-k*x'*y", "y": "sin(x) + 2", "z": "-z'"})
 
 
+@pytest.mark.erratum(
+    "000", "(71), Theorem 24, Remark 25", "external force with $+u_i$ on the left", r"$(\frac{d}{dt}L_{q'} - L_q - u_i)\,\delta q^i = 0$"
+)
 @pytest.mark.parametrize("state", states("x y z y' z'", seed=5))
 def test_theorem_24_eq_71_printed_sign_of_the_external_force_fails(state):
     """Theorem 24, Remark 25, (71): (d/dt dL/dq' - dL/dq - u_i) δq^i = 0; the paper prints + u_i, against its own Definition 23."""
@@ -432,6 +462,7 @@ def test_theorem_24_eq_71_printed_sign_of_the_external_force_fails(state):
     assert agree([e_x - u_x, e_y - u_y, e_z - u_z], [now["lambda1*y'"], -2 * now["lambda1"], now["lambda1*x"]])
 
 
+@pytest.mark.erratum("000", "Definition 23", "conditions joined by *or*", "by *and*")
 def test_definition_23_needs_both_conditions():
     """Definition 23 joins its conditions by 'or'; a trajectory obeys C_K and the virtual work: neither implies the other."""
     equations = ch.derive(ch.gallery("cart-pendulum"))
@@ -471,6 +502,13 @@ def cart_with_friction_as_constraint(*kinematic):
     )
 
 
+@pytest.mark.erratum(
+    "000",
+    "Theorem 26",
+    r"the converse, with $\lambda = 1$",
+    r"false unless the other reactions do no work on $\gamma'$: every $\lambda$ satisfies all conditions. "
+    r"Take the row of energy along the projection of $\gamma'$ on $C_V$",
+)
 @pytest.mark.parametrize("paper_lambda", [1, 0, -2])
 def test_theorem_26_converse_fails_on_the_cart_pendulum(paper_lambda):
     """Theorem 26 claims lambda = 1. Since f in F_V may do work, S_K is void and every lambda, 0 and -2 too, satisfies all conditions."""
@@ -588,6 +626,7 @@ def test_eq_79_reference_motion_of_the_cart_pendulum():
     assert agree([end[k] for k in expected], list(expected.values()), 1e-11)
 
 
+@pytest.mark.erratum("000", "Remark 27", r"$E' = -(\mu x'^2 + \nu\theta'^2)$", r"$E' = -(\mu x'^2 + \nu\theta'^2) + u_x x'$")
 def test_remark_27_printed_energy_constraint_fails():
     """Remark 27 with E' = -(mu x'^2 + nu theta'^2) drops the power of the control: theta'' = -2.7744 instead of -8.7154."""
     printed = ch.derive(cart_with_friction_as_constraint(f"{CART_POWER} = -(mu*x'^2 + nu*theta'^2)"), ch.VirtualWork())
@@ -648,6 +687,7 @@ def test_section_iv_d_stability_of_the_upright_position(a, b):
     assert stable == (a > 0.5 and b < -1.0)
 
 
+@pytest.mark.erratum("000", "section IV.D", "node or focus depending on $b$", r"node iff $(mla - \nu)^2 > 4mgl\,\lvert I + mlb\rvert$")
 @pytest.mark.parametrize(("a", "b"), [(2.0, -1.7), (12.0, -1.7), (2.0, -1.01)])
 def test_section_iv_d_node_or_focus_depends_on_a_and_b(a, b):
     """The paper says it depends on b. It is a node iff (m l a - nu)^2 > 4 m g l |I + m l b|: b = -1.7 gives both, depending on a."""
@@ -679,6 +719,12 @@ def swing(theta, a, until):
     return float(np.max(np.abs(run.y[0][run.t > 0.75 * run.t[-1]])))
 
 
+@pytest.mark.erratum(
+    "000",
+    "section IV.D",
+    r"basin $(-\theta_o, \theta_o)$ for all $a > \nu/ml$",
+    r"for all $\theta'$ iff $a \ge \nu m l b^2/I^2$; otherwise an unstable cycle may bound it",
+)
 def test_section_iv_d_basin_printed_interval_fails():
     """The paper's basin (-theta_o, theta_o), cos theta_o = -I/(m l b), fails for a = 0.6 > nu/(m l): a cycle at 0.79420 bounds it."""
     assert agree(math.acos(0.4 / (0.5 * 0.8 * 3)), 1.23096, 5e-6)
@@ -779,6 +825,7 @@ def test_section_v_d_constraint_without_sign_holds_forward(state):
     assert agree(now["psi''"], now["-a*sin(epsilon)^2/(M + I*cos(epsilon))"])
 
 
+@pytest.mark.erratum("000", "section V.D", r"Rocard's row without $\mathrm{sign}(\psi')$", "with it, as in 001, (20)")
 @pytest.mark.parametrize("state", tyre_states(-1, 11))
 def test_section_v_d_constraint_without_sign_fails_backward(state):
     """V.D: for psi' < 0 the printed row pushes the wrong way and energy grows; with sign(psi'), 001 (20), it falls."""
@@ -812,6 +859,9 @@ def tyre_end(equations, start, until):
     return integrated(rows, unknowns, {ch.parse(k, equations): v for k, v in start.items()}, TYRE, (0, until))
 
 
+@pytest.mark.erratum(
+    "000", "section V.D", "three kinematic rows of the 2-lift", r"the rows $x_1' = v_1, \dots, \psi' = \Omega_\psi$ belong to it"
+)
 @pytest.mark.parametrize("own_rate", [True, False])
 def test_section_v_d_two_lift_printed_rows_are_incomplete(own_rate):
     """V.D: the three printed rows of the 2-lift hold for any epsilon', O' taking up the difference; O' = psi'', which follows from the
@@ -834,6 +884,7 @@ def test_section_v_d_two_lift_printed_rows_are_incomplete(own_rate):
     assert agree(rate, psi2) if own_rate else abs(rate - psi2) > WRONG
 
 
+@pytest.mark.erratum("000", "(97)", r"$x_2' = \psi'\cos(\theta - \epsilon)$", r"$\psi'\sin(\theta - \epsilon)$")
 @pytest.mark.parametrize("state", [TYRE_START, *tyre_states(1, 12)])
 def test_eq_97_printed_second_row_fails(state):
     """(97): x2' = psi' sin(theta - epsilon); the paper prints cos."""
@@ -843,6 +894,13 @@ def test_eq_97_printed_second_row_fails(state):
     assert abs(now["x2' - psi'*cos(theta - epsilon)"]) > WRONG
 
 
+@pytest.mark.erratum(
+    "000",
+    "(97)",
+    "third row quadratic in the velocities",
+    r"$-\Omega_\psi'\tan\epsilon + [\Omega_\psi(\Omega_\theta - \Omega_\epsilon) - \frac{a}{M}\tan\epsilon]\,\lambda' = 0$, "
+    r"$q' = v\,\lambda'$",
+)
 @pytest.mark.parametrize("state", [TYRE_START, *tyre_states(1, 13)])
 @pytest.mark.parametrize("c", [1.0, 0.6])
 def test_eq_97_printed_third_row_is_not_linear(c, state):

@@ -126,6 +126,7 @@ def test_the_viscous_particle_in_all_versions():
         close(motion["lambda1"], -1 + 0 * TIMES)
 
 
+@pytest.mark.erratum("000", "Theorem 36", r"equivalence for any $\lambda'$", r"for $\lambda' = 1$ only; another constant is another system")
 def test_the_linear_particle_at_another_rate_of_tau():
     """Correction to V.C: for tau' = c the multiplier is -(c^2 + (c^2 - 1) v.grad V/(v^T F v)) in our signs."""
     model = ch.gallery("viscous-particle")

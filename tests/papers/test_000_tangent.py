@@ -105,6 +105,8 @@ def exact(expressions):
 # ---- section II: kappa, beta ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.erratum("000", "(5)", r"second identity with $\tau_{TQ}$ again", r"$(\tau_Q)_* \circ \delta\gamma' = \gamma'$")
+@pytest.mark.erratum("000", "(11)", r"$\kappa\circ\kappa = \mathrm{id}_{TQ}$", r"$\mathrm{id}_{TTQ}$")
 def test_8_and_11_the_involution():
     """(11): kappa o kappa is the identity of TTQ (the paper prints TQ); (5): the second projection is the differential of tau_Q."""
     v = double(1, 1, 1)
@@ -236,6 +238,9 @@ def test_32_the_immersions_are_natural(order, outer):
         assert immersion(v).table == (v.parts[:-1], v.parts[1:])
 
 
+@pytest.mark.erratum(
+    "000", "(35)", r"$\tau_{TQ}^{(l+1,k+1)}$ on the right, which does not act there", r"$\tau_Q^{(l+1,k+1)}$, and $l \le k$"
+)
 def test_lemma_12_projections_flip_and_immersion():
     """(34), (36), and (35) with tau_Q^(l+1,k+1) on the right (the paper prints tau_TQ, which does not act there); for l <= k only."""
     k, l = 3, 1
@@ -248,6 +253,12 @@ def test_lemma_12_projections_flip_and_immersion():
         truncate(a, k + 2)
 
 
+@pytest.mark.erratum(
+    "000",
+    "(31)",
+    r"$S_l = (0, \delta q_0, \dots, \delta q_{l-1})$, which depends on the chart for $l \ge 2$",
+    r"$(0, \delta q_0, 2\,\delta q_1, \dots, l\,\delta q_{l-1})$",
+)
 def test_31_the_vertical_endomorphism_needs_weights():
     """S_l = (0, dq0, 2 dq1, ..., l dq(l-1)) commutes with changes of charts; the printed (0, dq0, ..., dq(l-1)) does not for l >= 2."""
 
@@ -277,6 +288,9 @@ def test_31_the_defect_on_the_line():
     assert sympy.expand(defect - 6 * q * q1 * dq) == 0
 
 
+@pytest.mark.erratum(
+    "000", "(37)", r"$\Delta_l = (0, q_1, \dots, q_l)$, which depends on the chart for $l \ge 2$", r"$(0, q_1, 2 q_2, \dots, l\,q_l)$"
+)
 def test_37_the_liouville_field_needs_weights():
     """Delta_l generates gamma(t) -> gamma(e^a t); pushed forward by a change of charts it is itself. Printed: (0, q1, ..., ql)."""
     for l in (1, 2, 3):
@@ -290,6 +304,9 @@ def test_37_the_liouville_field_needs_weights():
         assert [field.get(q.d(j), 0) for j in range(l + 1) for q in (X, Y)] == [j * q.d(j) for j in range(l + 1) for q in (X, Y)]
 
 
+@pytest.mark.erratum(
+    "000", "(39)", r"$(q_1, \dots, q_{l-1}, \chi(q_0, \dots, q_{l-1}))$, one entry short", r"$(q_1, \dots, q_l, \chi(q_0, \dots, q_l))$"
+)
 def test_38_39_and_40_equations_of_higher_order():
     """S_l(X) = Delta_l exactly for X = (q1, ..., ql, chi(q0, ..., ql)); (39) prints a list that is one entry short."""
     l = 2
@@ -327,6 +344,7 @@ def test_41_the_submersion():
 # ---- section III A: with a connection ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.erratum("000", "(44)", r"terms up to $D^k\gamma'/Dt^k$", r"up to $D^{k-1}\gamma'/Dt^{k-1}$")
 def test_44_covariant_velocities_end_at_the_derivative_k_minus_1():
     """zeta_k has k terms, up to D^(k-1) gamma'/Dt^(k-1); the paper prints D^k. It is a diffeomorphism, connection by connection."""
     gamma = connection(15)
@@ -340,6 +358,7 @@ def test_44_covariant_velocities_end_at_the_derivative_k_minus_1():
     assert list(vectors[1]) == second
 
 
+@pytest.mark.erratum("000", "before (45)", r"$t\zeta_1 = \beta\circ\kappa$ always", "only without torsion")
 def test_45_variations_and_lemma_14():
     """t zeta_1 = (gamma', Lambda + D Lambda/Dt) equals beta o kappa exactly when the torsion vanishes (the paper: always)."""
     v = double(17, 1, 1)

@@ -183,6 +183,7 @@ def test_eq_20_sign_of_the_deviation(state):
     assert rocard_now(state)["epsilon*(theta' - epsilon')"] > 0
 
 
+@pytest.mark.erratum("001", "section 3", r"$\mathbf{n}$ points to the concave side", r"only if $\psi'(\theta' - \epsilon') > 0$")
 @pytest.mark.parametrize("state", rocard_states(4))
 def test_section_3_normal_vector_printed_direction_fails(state):
     """Section 3: n = (-sin(theta - e), cos(theta - e)) is said to point to the concave side. <x'', n> is psi' (theta' - e'), whose sign is
@@ -208,6 +209,9 @@ def test_eq_18_19_speed_and_spin(state):
     assert agree(now["x1'*x1'' + x2'*x2''"], now["psi'*psi''"])
 
 
+@pytest.mark.erratum(
+    "001", "after (25)", r"$(I + M)\psi'\psi'' - K\epsilon(\theta' - \epsilon') = 0$", "this is $E'$ to lowest order, not zero"
+)
 @pytest.mark.parametrize("state", rocard_states(6))
 def test_eq_25_printed_energy_line_fails(state):
     """The line '(I + M) psi' psi'' - K epsilon (theta' - epsilon') = 0' of the proof is false: the left side is E', which is not zero."""
@@ -231,6 +235,12 @@ def test_eq_24_25_exact_energy_rate(state):
     assert now[ROCARD_ENERGY_RATE] < 0
 
 
+@pytest.mark.erratum(
+    "001",
+    "after (25)",
+    r"$E' = -(M\psi'^2 + K)\,\epsilon(\theta' - \epsilon')$ modulo $\epsilon^2$",
+    r"modulo $\epsilon^4$; it is itself of order $\epsilon^2$",
+)
 @pytest.mark.parametrize("direction", [1, -1])
 @pytest.mark.parametrize("e", [0.02, -0.01])
 def test_eq_24_25_order_of_the_printed_energy_rate(e, direction):
@@ -328,6 +338,7 @@ def rocard_matrix(theta):
     return np.array([[c, 0, 0, -1, 0], [s, 0, 0, 0, -1], [0, 1, -1, 0, 0]])
 
 
+@pytest.mark.erratum("001", "section 4", r"$EL_i \in R_V^\circ$", "$EL$ lies in the row span of $R_V$, the annihilator of $C_V$")
 @pytest.mark.parametrize("state", rocard_states(8))
 def test_section_4_dynamical_equations_printed_space_fails(state):
     """Section 4: EL lies in the row span of R_V, the annihilator of C_V. The paper prints EL in R_V^o, the kernel of R_V: R_V EL != 0."""
@@ -340,6 +351,7 @@ def test_section_4_dynamical_equations_printed_space_fails(state):
     assert agree(np.array([[1, 0, 0, c, s], [0, 1, 1, 0, 0]]) @ operator, [0, 0])
 
 
+@pytest.mark.erratum("001", "(26)", "$R_K$ as a map of positions and velocities", r"it contains $\psi''$")
 def test_eq_26_27_kinematic_map_contains_the_acceleration():
     """(26), (27): R_K of the tyre, n = 5, k = 2, r = 3, l = 0. The arguments printed in (26) lack psi'', on which (27) depends."""
     system = ch.gallery("rocard").system
@@ -589,6 +601,12 @@ def test_eq_42_43_without_lateral_displacement_are_rocards():
         assert vanishes(found - ch.parse(text, equations))
 
 
+@pytest.mark.erratum(
+    "001",
+    "after (44)",
+    r"$\alpha\to\infty$ gives Rocard's tyre",
+    r"(30) tends to $\theta' - \epsilon' = \beta\psi'\epsilon/(1 - M\psi'^2)$, not to (20)",
+)
 def test_eq_30_44_limit_is_not_rocards_constraint():
     """For alpha -> infinity the side force alpha xi of (44) stays finite, and (30) tends to theta' - e' = beta psi' e/(1 - M psi'^2), to
     first order in e, where psi'' = O(e^2) drops out. Rocard's (20) gives theta' - e' = a e/(M psi') instead."""
@@ -643,6 +661,12 @@ def test_eq_36_to_44_stability_of_straight_rolling(alpha, speed, stable):
     assert (growth(alpha, speed) < 0) == stable
 
 
+@pytest.mark.erratum(
+    "001",
+    "after (44)",
+    r"dissipative for large $\alpha$",
+    r"unstable there; straight rolling is stable iff $\alpha < \beta M/J$ and $M\psi'^2 < 1$, for $\psi' > 0$",
+)
 @pytest.mark.parametrize("speed", [0.3, 0.6])
 def test_section_4_high_alpha_is_not_dissipative(speed):
     """The paper says that for high alpha the tyre is dissipative. It is unstable: the fast mode grows at M beta v^3/(2(1 - M v^2))."""

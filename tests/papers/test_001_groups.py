@@ -61,6 +61,7 @@ def test_eq_13_14_the_equations_of_the_rigid_ball():
     assert vanishes(second - ch.parse("(I + M)*A2''", equations))
 
 
+@pytest.mark.erratum("001", "(15)", r"coefficient $I + M$", r"$I$; the equation says the same")
 def test_eq_15_has_the_coefficient_I():
     """Printed (I + M) w3' = 0; the ball does not move when it turns about the vertical, so the coefficient is I."""
     equations = elastic()
@@ -75,6 +76,7 @@ def turning_ball(rate, t):
     return np.array([-s, c, rate]), rate * np.array([-c, -s, 0])
 
 
+@pytest.mark.erratum("001", "section 6", r"(7) with $\omega_2\omega_1' - \omega_1\omega_2'$", r"the opposite sign, as in (7)")
 @pytest.mark.parametrize("rate", [0.7, -1.2])
 def test_eq_7_says_that_the_path_turns_with_the_ball(rate):
     """w1 w2' - w2 w1' = w3 (w1^2 + w2^2) for the superposition the paper describes; the sign printed in section 6 is the opposite one."""
@@ -88,6 +90,9 @@ def test_eq_7_says_that_the_path_turns_with_the_ball(rate):
     assert abs(w[2] ** 2 * (1 / rate) ** 2 - (w[0] ** 2 + w[1] ** 2)) < 1e-15  # (3), with the radius 1/rate of the circle
 
 
+@pytest.mark.erratum(
+    "001", "section 2", "(7) and (17) are equivalent", "only where the ball moves: one that spins on the spot satisfies (7)"
+)
 def test_eq_17_and_eq_7_are_equivalent_only_where_the_ball_moves():
     """A ball that spins on the spot satisfies (13)-(16) and (7), but not (17)."""
     spinning = {"A": np.eye(3), "a1": 0, "a2": 0, "A1'": 0, "A2'": 0, "A3'": 0.9}

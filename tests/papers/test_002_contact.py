@@ -126,6 +126,7 @@ def test_eq_3_lagrangian_vector_field():
         assert gap(paper, row) < 1e-12
 
 
+@pytest.mark.erratum("002", "(3)", "$-(L_{q^jv^i} + L_{v^jq^i})A^i$", "$-(L_{q^jv^i} - L_{v^jq^i})A^i$")
 def test_eq_3_printed_sign_fails():
     """(3) is printed with a plus inside the bracket; that is not the Euler-Lagrange equation."""
     for paper, row in zip(eq_3(+1), free_rows(), strict=True):
@@ -140,6 +141,7 @@ def test_eq_5_both_members():
         assert gap(d_dt(lag.diff(q.d())) - lag.diff(q), row) < 1e-12
 
 
+@pytest.mark.erratum("002", "(5)", "$L_{vv}q'' - L_{vq}q' + L_q$", "$L_{vv}q'' + L_{vq}q' - L_q$")
 def test_eq_5_printed_signs_fail():
     """(5), middle member, is printed as L_vv q'' - L_vq q' + L_q: two wrong signs, and neither change alone repairs it."""
     lag, qs = typed(FREE), (X, Y)
@@ -171,6 +173,12 @@ def test_section_2_2_operator_of_f_times_lagrangian():
         assert gap(f * operator(lag, q) - f.d() * lag.diff(q.d()), -row.lhs) < 1e-12
 
 
+@pytest.mark.erratum(
+    "002",
+    "section 2.4",
+    r"$E_{\mu\psi} = \mu' d^v\psi + \mu E_\psi$",
+    r"$E_{\mu\psi} = \mu E_\psi - \mu' d^v\psi$: the root of most faults of section 5",
+)
 def test_section_2_4_operator_of_mu_psi_printed_sign_fails():
     """E_{mu psi} = mu E_psi - mu' d^v psi; section 2.4 (iii) prints + mu' d^v psi against its own rule for E_{fL}."""
     psi_text = "z' - x'^2/3 - y'^2*sin(x)/2 + y*x'"
@@ -184,6 +192,7 @@ def test_section_2_4_operator_of_mu_psi_printed_sign_fails():
 NONHOLONOMIC = "(x'^2 + 2*y'^2 + z'^2 + x'*y'*cos(z)/2)/2 - k*x^2*y + x*z'"
 
 
+@pytest.mark.erratum("002", "section 2.3", r"$\frac{d}{dt}L_v - L_q = +\lambda_i\varphi^i_v$", r"$-\lambda_i\varphi^i_v$, by (10)")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_eq_10_nonholonomic_multiplier_changes_sign(kind):
     """(10), (11): E_L = lambda d^v phi; the library's multiplier is -lambda, the sign of the line after (11), which clashes with (11)."""
@@ -217,6 +226,12 @@ def test_eq_12_vakonomic_equations(kind):
         assert gap(-operator(lag + mu * phi, q), row) < 1e-12
 
 
+@pytest.mark.erratum(
+    "002",
+    "(12)",
+    "coordinate form with $L$ on both sides",
+    r"$\frac{d}{dt}L_v - L_q = -\mu'\varphi_v - \mu(\frac{d}{dt}\varphi_v - \varphi_q)$",
+)
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_eq_12_printed_coordinate_form_fails(kind):
     """The line after (12) repeats L where phi belongs: mu' phi_v + mu (d/dt L_v - L_q), wrong for either sign of mu."""
@@ -229,6 +244,7 @@ def test_eq_12_printed_coordinate_form_fails(kind):
         assert all(gap(e, row) > 1e-3 for e, row in zip(printed, rows, strict=True))
 
 
+@pytest.mark.erratum("002", "section 2.4 (iii)", "equivalent to (12)", r"to $E_{L - \mu\varphi} = 0$: the sign of $\mu$ differs")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_section_2_4_condition_iii_is_the_equation_of_l_minus_mu_phi(kind):
     """(iii) E_L = E_{mu phi} belongs to L - mu phi, so its mu is minus that of (12), contrary to what is printed."""
@@ -241,6 +257,12 @@ def test_section_2_4_condition_iii_is_the_equation_of_l_minus_mu_phi(kind):
         assert gap(third.xreplace({mu: lam, mu.d(): lam.d()}), -row) > 1e-3
 
 
+@pytest.mark.erratum(
+    "002",
+    "section 4.1",
+    "multipliers determined because $L$ is regular",
+    r"iff $\det(\varphi_v W^{-1}\varphi_v^T) \ne 0$; true for definite $W$",
+)
 def test_section_4_1_regular_lagrangian_does_not_determine_the_multiplier():
     """4.1 says the multipliers follow because L is regular; L = v1 v2 with phi = v1 is regular and they do not: phi_v W^-1 phi_v = 0.
 
@@ -338,6 +360,7 @@ def test_eq_19_and_23_accelerations():
         assert all(close(now[name], expected[name]) for name in expected)
 
 
+@pytest.mark.erratum("002", "(19), (23)", "$-B^h L_{v^hv^i}$", "$+B^h L_{v^hv^i}$")
 def test_eq_19_and_23_printed_sign_of_b_fails():
     """(19) and (23) are printed with -B^h L_vv."""
     assert worst(eq_19(-1), herglotz_motions()) > 1e-3
@@ -421,12 +444,14 @@ def eq_21(sign):
     return rows
 
 
+@pytest.mark.erratum("002", "(21)", r"$-\mu' L_v$", r"$+\mu' L_v$")
 def test_eq_21_printed_sign_of_mu_rate_fails():
     """(21) is printed with -mu' L_v; it is +mu' L_v."""
     assert worst(eq_21(+1), theorem_2_motions()) < 1e-12
     assert worst(eq_21(-1), theorem_2_motions()) > 1e-3
 
 
+@pytest.mark.erratum("002", "(22)", r"$\mu' = (1 + \mu)L_s$", r"$\mu' = -(1 + \mu)L_s$")
 def test_eq_22_printed_sign_of_mu_rate_fails():
     """(22) is printed mu' = (1 + mu) L_s; for L - mu psi it is mu' = -(1 + mu) L_s."""
     slope = typed(CONTACT).diff(S)
@@ -508,6 +533,9 @@ def test_section_4_1_energy_law(kind):
     assert worst([law], contact_motions(kind)) < 1e-12
 
 
+@pytest.mark.erratum(
+    "002", "section 4.1", r"$E' = L_sE + \lambda\Delta\varphi$, with a stray factor", r"$E' = L_sE - \lambda_a\Delta\varphi^a$"
+)
 @pytest.mark.parametrize("kind", ["affine", "nonlinear"])
 def test_section_4_1_printed_energy_law_fails(kind):
     """Printed: + lambda Delta phi with the paper's lambda = -lambda1, and a stray factor L_s E in the middle member; both fail."""
@@ -563,6 +591,9 @@ def test_section_4_3_rolling_disk_solution():
         assert close(-now["lambda2"], now["-theta'*varphi'*cos(varphi)"])
 
 
+@pytest.mark.erratum(
+    "002", "sections 4.3, 4.5", r"$\delta > 0$, $\gamma > 0$ is dissipation", r"$E' = \delta E$: friction needs $\delta < 0$"
+)
 def test_section_4_3_positive_delta_feeds_the_motion():
     """The paper calls d > 0 dissipation, but E' = d E: the kinetic energy grows for d > 0 and decays for d < 0."""
     rate = "x'*x'' + y'*y'' + theta'*theta'' + varphi'*varphi''"
@@ -606,6 +637,7 @@ def test_section_4_4_action_dependent_constraint_has_the_same_rows():
         assert sympy.expand(ch.parse(text, equations) + row.residual) == 0
 
 
+@pytest.mark.erratum("002", "section 4.4", "tangency as without $s$", r"it contains $\varphi_s L$")
 def test_section_4_4_tangency_contains_phi_s_times_l():
     """The multiplier follows from phi_q v + phi_v a + phi_s L = 0; without phi_s L it would be another one."""
     tangency = "x''*sin(kappa*s) + y''*cos(kappa*s)"
@@ -661,6 +693,7 @@ def test_eq_28_lagrangian_of_the_sleigh():
     assert gap(ch.parse(SLEIGH_L, model), model.system.lagrangian) < 1e-12
 
 
+@pytest.mark.erratum("002", "(28)", "radius of inertia 1", r"$\theta'^2$ means $I_{cm} = 2$")
 def test_eq_28_moment_of_inertia_is_two():
     """The text says radius of inertia 1; theta'^2 means a moment of inertia 2, and theta'^2/2 would contradict (33)."""
     equations = sleigh(ch.DAlembert())
@@ -694,6 +727,14 @@ def test_eq_31_operator_of_the_sleigh():
         assert gap(ch.parse(text, equations), -row.lhs) < 1e-12
 
 
+@pytest.mark.erratum(
+    "002",
+    "(31)",
+    "all three components",
+    r"$-x'' + (\alpha s + \beta c)\theta'' + (\alpha c - \beta s)\theta'^2$;"
+    r" $-y'' - (\alpha c - \beta s)\theta'' + (\alpha s + \beta c)\theta'^2$;"
+    r" $(\alpha s + \beta c)x'' - (\alpha c - \beta s)y'' - (\alpha^2 + \beta^2 + 2)\theta''$, with $c = \cos\theta$, $s = \sin\theta$",
+)
 def test_eq_31_printed_components_fail():
     """(31) as printed is wrong in every component, and with the opposite sign as well."""
     equations = sleigh_operator()
@@ -782,6 +823,7 @@ def test_eq_35_vakonomic_equation(kind):
     assert worst(eq_35(kind, -1), extended_motions(kind)) < 1e-12
 
 
+@pytest.mark.erratum("002", "(35)", r"with $E_{\mu\psi}$ of section 2.4 as printed", r"with $E_{\mu\psi} = \mu E_\psi - \mu' d^v\psi$")
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 def test_eq_35_with_the_printed_operator_fails(kind):
     """5.1 and 5.2 expand (35) with + mu' d^v psi and + m1' d^v psi1."""
@@ -807,6 +849,7 @@ def eq_36(kind, first, second):
     return rows
 
 
+@pytest.mark.erratum("002", "(36)", r"signs of $\mu'$ and $\mu_\beta'$", r"$+\mu' L_v$, $-\mu_\beta'\psi_v + \mu_\beta E_\psi$")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_eq_36_accelerations_printed_signs_fail(kind):
     """(36) is printed with -mu' L_v and + m1' psi_v; both signs are the opposite, and one change alone does not help."""
@@ -816,6 +859,7 @@ def test_eq_36_accelerations_printed_signs_fail(kind):
         assert worst(eq_36(kind, *signs), motions) > 1e-3
 
 
+@pytest.mark.erratum("002", "before (38)", r"$L_s = \mu' + \mu L_s$", r"$L_s = -\mu' - \mu L_s$")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_section_5_1_action_component_printed_form_fails(kind):
     """Before (38) the ds component is printed L_s = mu' + mu L_s; it is L_s = -mu' - mu L_s."""
@@ -824,6 +868,7 @@ def test_section_5_1_action_component_printed_form_fails(kind):
     assert worst([slope - MU.d() - MU * slope], extended_motions(kind)) > 1e-3
 
 
+@pytest.mark.erratum("002", "(38), (40)", r"$\mu' = (1 + \mu)L_s$", r"$\mu' = -(1 + \mu)L_s$")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_eq_38_and_40_printed_sign_of_mu_rate_fails(kind):
     """(38), (40) are printed mu' = (1 + mu) L_s; it is mu' = -(1 + mu) L_s."""
@@ -832,6 +877,7 @@ def test_eq_38_and_40_printed_sign_of_mu_rate_fails(kind):
     assert worst([MU.d() - (1 + MU) * slope], extended_motions(kind)) > 1e-3
 
 
+@pytest.mark.erratum("002", "(39), (42)", r"$1 + \mu = A\exp(+\int L_s)$", r"$A\exp(-\int L_s)$")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_eq_39_and_42_printed_exponent_fails(kind):
     """(39), (42): log(1 + mu) has the rate -L_s, so 1 + mu = A exp(-integral of L_s); the exponent is printed positive."""
@@ -857,6 +903,7 @@ def test_eq_41_vakonomic_contact(kind):
     assert worst(eq_41(kind, -1, +1), extended_motions(kind)) < 1e-12
 
 
+@pytest.mark.erratum("002", "(41)", r"$+\mu_\beta' d^v\psi$", r"$-\mu_\beta' d^v\psi$; no change of sign of $\mu_\beta$ repairs it")
 @pytest.mark.parametrize("kind", WITHOUT_S)
 def test_eq_41_printed_sign_fails(kind):
     """(41) is printed with +m1' d^v psi; m1 -> -m1 does not repair it."""
@@ -947,12 +994,19 @@ def test_theorem_4_vakonomic_sleigh():
     assert worst(theorem_4(-1, +1), theorem_4_motions()) < 1e-12
 
 
+@pytest.mark.erratum(
+    "002",
+    "Theorem 4",
+    r"$E_L = +L_sL_v + A^{-1}e^{-\int L_s}E_{\mu_\beta\psi^\beta}$",
+    r"$-L_sL_v + A^{-1}e^{+\int L_s}E_{\mu_\beta\psi^\beta}$",
+)
 def test_theorem_4_printed_form_fails():
     """Printed: E_L = +L_s L_v + A^-1 exp(-integral of L_s) E_{m1 psi}; wrong twice, and neither change alone repairs it."""
     for signs in ((+1, -1), (-1, -1), (+1, +1)):
         assert worst(theorem_4(*signs), theorem_4_motions()) > 1e-3
 
 
+@pytest.mark.erratum("002", "section 5", "$A$ cannot be zero", "$A = 0$ gives abnormal extremals; exclude them by hypothesis")
 def test_theorem_4_constant_a_may_vanish():
     """The paper says A cannot be zero. With 1 + mu = 0 the disk rolls straight at any speed: an abnormal extremal, E_{m psi} = 0."""
     c, s, speed, push = 0.8, 0.6, 1.4, 5.0
@@ -969,6 +1023,7 @@ def eq_43(kind, slope_sign, psi_sign):
     return MU.d() - slope_sign * (1 + MU) * lag.diff(S) - psi_sign * M1 * psi.diff(S)
 
 
+@pytest.mark.erratum("002", "(43)", r"$\mu' = (1 + \mu)L_s + \mu_\beta\psi^\beta_s$", r"$\mu' = -(1 + \mu)L_s + \mu_\beta\psi^\beta_s$")
 def test_eq_43_printed_rate_of_mu_fails():
     """(43) with s in the constraint: mu' = -(1 + mu) L_s + m1 psi_s; printed with +(1 + mu) L_s, which no sign of psi_s repairs."""
     motions = extended_motions("with s")
@@ -989,12 +1044,14 @@ def eq_44(rate_sign, kind="with s"):
     ]
 
 
+@pytest.mark.erratum("002", "(44)", r"$+\mu_\beta' d^v\psi$", r"$-\mu_\beta' d^v\psi$")
 def test_eq_44_printed_sign_of_the_multiplier_rate_fails():
     """(44) needs -m1' d^v psi; printed with a plus."""
     assert worst(eq_44(-1), extended_motions("with s")) < 1e-12
     assert worst(eq_44(+1), extended_motions("with s")) > 1e-3
 
 
+@pytest.mark.erratum("002", "after (44)", r"$\mu_\beta\psi_s\,d^v\psi$", r"$\mu_\beta\psi_s\,d^vL$")
 def test_eq_44_next_line_takes_the_wrong_vertical_derivative():
     """After (44) m1 psi_s multiplies d^v psi; it must multiply d^v L, as in (44) itself."""
     lag, psi = typed(SPACE), typed(CONSTRAINTS["with s"])
@@ -1003,6 +1060,7 @@ def test_eq_44_next_line_takes_the_wrong_vertical_derivative():
     assert worst(printed, extended_motions("with s")) > 1e-3
 
 
+@pytest.mark.erratum("002", "(45)", r"$+\frac{\mu_\beta'}{1+\mu}d^v\psi$", r"$-\frac{\mu_\beta'}{1+\mu}d^v\psi$")
 def test_eq_45_printed_sign_fails():
     """(45) is (44) divided by 1 + mu, so it needs -(m1'/(1 + mu)) d^v psi."""
     for sign, bound in ((-1, True), (+1, False)):
@@ -1010,6 +1068,12 @@ def test_eq_45_printed_sign_fails():
         assert (gap_found < 1e-12) is bound and (gap_found > 1e-3) is not bound
 
 
+@pytest.mark.erratum(
+    "002",
+    "section 5.4",
+    r"$\nu' = \frac{\mu_\beta'}{1+\mu} - (L_s + \mu_\alpha\psi_s)\nu_\beta$",
+    r"$\nu_\beta' = \frac{\mu_\beta'}{1+\mu} + (L_s - \nu_\alpha\psi^\alpha_s)\nu_\beta$",
+)
 def test_section_5_4_rate_of_nu_printed_form_fails():
     """nu' = m1'/(1 + mu) + (L_s - nu psi_s) nu; printed -(L_s + m1 psi_s) nu."""
     slope, psi_s, nu = typed(SPACE).diff(S), typed(CONSTRAINTS["with s"]).diff(S), M1 / (1 + MU)

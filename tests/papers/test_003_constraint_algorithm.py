@@ -123,6 +123,7 @@ def test_eq_9_7_to_9_9_proper_dynamics():
     assert (second.rank, second.dimension, second.class_, second.involutive) == (2, 5, "weakly regular", False)
 
 
+@pytest.mark.erratum("003", "section 7.1, step 3", r"$S_{(2)} = \bigcap_\iota S_{(2)\iota}$", r"$\bigcup_\iota S_{(2)\iota}$")
 def test_9_2_states_belong_to_the_leaves_through_them():
     """Where both manifolds cross a state lies on both: the union of 7.1, not the intersection printed in step 3."""
     found = tree("cawley")
@@ -161,6 +162,7 @@ def test_section_8_10_first_order_lagrangian_can_be_regular():
     assert ch.regularity(system).regular is True
 
 
+@pytest.mark.erratum("003", "Theorem 5.5", r"$1 \le r \le m$", r"$1 \le r \le m + 1$")
 def test_theorem_5_5_rank_may_be_m_plus_1():
     """Printed 1 <= r <= m: for q q'' = 0 at q = 0 the semisprays span rank 2 = m + 1."""
     strata = {stratum.rank: stratum.constraints for stratum in ch.regularity(ch.DynamicalForm("q", ["q*q''"])).proper.strata}

@@ -71,6 +71,9 @@ def test_theorem_10_2_does_not_depend_on_the_equations():
     assert is_zero(wedge(phi, contact_form(X))) is False
 
 
+@pytest.mark.erratum(
+    "003", "section 10", "constraint connections are spanned by constraint semisprays", "with the semispray condition added"
+)
 def test_e9_constraint_connections_need_the_semispray_condition():
     """Section 10 calls every horizontal rank 1 subdistribution of C a constraint connection spanned by semisprays; this one is not."""
     structure = ch.ConstraintStructure([X, Y], [Y.d() - X.d() ** 2])
@@ -182,6 +185,9 @@ def test_constraints_above_the_phase_space():
     assert is_zero(system.alpha - expected)
 
 
+@pytest.mark.erratum(
+    "003", "(11.9)", r"second equality on $\mathcal{Q}$", r"on $\mathcal{P}$ only; on $\mathcal{Q}$ up to $(u_{s-1} - u_r)\,dt$"
+)
 def test_e8_eq_11_9_holds_on_p_only():
     """phi of order s - 1 minus phi_r = (u_{s-1} - u_r) dt: iota* phi = iota* p phi_r on Q, and = iota* phi_r only where u_r = 0 as well."""
     u = Y.d() - X.d() ** 2 * X

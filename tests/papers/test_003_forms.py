@@ -127,6 +127,12 @@ def test_3_5_every_form_of_the_lepage_class_has_the_same_one_contact_part(s):
     assert not f or equal(alpha, lepage(s, a, b, {})) is False
 
 
+@pytest.mark.erratum(
+    "003",
+    "(3.7), (5.10)",
+    r"$B_{\sigma\nu}\,\omega^\nu$",
+    r"$B_{\nu\sigma}\,\omega^\nu$; another codistribution unless $B$ is (anti)symmetric or regular",
+)
 @pytest.mark.parametrize("s", [2, 3])
 def test_3_7_the_index_of_the_second_family_is_transposed(s):
     """E1: i of d/dq_(s-1)^sigma gives -B_nu,sigma omega^nu; the printed B_sigma,nu omega^nu is another form."""
@@ -159,6 +165,7 @@ def test_3_2_a_unique_lepage_form_of_order_zero():
     assert equal(contact_component(alpha, 1), e) is True
 
 
+@pytest.mark.erratum("003", "(4.4)", "sum up to $s - 1 - i$", r"up to $s - 1$; the printed limit is right for closed $\alpha$ only")
 @pytest.mark.parametrize("s", [2, 4])
 def test_4_4_the_hamilton_form_needs_the_sum_up_to_s_minus_1(s):
     """E2. On J^1(J^(s-1)Y) the jets q_k become coordinates of their own; the printed limit s - 1 - i loses terms at s = 4."""
@@ -226,6 +233,7 @@ def test_8_8_the_cartan_form(order):
     assert is_zero(d(d(theta))) is True
 
 
+@pytest.mark.erratum("003", "Corollary 8.6", "$F^{j,s-1-j} = (-1)^j B$", r"$\frac12(-1)^j B$")
 @pytest.mark.parametrize("order", [1, 2])
 def test_8_6_a_factor_one_half_is_missing(order):
     """E5: F^(j,s-1-j) = (-1)^j B/2 in alpha = E ^ dt + sum F omega ^ omega, sums over all pairs; the paper has no 1/2."""
@@ -300,6 +308,12 @@ def test_9_5_is_involutive():
     assert is_involutive(Distribution(tuple(PHASE), fields, on=(Q2,))) is True
 
 
+@pytest.mark.erratum(
+    "003",
+    "(9.6)",
+    "completely integrable",
+    r"it is not: $[X, \partial_{q^2}] = -q^2\,\partial_{\dot q^1}$, and its brackets span everything",
+)
 def test_9_6_is_not_involutive():
     """E7: [X, d_q2] = -q2 d_q1'; with one more bracket the distribution grows to all of the 5-dimensional manifold (paper: leaves)."""
     fields = (ALONG, VectorField({Q2: 1}), VectorField({Q2.d(): 1}))

@@ -403,6 +403,9 @@ def test_section_9_2_ranks_agree_iff_q2_q3_vanishes():
     assert ranks(gallery("cawley"), points(everything, zero=(Q3,))) == [2, 2, 4, 4]
 
 
+@pytest.mark.erratum(
+    "003", "section 9.2", r"ranks agree iff $q^2\dot q^3 = 0$; $M_x = \{\dot q^3 = 0\}$", r"iff $q^2q^3 = 0$; $M_x = \{q^3 = 0\}$"
+)
 def test_section_9_2_printed_rank_condition_fails():
     """Printed: iff q2 q3' = 0. At (q2, q3, q3') = (2, 3, 0) that holds and the ranks are 4, 5; at (2, 0, 5) it does not: 4, 4."""
     inside = {**points((Q1, Q2, Q3)), Q2: 2, Q3: 3, Q3.d(): 0}

@@ -139,6 +139,12 @@ def test_eq_3_19_kernel_of_the_extended_form_has_2r_fields():
     assert sympy.cancel(found.constraints[0] / (y.d() - x * x.d())).is_number and found.dimension == len(variables) - 1
 
 
+@pytest.mark.erratum(
+    "002",
+    "sections 3.1.1, 4.1, 5.1",
+    r"$\ker\Omega_L = \{\partial/\partial v_s\}$",
+    r"two-dimensional: $\partial_s - W^{ij}L_{sv^j}\partial_{v^i}$ as well; the conclusions survive",
+)
 def test_002_kernel_on_t_of_q_times_r_is_two_dimensional():
     """002, 3.1.1 prints ker = span{d/dv_s}; with W = L_vv the second field is d/ds - W^-1 L_sv d/dv."""
     q, s = ch.coordinates("q s")

@@ -141,6 +141,9 @@ def chi_gap(which):
     return max(gap(h.diff(m), -typed(g).xreplace(solution)) for m, g in zip(multipliers(), (FIRST, SECOND), strict=True))
 
 
+@pytest.mark.erratum(
+    "004", "(3.26)", r"$-H := L - p_i\dot q^i$", r"$-\mathbb{H} := \mathbb{L} - p_i\dot q^i$, with the extended Lagrangian"
+)
 def test_eq_3_26_printed_hamiltonian_fails():
     """(3.26) must read -H = L_extended - p q'; printed with the bare L, which contradicts (3.28), dH/dlambda = -g."""
     assert chi_gap("extended") < 1e-12
@@ -170,6 +173,12 @@ def test_eq_3_31_hamiltonian_flow_is_the_vakonomic_flow():
             assert close(value(d_dt(extended.diff(q.d())), now), -value(h.diff(q), point))
 
 
+@pytest.mark.erratum(
+    "004",
+    "footnote 3",
+    r"$\det\lVert\partial\chi/\partial\lambda\rVert \ne 0$ for every quadratic $L$",
+    r"iff $\det(g\,a^{-1}g^T) \ne 0$; false for $L = \dot q^1\dot q^2$, $g = \dot q^1$",
+)
 def test_footnote_3_is_false_for_an_indefinite_lagrangian():
     """Footnote 3 says det(d chi/d lambda) != 0 for every quadratic L; L = q1' q2' with g = q1' has b = 0 and leaves lambda open."""
     q1, q2 = ch.coordinates("q1 q2")
@@ -386,6 +395,7 @@ def test_eq_4_4_belongs_to_the_discounted_cost():
     assert largest(DISCOUNT, True) < 1e-12
 
 
+@pytest.mark.erratum("004", "(4.2) with (4.4), $H$", r"cost with $e^{+\beta t}$", r"(4.4a), (4.4b) and $H$ belong to $e^{-\beta t}$")
 def test_eq_4_4_printed_combination_is_inconsistent():
     """(4.4a, b) fail for the cost exp(+beta t) of (4.2) as printed."""
     assert largest(DISCOUNT[:1], False) > 1e-3

@@ -101,8 +101,8 @@ def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structu
     chosen, assignment = heaviest_assignment(weights)
     if any(weights[i, j] == _ABSENT for i, j in zip(chosen, assignment, strict=True)):
         return None
-    c, d = _offsets(weights, assignment)
-    return _with_places(_structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra))
+    c, d = _with_places(equations, weights, assignment)
+    return _structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra)
 
 
 def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
@@ -152,10 +152,12 @@ def _structure(
     return Structure(tuple(rows), equations.unknowns, signature, assignment, tuple(c), tuple(d), algebra, frame, places)
 
 
-def _with_places(found: Structure) -> Structure:
-    """The structure in which every group coordinate is part of the state: rows that say where one stands move it by their derivatives."""
-    columns = {j for j, z in enumerate(found.unknowns) if z.base in found.places and not found.unknown_offsets[j]}
-    return raised(found, {i for i, j in enumerate(found.assignment) if j in columns}, columns) if columns else found
+def _with_places(equations: Equations, weights: NDArray[np.int64], assignment: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    """The smallest offsets with every group coordinate in the state: a row that says where one stands moves it by its derivative."""
+    c, d = _offsets(weights, assignment)
+    turning = equations.system.frame.turning
+    first = [c[i] + int(equations.unknowns[j] in turning and d[j] == 0) for i, j in enumerate(assignment)]
+    return (c, d) if first == c else _offsets(weights, assignment, first)
 
 
 def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:

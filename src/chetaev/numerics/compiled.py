@@ -18,6 +18,7 @@ from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.flow import Flow, make_flow
 from chetaev.numerics.machine import Kernel, compile_kernel
+from chetaev.numerics.poles import without_poles
 from chetaev.numerics.prolong import Prolongation, prolongation
 from chetaev.symbols import TIME
 
@@ -96,7 +97,8 @@ def compile_equations(equations: Equations) -> Compiled:
 
 def compile_at(equations: Equations, point: Mapping[Symbol, float]) -> Compiled:
     """Kernels whose pivots suit a given state as well."""
-    return compile_system(prolongation(equations), equations.system.label, (dict(point),))
+    system = prolongation(equations)
+    return compile_system(None if system is None else without_poles(system, dict(point)), equations.system.label, (dict(point),))
 
 
 def compile_system(system: Prolongation | None, label: str, points: Sequence[dict[Symbol, float]] = ()) -> Compiled:

@@ -20,6 +20,7 @@ from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins
 from chetaev.numerics.initial import Data, State, complete, read_state
+from chetaev.numerics.poles import has_pole, last_digits_changed, without_poles
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in
 from chetaev.values import Tape, Undefined, value
@@ -27,6 +28,7 @@ from chetaev.values import Tape, Undefined, value
 _INCONSISTENT = 1e-8
 _ROUND_OFF = 30
 _SMALL_ROW = 1e-6
+_SMALL_SLOPE = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,13 +145,7 @@ def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding:
     if system is None or system.generic_nullity is None:
         raise not_determined(equations, where)
     data = _with_multipliers_guessed(read_state(equations, start, binding, where, expressions=True), system)
-    problem = Problem(system, binding, t, where)
-    try:
-        jets = complete(problem, data)
-    except InitialError as fault:
-        if system.added:
-            raise with_origins(fault, equations) from None
-        raise
+    problem, jets = _completed(Problem(system, binding, t, where), data)
     problem = _on_its_branch(problem, jets)
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
@@ -186,6 +182,40 @@ def _inputs_at(binding: Binding, tape: Tape, t: float, where: str) -> dict[Any, 
         return binding.at(tape.symbols, t)
     except Undefined:
         raise StateError(f"an input has no finite value at t = {t:g}.", where=where) from None
+
+
+def _completed(problem: Problem, data: Data) -> tuple[Problem, dict[Jet, float]]:
+    """The state, consistent with all rows, and the problem, its consequences made anew where they have a pole at this state."""
+    if not problem.system.added:
+        return problem, complete(problem, data)
+    fault: InitialError | StateError | None = None
+    jets: dict[Jet, float] = {}
+    try:
+        jets = complete(problem, data)
+    except (InitialError, StateError) as failed:
+        fault = failed
+    given = {z: data.fixed.get(z, v) for z, v in jets.items()}  # where a consequence has a pole, projection may have moved them
+    if fault is None and not has_pole(problem.system, problem.point(given)):
+        return problem, jets
+    better = _without_poles(problem, data)
+    if better is not problem:
+        return better, complete(better, data)
+    if isinstance(fault, InitialError):
+        raise with_origins(fault, problem.system.equations) from None
+    if fault is not None:
+        raise fault
+    return problem, jets
+
+
+def _without_poles(problem: Problem, data: Data) -> Problem:
+    """The problem with consequences that suit the state which the stated rows make of the data."""
+    plain = replace(problem, system=problem.system.original)
+    try:
+        point = plain.point(complete(plain, data))
+    except (InitialError, StateError):
+        return problem
+    system = without_poles(problem.system, point)
+    return problem if system is problem.system else replace(problem, system=system)
 
 
 def _with_multipliers_guessed(data: Data, system: Prolongation) -> Data:
@@ -232,6 +262,8 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
     values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
+    if len(pairs) > len(unknowns):
+        jacobian = np.where(_round_off(problem, pairs, jets, trial, jacobian), 0.0, jacobian)
     step, null = least_norm(jacobian, -values)
     if null.shape[1] > (problem.system.generic_nullity or 0):
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
@@ -241,6 +273,23 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
         raise inconsistent(problem, pairs, left)
     better, _ = least_norm(jacobian, -left)  # removes round-off
     return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
+
+
+def _round_off(problem: Problem, pairs: Sequence[Pair], jets: Mapping[Jet, float], trial: Mapping[Jet, float], jacobian: Matrix) -> Matrix:
+    """Which slopes stand for a zero: small in their row and column, and changed by the last digits of the state as much as they are large.
+
+    Rows that are more than the unknowns are weighed against each other. A slope of round-off that alone connects two groups of unknowns
+    would decide how.
+    """
+    sizes = np.abs(jacobian)
+    small = sizes < _SMALL_SLOPE * np.minimum(sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True))
+    small &= sizes > 0
+    noise = np.zeros_like(sizes)
+    for seed in range(3) if small.any() else ():
+        there = problem.numbers(pairs, list(trial), {**jets, **last_digits_changed(jets, seed), **trial})[1]
+        noise = np.maximum(noise, np.abs(there - jacobian))
+    found: Matrix = small & (sizes <= _ROUND_OFF * noise)
+    return found
 
 
 def _contradict(
@@ -264,10 +313,9 @@ def _contradict(
         return False
     noise, unknowns = np.zeros(len(left)), list(trial)
     for seed in range(3):
-        digits = np.random.default_rng(seed).uniform(-4, 4, len(jets)) * np.finfo(float).eps
-        moved = {z: v * (1 + d) for (z, v), d in zip(jets.items(), digits, strict=True)} | dict.fromkeys(unknowns, 0.0)
+        moved = {**jets, **last_digits_changed(jets, seed), **dict.fromkeys(unknowns, 0.0)}
         there, slopes = problem.numbers(pairs, unknowns, moved)
-        moved |= {z: float(v) for z, v in zip(unknowns, least_norm(slopes, -there)[0], strict=True)}
+        moved |= {z: float(v) for z, v in zip(unknowns, least_norm(np.where(jacobian == 0, 0.0, slopes), -there)[0], strict=True)}
         noise = np.maximum(noise, np.abs(problem.numbers(pairs, unknowns[:0], moved)[0] - left))
     return bool(np.any((excess > 0) & (np.abs(left) > _ROUND_OFF * noise)))
 

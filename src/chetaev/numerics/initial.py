@@ -26,7 +26,7 @@ from chetaev.numerics.attitude import read_element
 from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
-from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, weights
+from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, significant, weights
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 
 _CONTRADICTION = 1e-8
@@ -250,7 +250,8 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
     if size.scaled < _ROUND_OFF or rank(jacobian[:, [state.index(z) for z in loose]]) == rank(jacobian):
         return at
     for _ in range(2):
-        at |= {z: float(at[z] + s) for z, s in zip(state, least_norm(jacobian, -residual)[0], strict=True)}
+        step = least_norm(significant(jacobian, state, at), -residual)[0]
+        at |= {z: float(at[z] + s) for z, s in zip(state, step, strict=True)}
         residual, jacobian = rows.numbers(state, at)
     return at
 

@@ -20,6 +20,7 @@ from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import interpolate
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
+from chetaev.numerics.poles import has_pole
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import Input, Jet
 
@@ -116,7 +117,7 @@ class Setting:
 
     def suited(self, t: float, jets: Mapping[Jet, float]) -> Setting:
         """The setting itself if its pivots work at a state, else one with other pivots; symmetric positions may make one vanish."""
-        if self.worst_pivot(t, self.native(jets, 0.0)) > _WORST_PIVOT:
+        if self.worst_pivot(t, self.native(jets, 0.0)) > _WORST_PIVOT and not has_pole(self.flow.system, self.point(t, jets)):
             return self
         return self.renew(t, jets)
 

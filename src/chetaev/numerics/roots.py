@@ -127,16 +127,26 @@ def residual_of(rows: Conditions, jets: Sequence[Jet], at: Mapping[Jet, float]) 
     return Residual(float(scaled[worst]), worst, float(residual[worst]))
 
 
+def significant(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
+    terms = np.abs(jacobian) * _sizes(jets, at)
+    return np.where(terms > _EXACT * terms.max(axis=1, keepdims=True, initial=0.0), jacobian, 0.0)
+
+
 def _terms(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
-    """The size of the largest term of each row.
+    """The size of the largest term of each row."""
+    scale: Matrix = (np.abs(jacobian) * _sizes(jets, at)).max(axis=1, initial=0.0)
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _sizes(jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """The sizes of jets.
 
     A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
     velocities of order one contradicts nothing.
     """
     largest = {z.order: max(abs(at[w]) for w in jets if w.order == z.order) for z in jets}
-    sizes = np.array([max(abs(at[z]), _SMALL * largest[z.order], _TINY) for z in jets])
-    scale: Matrix = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
-    return np.where(scale > 0, scale, 1.0)
+    return np.array([max(abs(at[z]), _SMALL * largest[z.order], _TINY) for z in jets])
 
 
 def _summands(row: ca.SX) -> list[ca.SX]:
@@ -189,8 +199,9 @@ class _Path:
         for _ in range(_STEPS):
             if self.size < _NEAR or damping > _MOST_DAMPING:
                 return
-            normal = self.jacobian @ self.jacobian.T + damping * self.size * np.eye(len(self.residual))
-            step = self.jacobian.T @ np.linalg.solve(normal, -self.residual)
+            n = len(self.unknowns)  # not by the normal equations: a slope near a pole leaves them without digits
+            damped = np.vstack([self.jacobian, np.sqrt(damping * self.size) * np.eye(n)])
+            step = np.linalg.lstsq(damped, np.concatenate([-self.residual, np.zeros(n)]), rcond=None)[0]
             damping = max(damping / 4, _SMALL) if self._goes(step, 1.0) else damping * 4
 
     def polish(self) -> None:

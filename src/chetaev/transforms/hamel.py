@@ -22,33 +22,25 @@ from functools import cached_property
 from typing import Any
 
 import sympy
-from sympy import Add, Expr, Rational, S
+from sympy import Add, Expr, S
 
-from chetaev.analysis.ranks import Point
 from chetaev.analysis.reduction import row_reduce
 from chetaev.assemble import Row
-from chetaev.calculus import degree
 from chetaev.constraints import Constraint
-from chetaev.declarations import read_value
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import ModelError, UsageError
+from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
-from chetaev.functions import bent_by_corners
 from chetaev.groups.chart import require_coordinates
-from chetaev.notation import show
-from chetaev.notation.lexer import spell
 from chetaev.principles import VirtualWork
-from chetaev.principles.base import points_of
-from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in, order_in
-from chetaev.system import System
+from chetaev.recursion import deep
+from chetaev.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
 from chetaev.transforms.momenta import energy
 from chetaev.transforms.morphism import Morphism
 from chetaev.transforms.names import fresh
-from chetaev.transforms.nullspace import independent
 from chetaev.transforms.rows import virtual
+from chetaev.transforms.velocity_definition import Definition
 from chetaev.transforms.velocity_frame import VelocityFrame
-from chetaev.zero import seems_zero
 
 
 def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:
@@ -58,14 +50,14 @@ def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | Non
     coordinates are added; `notes` says which. In the target a quasi-velocity is a coordinate without a prime. `expressions["L"]` and
     `expressions["E"]` are Lagrangian and energy, `expressions["C_v_omega^u"]` the structure functions that do not vanish.
 
-    >>> from chetaev import DAlembert
+    >>> from chetaev import DAlembert, System
     >>> skate = System("x y theta", "m J g", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2 - m*g*x", name="skate",
     ...                kinematic=["u' = 0"],
     ...                quasi={"v": "x'*cos(theta) + y'*sin(theta)", "u": "y'*cos(theta) - x'*sin(theta)", "omega": "theta'"})
     >>> print(hamel(skate, DAlembert()).target)
     skate, Hamel · VirtualWork()
-      E_v           g*m*cos(theta) - m*omega*u + m*v' = 0
-      E_u           -g*m*sin(theta) + m*omega*v + m*u' = lambda1
+      E_v           g*m*cos(theta) + m*v' - m*omega*u = 0
+      E_u           m*omega*v + m*u' - g*m*sin(theta) = lambda1
       E_omega       J*omega' = 0
       kinematic[0]  u = 0
       kinematic[1]  x' = v*cos(theta) - u*sin(theta)
@@ -82,111 +74,8 @@ def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | Non
             hint="hamel(equations), or hamel(system, principle)",
         )
     require_coordinates(source.system, "hamel")
-    definition = _Definition(source, where, velocities)
-    return _Hamel(source, definition.frame, definition).morphism()
-
-
-@dataclass(frozen=True)
-class _Definition:
-    """Quasi-velocities as the user wrote them, completed to as many as there are coordinates."""
-
-    source: Equations
-    where: str
-    given: Mapping[str, Any] | None
-
-    @cached_property
-    def plain(self) -> System:
-        """The system without named expressions, which do not reach the target, so that their names are free."""
-        return self.source.system.replace(where={}, quasi={})
-
-    @cached_property
-    def read(self) -> dict[str, Expr]:
-        """The formulas by name."""
-        system = self.source.system
-        if self.given is None:
-            formulas = dict(system.quasi)
-        else:
-            formulas = {spell(str(n)): read_value(e, system.vocabulary, f"{self.where}, {n}") for n, e in self.given.items()}
-            taken = [n for n, z in zip(formulas, fresh(self.plain, list(formulas)), strict=True) if n != z.base]
-            if taken or len(formulas) < len(self.given):
-                name = taken[0] if taken else next(iter(formulas))
-                raise UsageError(f"{name} has a meaning already.", where=self.where, hint="another name")
-        if not formulas:
-            raise UsageError(
-                "no quasi-velocity is given.",
-                where=self.where,
-                hint='quasi={...} in the system, or velocities={"v": "x\'*cos(theta) + y\'*sin(theta)", ...}',
-            )
-        if len(formulas) > len(system.coordinates):
-            raise ModelError(
-                f"{len(formulas)} quasi-velocities are given for {len(system.coordinates)} coordinates.",
-                where=self.where,
-                why="They depend on each other.",
-                hint=f"at most {len(system.coordinates)} of them: velocities={{...}}",
-            )
-        return formulas
-
-    @cached_property
-    def points(self) -> list[Point]:
-        """Points of the constraint manifold."""
-        return points_of(self.source.system, self.source.system.kinematic)
-
-    @cached_property
-    def formulas(self) -> dict[Coordinate, Expr]:
-        """All quasi-velocities by velocities."""
-        slopes = [_affine(n, e, self.source.system, self.where)[0] for n, e in self.read.items()]
-        if not independent(slopes, self.points):
-            raise ModelError(
-                f"the quasi-velocities {' '.join(self.read)} depend on each other.",
-                where=self.where,
-                why="Different velocities would have the same quasi-velocities.",
-                hint="independent combinations of the velocities",
-            )
-        added = [self.source.system.coordinates[i] for i in row_reduce(slopes, self.points).free_columns()]
-        names = fresh(self.plain, [*self.read, *[f"v_{q.base}" for q in added]])
-        return dict(zip(names, [*self.read.values(), *[q.d() for q in added]], strict=True))
-
-    @cached_property
-    def frame(self) -> VelocityFrame:
-        """The quasi-velocities as a frame."""
-        system = self.source.system
-        slopes, rests = zip(*[_affine(w.base, e, system, self.where) for w, e in self.formulas.items()], strict=True)
-        return VelocityFrame(system.coordinates, tuple(self.formulas), slopes, rests)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was added."""
-        added = list(self.formulas.items())[len(self.read) :]
-        if not added:
-            return ()
-        words = ", ".join(f"{w.base} = {show(e)}" for w, e in added)
-        return (f"{len(self.read)} quasi-velocities are given for {len(self.formulas)} coordinates; added: {words}.",)
-
-
-def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr, ...], Expr]:
-    """The coefficients of the velocities in a quasi-velocity, and the rest."""
-    velocities = system.velocities
-    strange = [z for z in jets_in(e) if not isinstance(z, Input) and z not in (*system.coordinates, *velocities)]
-    if strange:
-        raise ModelError(
-            f"{name} contains {sorted(z.name for z in strange)[0]}: {show(e)}",
-            where=where,
-            why="A quasi-velocity is a function of positions, velocities and time.",
-            hint=f"{name} as a sum of coefficient times velocity",
-        )
-    if degree(e, velocities) <= 1:
-        slopes = tuple(e.diff(v) for v in velocities)
-        return slopes, e.xreplace(dict.fromkeys(velocities, S.Zero))
-    if bent_by_corners(e, velocities) or any(not seems_zero(e.diff(v).diff(w)) for v in velocities for w in velocities):
-        raise ModelError(
-            f"{name} is not linear in the velocities: {show(e)}",
-            where=where,
-            why="Quasi-velocities are coordinates on the linear space of velocities.",
-            hint=f"{name} as a sum of coefficient times velocity",
-        )
-    anywhere = dict.fromkeys(velocities, Rational(7, 5))  # all cancels; at rest a formula may read 0/0
-    slopes = tuple(e.diff(v).xreplace(anywhere) for v in velocities)
-    return slopes, (e - Add(*[c * v for c, v in zip(slopes, velocities, strict=True)])).xreplace(anywhere)
+    with deep():
+        return _Hamel(source, Definition(source, where, velocities)).morphism()
 
 
 @dataclass(frozen=True)
@@ -194,8 +83,12 @@ class _Hamel:
     """The rows of a system in a frame of quasi-velocities."""
 
     source: Equations
-    frame: VelocityFrame
-    definition: _Definition
+    definition: Definition
+
+    @property
+    def frame(self) -> VelocityFrame:
+        """The quasi-velocities as a frame."""
+        return self.definition.frame
 
     def morphism(self) -> Morphism:
         source = self.source

@@ -16,22 +16,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import prod
 
 import sympy
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.assemble import euler_lagrange
 from chetaev.calculus import SYMBOLIC, Calculus, Frame, degree
+from chetaev.functions import in_own_words
 from chetaev.symbols import TIME, Action, Coordinate, Input, Jet, jets_in
 from chetaev.transforms.nullspace import tidy
 from chetaev.zero import vanishes
 
 _CLOCK = Input("t")
 """Time as a direction of the frame; its velocity is 1."""
-_LONG = 3000
-"""Operations up to which an expression is multiplied out for reading."""
-_FRACTION = 60
-"""Operations up to which a fraction is reduced."""
+_TERMS = 300
+"""Terms up to which an expression is multiplied out for reading."""
+_SQUARES = 100
+"""Terms up to which squares of sines and cosines are looked for."""
+_FRACTION = 12
+"""Terms up to which a fraction is reduced."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class VelocityFrame:
             adjugate = block.adjugate()
             for i, column in enumerate(columns):
                 for j, row in enumerate(rows):
-                    found[column][row] = reduced(tidy(adjugate[i, j]) / determinant)
+                    found[column][row] = reduced(_tidied(adjugate[i, j]) / determinant)
         return tuple(map(tuple, found))
 
     @property
@@ -79,7 +83,7 @@ class VelocityFrame:
         blocks = []
         for rows, columns in _parts(self.matrix):
             block = Matrix([[self.matrix[a][i] for i in columns] for a in rows])
-            blocks.append((rows, columns, block, tidy(block.det(method="berkowitz"))))
+            blocks.append((rows, columns, block, _tidied(block.det(method="berkowitz"))))
         return tuple(blocks)
 
     @cached_property
@@ -111,7 +115,7 @@ class VelocityFrame:
 
     @cached_property
     def structure(self) -> dict[str, Expr]:
-        """The structure functions that do not vanish by name, `C_v_omega^u` for the component along `u` of the bracket of `v` and `omega`."""
+        """The structure functions that do not vanish, by name: `C_v_omega^u` is the component along u of the bracket of v and omega."""
         labels = [*[w.base for w in self.names], *[z.name for z in self.drivers]]
         brackets = self.frame.structure
         return {f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.present(e) for (a, b), parts in brackets.items() for c, e in parts.items()}
@@ -145,15 +149,15 @@ class VelocityFrame:
 
     def gathered(self, e: Expr) -> Expr:
         """An expression sorted by what stands with quasi-velocities, multipliers and their derivatives, if that makes it shorter."""
-        moving = [z for z in e.free_symbols if isinstance(z, Jet) and z not in self.coordinates and not isinstance(z, Input)]
-        if sympy.count_ops(e) > _LONG:
+        if _terms(e) > _TERMS:
             return e
+        moving = [z for z in e.free_symbols if isinstance(z, Jet) and z not in self.coordinates and not isinstance(z, Input)]
         terms: dict[Expr, list[Expr]] = {}
         for term in Add.make_args(sympy.expand(e)):
             coefficient, rest = term.as_independent(*moving, as_Add=False)
             terms.setdefault(rest, []).append(coefficient)
-        whole = Add(*[reduced(Add(*parts)) * rest for rest, parts in terms.items()])
-        return min(e, whole, key=lambda form: (sympy.count_ops(form), str(form)))
+        whole = in_own_words(Add(*[reduced(Add(*parts)) * rest for rest, parts in terms.items()]))
+        return min(e, whole, key=sympy.count_ops)
 
     def _jets(self, e: Expr) -> dict[Jet, Expr]:
         """What every derivative of a coordinate in an expression is."""
@@ -177,12 +181,31 @@ class VelocityFrame:
 
 def reduced(e: Expr) -> Expr:
     """A short form of an expression in positions: trigonometric squares replaced, fractions reduced where they are short."""
-    e = tidy(e)
-    if not sympy.fraction(sympy.together(e))[1].free_symbols or sympy.count_ops(e) > _FRACTION:
+    e = _tidied(e)
+    if _terms(e) > _FRACTION:
         return e
-    numerator, denominator = (tidy(part) for part in sympy.fraction(sympy.together(e)))
-    forms = [e, numerator / denominator, tidy(sympy.cancel(numerator / denominator))]
-    return min(forms, key=lambda form: (sympy.count_ops(form), str(form)))
+    numerator, denominator = (_tidied(part) for part in sympy.fraction(sympy.together(e)))
+    if not denominator.free_symbols:
+        return e
+    return in_own_words(min(e, numerator / denominator, _tidied(sympy.cancel(numerator / denominator)), key=sympy.count_ops))
+
+
+def _tidied(e: Expr) -> Expr:
+    """`tidy`, where a sine and a cosine of the same angle occur."""
+    if _terms(e) > _SQUARES or not {f.args[0] for f in e.atoms(sympy.sin)} & {f.args[0] for f in e.atoms(sympy.cos)}:
+        return e
+    return tidy(e)
+
+
+def _terms(e: Expr) -> int:
+    """How many terms an expression has when it is multiplied out, before like ones are gathered."""
+    if e.is_Add:
+        return sum(map(_terms, e.args))
+    if e.is_Mul:
+        return prod(map(_terms, e.args))
+    if e.is_Pow and e.exp.is_Integer:
+        return int(min(_terms(e.base) ** min(abs(e.exp), 9), _TERMS + 1))
+    return 1
 
 
 def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:

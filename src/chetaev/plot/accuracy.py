@@ -1,0 +1,123 @@
+"""How exact a motion is: the balance of energy, and the drift of every constraint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chetaev.plot.curves import broken, smooth
+from chetaev.plot.over_time import heading, mark, steady
+from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Array, Picture, figure, legend, log_floor, logarithmic_limits, styled
+from chetaev.trajectory import Trajectory
+
+_LONGEST = 26
+_FEW = 150
+"""Steps that are shown one by one."""
+_WORDS = 10
+"""The size of words on axes; symbols are larger."""
+
+
+def balance(motion: Trajectory) -> Picture:
+    r"""The energy with the work done, and what is left of $E(t) - E(t_0) - W(t)$, which vanishes for an exact motion.
+
+    >>> from chetaev import gallery, simulate
+    >>> picture = balance(simulate(gallery("rocard")))
+    >>> [axes.get_ylabel() for axes in picture.axes]
+    ['energy', 'balance']
+    """
+    picture = figure(5.6, 4.2, heading(motion))
+    left = motion.balance
+    curve = smooth(motion)
+    energy, work = motion.reader.energy(curve.t, curve.states, curve.pieces)
+    with styled():
+        upper, lower = picture.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+        for values, dashes, text in ((energy, "-", "$E(t)$"), (energy[0] + work - work[0], "--", r"$E(t_0) + W(t)$")):
+            t, v = broken(curve.t, values)
+            upper.plot(t, v, dashes, color=COLOURS[dashes == "--"], label=text)
+        upper.set_ylabel("energy", fontsize=_WORDS)
+        legend(upper, loc="best")
+        steady(upper)
+        _remainder(lower, motion, np.abs(left))
+        lower.set_ylabel("balance", fontsize=_WORDS)
+        lower.set_xlabel("$t$")
+        for ax in (upper, lower):
+            mark(ax, motion)
+            ax.margins(x=0.01)
+    return picture
+
+
+def _remainder(ax: Any, motion: Trajectory, sizes: Array) -> None:
+    """What is left of the balance at the nodes, on a logarithmic axis; zeros have no place on it and are said in words."""
+    if not np.any(sizes > 0):
+        ax.set_yticks([])
+        ax.text(0.5, 0.5, "exactly zero at every step", transform=ax.transAxes, ha="center", va="center", color=SOFT)
+        return
+    dots = ".-" if len(sizes) < _FEW else "-"
+    ax.plot(motion.t, np.where(sizes > 0, sizes, np.nan), dots, color=COLOURS[0], linewidth=0.9, markersize=4, label="_balance")
+    ax.set_yscale("log")
+    known = [motion.tolerance] if np.isfinite(motion.tolerance) else []
+    logarithmic_limits(ax.yaxis, [*map(float, sizes), *known])
+    for tolerance in known:
+        ax.axhline(tolerance, color=SOFT, linestyle="--", linewidth=0.9)
+        place = {"xycoords": ("axes fraction", "data"), "xytext": (0, -3), "textcoords": "offset points"}
+        ax.annotate("tolerance", (0.995, tolerance), ha="right", va="top", fontsize=8.5, color=SOFT, **place)
+
+
+def drift(motion: Trajectory) -> Picture:
+    """The largest residual of every constraint, hidden ones too, and of the balance of energy, over all accepted steps.
+
+    The axis is logarithmic; a residual that is exactly zero stands at its left end with an open mark.
+
+    >>> from chetaev import gallery, simulate
+    >>> picture = drift(simulate(gallery("disk")))
+    >>> picture.axes[0].get_xlabel(), picture.axes[0].get_xscale()
+    ('largest residual', 'log')
+    """
+    names, sizes = list(motion.drift), [float(v) for v in motion.drift.values()]
+    picture = figure(5.6, 1.3 + 0.27 * max(len(names), 2), heading(motion))
+    with styled():
+        ax = picture.add_subplot()
+        floor = log_floor([*sizes, motion.tolerance])
+        rows = np.arange(len(names))[::-1]
+        for row, name, size in zip(rows, names, sizes, strict=True):
+            colour = ALERT if not np.isfinite(size) else COLOURS[1] if name == "balance" else COLOURS[0]
+            shown = size if np.isfinite(size) else 1.0
+            if shown > floor:
+                ax.hlines(row, floor, shown, color=colour, linewidth=1.2)
+            ax.plot(
+                [max(shown, floor)],
+                [row],
+                "o",
+                color=colour,
+                markersize=6,
+                markerfacecolor=colour if shown > floor else "none",
+                label=f"_{name}",
+            )
+            note = f"{size:.1e}" if size > 0 or not np.isfinite(size) else "0"
+            ax.annotate(note, (max(shown, floor), row), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8.5, color=SOFT)
+        ax.set_xscale("log")
+        logarithmic_limits(ax.xaxis, [*sizes, motion.tolerance])
+        ax.set_xlim(right=ax.get_xlim()[1] * 10)  # for the numbers beside the marks
+        if np.isfinite(motion.tolerance):
+            ax.axvline(motion.tolerance, color=SOFT, linestyle="--", linewidth=0.9)
+            ax.annotate(
+                "tolerance",
+                (motion.tolerance, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(3, 2),
+                textcoords="offset points",
+                fontsize=8.5,
+                color=SOFT,
+            )
+        ax.set_yticks(rows, [_fitting(name) for name in names])
+        ax.set_ylim(-0.7, max(len(names) - 0.3, 0.7))
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel("largest residual", fontsize=_WORDS)
+        if not names:
+            ax.text(0.5, 0.5, "no constraint and no energy to watch", transform=ax.transAxes, ha="center", va="center", color=INK)
+    return picture
+
+
+def _fitting(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -1,0 +1,96 @@
+"""A motion as smooth curves: its nodes, and the dense output between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.errors import UsageError
+from chetaev.system import System
+from chetaev.trajectory import Section, Trajectory
+
+Array = NDArray[np.float64]
+
+_POINTS = 900
+_MOST = 8000
+_BETWEEN = 6
+"""Points inside a step at least: a step of order 8 may span half an oscillation."""
+
+
+def smooth(motion: Trajectory) -> Section:
+    """The motion at its nodes and in between; where it jumps, the time occurs twice. Of very many nodes some are left out.
+
+    Motions of which only single times were kept are drawn through these.
+    """
+    nodes = motion.t
+    if len(nodes) < 2:
+        raise UsageError(
+            "a motion of a single state is no curve.", where=f"plot {motion.equations.system.label}", hint="simulate(..., t=(t0, t1))"
+        )
+    if len(nodes) > _MOST:
+        kept = _thinned(nodes)
+        pieces = None if motion.pieces is None else motion.pieces[kept]
+        return Section(motion, nodes[kept], motion.states[kept], scalar=False, pieces=pieces)
+    inner, place = _between(nodes)
+    try:
+        states = motion.at(inner).states
+    except UsageError:
+        return Section(motion, nodes, motion.states, scalar=False, pieces=motion.pieces)
+    pieces = np.zeros(len(nodes), np.int64) if motion.pieces is None else motion.pieces
+    return Section(
+        motion,
+        np.insert(nodes, place, inner),
+        np.insert(motion.states, place, states[:, : motion.states.shape[1]], axis=0),
+        scalar=False,
+        pieces=np.insert(pieces, place, pieces[place]),
+    )
+
+
+def _thinned(nodes: Array) -> NDArray[np.int64]:
+    """Which of very many nodes are drawn: at most so many, evenly by number, with both ends and both sides of every jump."""
+    jumps = np.flatnonzero(np.diff(nodes) == 0)
+    return np.unique(np.concatenate([np.linspace(0, len(nodes) - 1, _MOST).astype(np.int64), jumps, jumps + 1]))
+
+
+def _between(nodes: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Times inside the steps, in order, and before which node each stands."""
+    lengths = np.abs(np.diff(nodes))
+    share = np.ceil(_POINTS * lengths / max(float(lengths.sum()), 1e-300)).astype(int)
+    least = _BETWEEN if len(nodes) * _BETWEEN < _MOST else 1
+    counts = np.where(lengths > 0, np.maximum(share, least), 0)
+    place = np.repeat(np.arange(1, len(nodes)), counts)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    part = (np.arange(len(place)) - starts + 1) / (np.repeat(counts, counts) + 1)
+    return nodes[place - 1] + part * np.repeat(np.diff(nodes), counts), place
+
+
+def broken(t: Array, *columns: Array, turning: Sequence[Array] = ()) -> tuple[Array, ...]:
+    """Curves cut where time stands still, that is where the motion jumps, and where a wrapped angle leaps to its other end."""
+    cut = np.diff(t) == 0
+    for angle in turning:
+        cut = cut | (np.abs(np.diff(angle)) > np.pi)
+    after = np.flatnonzero(cut) + 1
+    return tuple(np.insert(c, after, np.nan) for c in (t, *columns))
+
+
+def usual(system: System) -> list[list[str]]:
+    """What is drawn of a system unless told otherwise, by panel: each coordinate; of one in a Lie group the components of its velocity."""
+    owners = {q.base: name for name, group in system.groups.items() for q in group.components}
+    panels: dict[str, list[str]] = {}
+    for q in system.coordinates:
+        panels.setdefault(owners.get(q.base, q.base), []).append(q.d().name if q.base in owners else q.name)
+    return list(panels.values())
+
+
+def by_label(motions: Any, where: str) -> dict[str, Trajectory]:
+    """Motions by their labels: of a mapping, of a comparison, or of a single motion, whose label is its principle."""
+    if isinstance(motions, Trajectory):
+        return {str(motions.equations.principle): motions}
+    found = getattr(motions, "motions", motions)
+    if not isinstance(found, Mapping) or not found or not all(isinstance(m, Trajectory) for m in found.values()):
+        what = f"motions by label are needed, not {type(motions).__name__}."
+        raise UsageError(what, where=where, hint='{"d\'Alembert": motion, "vakonomic": other}')
+    return {str(name): motion for name, motion in found.items()}

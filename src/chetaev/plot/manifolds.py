@@ -1,0 +1,153 @@
+"""The manifolds on which motions live, as a tree: what each step of a constraint algorithm adds, and what becomes of it.
+
+A node is a set of states; its lines are what was added to its parent. Final constraint manifolds have a heavy frame and tell their
+dimension and the functions of time they leave free; sets without a motion are red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sympy import Expr
+
+from chetaev.analysis.constraint_algorithm import Leaf, Tree
+from chetaev.analysis.constraint_algorithm.tree import Entry
+from chetaev.errors import UsageError
+from chetaev.notation import show
+from chetaev.numerics.verdicts import Analysis, Verdict
+from chetaev.plot.boxes import Box, drawn
+from chetaev.plot.style import ALERT, COLOURS, SOFT, Picture, label, shortened, title_of
+from chetaev.values import Tape, Undefined
+from chetaev.zero import random_point
+
+_SHOWN = 4
+"""Constraints in a box."""
+_WIDEST = 64
+
+
+def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
+    """The tree of a constraint algorithm, or of the analysis of a system: the branches of its states. `title` replaces the usual one.
+
+    >>> from chetaev import analyze, gallery
+    >>> picture = tree(analyze(gallery("cawley")))
+    >>> sum("leaf" in text.get_text() for text in picture.texts)
+    2
+    """
+    if isinstance(found, Tree):
+        usual = f"{found.form.name or 'dynamical form'} · {found.dynamics} dynamics"
+        return drawn(_of_tree(found), usual if title is None else title, _notes(found))
+    if not isinstance(found, Analysis):
+        raise UsageError(f"a tree or an analysis is needed, not {type(found).__name__}.", where="tree", hint="tree(ch.analyze(equations))")
+    title = title_of(found) if title is None else title
+    if found.tree is not None and found.tree.entries:
+        return drawn(_of_tree(found.tree), title, _notes(found.tree))
+    return drawn(_of_analysis(found), title, [])
+
+
+def _of_tree(found: Tree) -> Box:
+    boxes: dict[int, Box] = {}
+    by_number = {entry.number: entry for entry in found.entries}
+    root: Box | None = None
+    for entry in found.entries:
+        boxes[entry.number] = box = _of_entry(entry, by_number.get(entry.parent if entry.parent is not None else -1), found)
+        if entry.parent is not None:
+            boxes[entry.parent].children.append(box)
+        elif root is None:
+            root = box
+        else:
+            root.children.append(box)
+    return root or Box(["no states were looked at"], ALERT)
+
+
+def _of_entry(entry: Entry, parent: Entry | None, found: Tree) -> Box:
+    lines = _relations([f"{show(e)} = 0" for e in entry.added])
+    known = () if parent is None else parent.excluded
+    lines += _relations([f"{show(e)} != 0" for e in entry.excluded if e not in known])
+    if not lines:
+        lines = [f"phase space, dimension {found.form.dimension}"] if parent is None else ["otherwise"]
+    if entry.status == "inconsistent":
+        return Box([*lines, "no motion"], ALERT, heavy=True)
+    if not entry.status.startswith("final"):
+        return Box(lines, SOFT if entry.status != "open" else ALERT)
+    leaf = _leaf_of(entry, found)
+    if leaf is None:
+        return Box([*lines, "part of another leaf" if "contained" in entry.status else entry.status], SOFT)
+    return Box([*lines, *_described(leaf, found.leaves.index(leaf))], COLOURS[2], heavy=True)
+
+
+def _described(leaf: Leaf, number: int) -> list[str]:
+    free = f"{leaf.free_functions} free function{'s' * (leaf.free_functions != 1)}" if leaf.free_functions else "unique motion"
+    words = [f"leaf {number}: dimension {leaf.dimension}, {free}"]
+    if leaf.excluded:
+        words.append(f"without {', '.join(label(None, f'{show(e)} = 0', _WIDEST) for e in leaf.excluded[:_SHOWN])}")
+    if leaf.real != "yes":
+        words.append(f"real points: {leaf.real}")
+    return words
+
+
+def _relations(rows: Sequence[str]) -> list[str]:
+    """Rows typeset, not more than somebody reads."""
+    shown = [_relation(row) for row in rows[:_SHOWN]]
+    return [*shown, f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else shown
+
+
+def _relation(row: str) -> str:
+    """A row `e = 0` or `e != 0`; what is no formula, such as the label of a row, stays as it is."""
+    side, _, rest = row.rpartition(" != ")
+    if side:
+        return f"{label(None, side, _WIDEST)} $\\neq {rest}$"
+    return row if "[" in row else label(None, row, _WIDEST)
+
+
+def _leaf_of(entry: Entry, found: Tree) -> Leaf | None:
+    """The leaf that a final node became: the one whose steps are those of the way to the node, up to constant factors."""
+    by_number = {e.number: e for e in found.entries}
+    way: list[tuple[Expr, ...]] = []
+    at: Entry | None = entry
+    while at is not None:
+        if at.added:
+            way.insert(0, at.added)
+        at = by_number.get(at.parent) if at.parent is not None else None
+    for leaf in found.leaves:
+        if [len(step) for step in leaf.steps] == [len(step) for step in way]:
+            pairs = [pair for one, other in zip(leaf.steps, way, strict=True) for pair in zip(one, other, strict=True)]
+            if all(_proportional(a, b) for a, b in pairs):
+                return leaf
+    return None
+
+
+def _proportional(a: Expr, b: Expr) -> bool:
+    """Whether two expressions differ by a factor without jets at most, judged at two points with the same parameters."""
+    tape = Tape([a, b])
+    first, second = (random_point(tape.symbols, seed) for seed in (1, 2))
+    second = {z: second[z] if hasattr(z, "order") else first[z] for z in second}
+    try:
+        (a1, b1), (a2, b2) = tape(first), tape(second)
+    except Undefined:
+        return a == b
+    return abs(a1 * b2 - a2 * b1) <= 1e-9 * (abs(a1 * b2) + abs(a2 * b1))
+
+
+def _notes(found: Tree) -> list[str]:
+    notes = [shortened(f"no real point: {', '.join(f'{show(e)} = 0' for e in empty.constraints)}", 110) for empty in found.discarded]
+    return notes if found.complete else [*notes, shortened(f"incomplete: {found.reason}", 110)]
+
+
+def _of_analysis(found: Analysis) -> Box:
+    """What numbers alone found: the stated rows, their derivatives, and the families of states."""
+    root = Box([f"jets of the state: {len(found.state)}"], SOFT)
+    if not found.branches:
+        root.children.append(_of_branch(found))
+    root.children += [_of_branch(branch) for branch in found.branches]
+    return root
+
+
+def _of_branch(found: Analysis) -> Box:
+    lines = _relations([f"{row} = 0" for row in found.hidden])
+    lines.append(f"{found.verdict}")
+    if found.dimension is not None:
+        lines.append(f"{found.dimension} free initial value{'s' * (found.dimension != 1)}")
+    if found.free_functions:
+        lines.append(f"free: {', '.join(label(None, name) for name in found.free_functions)}")
+    colour = ALERT if found.verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED) else COLOURS[2]
+    return Box(lines, colour, heavy=True)

@@ -1,0 +1,147 @@
+"""Time series: what moves, over time, with the events and the end of the motion marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chetaev.errors import UsageError
+from chetaev.plot.curves import broken, smooth, usual
+from chetaev.plot.formula import estimated_width
+from chetaev.plot.style import (
+    ALERT,
+    COLOURS,
+    SOFT,
+    Picture,
+    grid,
+    is_angle,
+    label,
+    legend,
+    styled,
+    time_axis,
+    title_of,
+    turn_ticks,
+    wrapped,
+)
+from chetaev.trajectory import Outcome, Section, Trajectory
+
+_MOST_MARKS = 60
+_MOST_KINDS = 3
+_WORDS = {
+    Outcome.EVENT: "ended by an event",
+    Outcome.LEFT_DOMAIN: "left the domain",
+    Outcome.STEP_TOO_SMALL: "step too small",
+    Outcome.DRIFT_EXCEEDED: "drift exceeded",
+    Outcome.INTERRUPTED: "interrupted",
+}
+
+
+def series(
+    motion: Trajectory, names: Sequence[str | Sequence[str]] | str | None = None, *, wrap: bool = False, columns: int | None = None
+) -> Picture:
+    """Quantities over time, a panel for each; names in a list of their own share a panel.
+
+    `names` are those of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
+    Lie group with the components of its velocity) and the multipliers share one. `wrap` brings coordinates that are angles into
+    (-pi, pi]. Events and switches are vertical lines; an end other than the end asked for is marked.
+
+    >>> from chetaev import gallery, simulate
+    >>> picture = series(simulate(gallery("disk")), ["x", ["theta'", "varphi'"]])
+    >>> [axes.get_ylabel() for axes in picture.axes]
+    ['$x$', '']
+    """
+    groups = groups_of(motion, names)
+    columns = columns or (1 if len(groups) <= 3 else 2)
+    picture, axes = grid(len(groups), columns, heading(motion))
+    curve = smooth(motion)
+    with styled():
+        for ax, group in zip(axes, groups, strict=True):
+            for j, name in enumerate(group):
+                draw(ax, curve, name, COLOURS[j % len(COLOURS)], wrap=wrap)
+            finish(ax, motion, group)
+            mark(ax, motion)
+        time_axis(axes, columns)
+    return picture
+
+
+def heading(motion: Trajectory) -> str:
+    """The title of a figure about one motion: the system, and below it what happened on the way."""
+    return "\n".join([title_of(motion), *happened(motion)])
+
+
+def groups_of(motion: Trajectory, names: Sequence[str | Sequence[str]] | str | None) -> list[list[str]]:
+    """The panels and the names in each."""
+    if names is None:
+        multipliers = [m.name for m in motion.equations.multipliers]
+        return usual(motion.equations.system) + ([multipliers] if multipliers else [])
+    listed = [names] if isinstance(names, str) else list(names)
+    groups = [[g] if isinstance(g, str) else list(g) for g in listed]
+    if not groups or not all(groups) or not all(isinstance(name, str) for g in groups for name in g):
+        where = f"plot {motion.equations.system.label}"
+        raise UsageError("nothing to draw.", where=where, hint='names of the motion, such as ["x", "x\'"]')
+    return groups
+
+
+def draw(ax: Any, curve: Section, name: str, colour: str, *, wrap: bool = False, text: str | None = None, **options: Any) -> None:
+    """One curve over time."""
+    values = np.asarray(curve[name], dtype=float)
+    equations = curve.motion.equations
+    turning = []
+    if wrap and is_angle(equations.system, name):
+        values = wrapped(values)
+        turning = [values]
+    t, v = broken(curve.t, values, turning=turning)
+    ax.plot(t, v, color=colour, label=label(equations, name) if text is None else text, **options)
+
+
+def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
+    """Names, ticks and limits of a panel."""
+    system = motion.equations.system
+    if len(group) == 1:
+        text = label(motion.equations, group[0])
+        upright = estimated_width(text) <= 4
+        ax.set_ylabel(text, rotation=0 if upright else 90, ha="right" if upright else "center", va="center")
+    else:
+        legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.96), ncols=8, borderaxespad=0.0, columnspacing=1.2, handlelength=1.3)
+    steady(ax)
+    if all(is_angle(system, name) for name in group):
+        turn_ticks(ax.yaxis, *ax.get_ylim())
+
+
+def steady(ax: Any) -> None:
+    """Limits for a quantity that hardly changes: round-off must not look like motion."""
+    drawn = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
+    finite = [values[np.isfinite(values)] for values in drawn if np.isfinite(values).any()]
+    if not finite:
+        return
+    low, high = min(float(values.min()) for values in finite), max(float(values.max()) for values in finite)
+    size = max(abs(low), abs(high))
+    if high - low <= 1e-6 * size or size < 1e-12:
+        room = 0.5 * size if size > 1e-12 else 1.0
+        ax.set_ylim((low + high) / 2 - room, (low + high) / 2 + room)
+
+
+def mark(ax: Any, motion: Trajectory) -> None:
+    """Vertical lines at events (dashed), switches (dotted), and at an end other than the one asked for."""
+    met = [(e.t, "--") for e in motion.events] + [(s.t, ":") for s in motion.switches]
+    for t, dashes in met[:_MOST_MARKS]:
+        ax.axvline(t, color=SOFT, linestyle=dashes, linewidth=0.9, zorder=1)
+    if motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
+        ax.axvline(motion.end[0], color=ALERT, linewidth=1.2, zorder=1)
+
+
+def happened(motion: Trajectory) -> list[str]:
+    """What events, switches and the end of the motion say, not more than somebody reads in a title."""
+    met = [(e.t, e.text) for e in motion.events] + [(s.t, s.text) for s in motion.switches]
+    words = []
+    kinds = list(dict.fromkeys(text for _, text in met))
+    for text in kinds[:_MOST_KINDS]:
+        times = [t for t, other in met if other == text]
+        words.append(f"{label(motion.equations, f'{text} = 0')} {f'at t = {times[0]:.4g}' if len(times) == 1 else f'{len(times)} times'}")
+    if len(kinds) > _MOST_KINDS:
+        words.append(f"and {len(kinds) - _MOST_KINDS} more")
+    if motion.outcome is not Outcome.FINISHED:
+        words.append(f"{_WORDS[motion.outcome]} at t = {motion.end[0]:.4g}")
+    return [",  ".join(words)] if words else []

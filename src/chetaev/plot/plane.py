@@ -1,0 +1,108 @@
+"""Curves in a plane: phase portraits, and paths with equal scales on both axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from chetaev.errors import UsageError
+from chetaev.plot.curves import broken, by_label, smooth, usual
+from chetaev.plot.style import COLOURS, DASHES, INK, Picture, figure, is_angle, label, legend, styled, title_of, turn_ticks, wrapped
+from chetaev.trajectory import Trajectory
+
+_PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
+"""Names of two coordinates that are places in a plane."""
+
+
+def phase(
+    motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None, *, wrap: bool | None = None
+) -> Picture:
+    r"""One quantity over another, both names or expressions of the motion; by default a coordinate and its velocity.
+
+    Angles that make more than a turn are wrapped into (-pi, pi], as on a cylinder, unless `wrap` says otherwise. Several motions may be
+    given by label.
+
+    >>> from chetaev import gallery, simulate
+    >>> picture = phase(simulate(gallery("cart-pendulum")), "theta", "theta'")
+    >>> picture.axes[0].get_xlabel(), picture.axes[0].get_ylabel()
+    ('$\\theta$', '$\\dot{\\theta}$')
+    """
+    motions = by_label(motion, "phase portrait")
+    first = next(iter(motions.values()))
+    x = x if x is not None else usual(first.equations.system)[0][0]
+    y = y if y is not None else f"{x}'"
+    picture = figure(5.2, 4.4, _title(motions))
+    with styled():
+        ax = picture.add_subplot()
+        _curves(ax, motions, x, y, wrap)
+        for axis, name, limits in ((ax.xaxis, x, ax.get_xlim()), (ax.yaxis, y, ax.get_ylim())):
+            if is_angle(first.equations.system, name):
+                turn_ticks(axis, *limits)
+    return picture
+
+
+def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None) -> Picture:
+    """The curve (x, y) in its true shape: one unit is as long on both axes. Several motions may be given by label.
+
+    Without names the coordinates that are places in a plane are taken: `x y`, `x1 x2` and the like.
+
+    >>> from chetaev import gallery, simulate
+    >>> path(simulate(gallery("disk"))).axes[0].get_aspect()
+    1.0
+    """
+    motions = by_label(motion, "path")
+    first = next(iter(motions.values()))
+    if x is None or y is None:
+        pair = places(first.equations.system)
+        if pair is None:
+            hint = 'path(motion, "x", "y"); expressions will do: path(motion, "l*sin(theta)", "-l*cos(theta)")'
+            raise UsageError("no two coordinates are known as places in a plane.", where=f"plot {first.equations.system.label}", hint=hint)
+        x, y = pair
+    picture = figure(5.2, 4.4, _title(motions))
+    with styled():
+        ax = picture.add_subplot()
+        _curves(ax, motions, x, y, wrap=False)
+        ax.set_aspect("equal", adjustable="datalim")
+    return picture
+
+
+def places(system: Any) -> tuple[str, str] | None:
+    """Two coordinates of a system that are places in a plane, by their names; None if there are none."""
+    for pair in _PAIRS:
+        if all(system.kinds.get(name) == "line" for name in pair):
+            return pair
+    return None
+
+
+def _curves(ax: Any, motions: Mapping[str, Trajectory], x: str, y: str, wrap: bool | None) -> None:
+    several = len(motions) > 1
+    begins: list[Any] = []
+    ends: list[Any] = []
+    for k, (name, motion) in enumerate(motions.items()):
+        curve = smooth(motion)
+        columns = [np.asarray(curve[quantity], dtype=float) for quantity in (x, y)]
+        turning = []
+        for j, (quantity, values) in enumerate(zip((x, y), columns, strict=True)):
+            if is_angle(motion.equations.system, quantity) and (wrap or (wrap is None and np.ptp(values) > 2 * np.pi)):
+                columns[j] = wrapped(values)
+                turning.append(columns[j])
+        _, u, v = broken(curve.t, *columns, turning=turning)
+        style = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
+        ax.plot(u, v, label=name if several else "_motion", **style)
+        begins.append([c[0] for c in columns])
+        ends.append([c[-1] for c in columns])
+    for k, (u, v) in enumerate(begins):
+        ax.plot([u], [v], "o", color=INK, markersize=5, label="_start" if k else "start", zorder=4)
+    for k, (u, v) in enumerate(ends):
+        ax.plot([u], [v], "s", color=COLOURS[k % len(COLOURS)], markersize=5, label="_end" if several else "end", zorder=4)
+    equations = next(iter(motions.values())).equations
+    ax.set_xlabel(label(equations, x))
+    ax.set_ylabel(label(equations, y))
+    legend(ax, loc="best", markerscale=1.0)
+
+
+def _title(motions: Mapping[str, Trajectory]) -> str:
+    first = next(iter(motions.values()))
+    return title_of(first) if len(motions) == 1 else first.equations.system.name or "system"

@@ -1,0 +1,90 @@
+"""Eigenvalues of the linearised motion: along a parameter, or in the complex plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.errors import UsageError
+from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, label, legend, styled
+
+_ZERO = 1e-9
+"""Real parts below this part of the largest eigenvalue do not count as growth."""
+
+
+def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: str = "") -> Picture:
+    """Eigenvalues over a parameter, real and imaginary parts; without the values of the parameter, in the complex plane.
+
+    `sweep` is what `eigenvalue_sweep` returned (a row for each value, a column for each eigenvalue), or has `eigenvalues`, as a
+    linearisation has. `values` are those of the sweep and `parameter` is its name. Where no real part is positive, the ground is shaded.
+
+    >>> from chetaev import System, derive, eigenvalue_sweep
+    >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
+    >>> picture = eigenvalues(eigenvalue_sweep(well, {"x": 0, "x'": 0}, "k", [-1, 1, 2]), [-1, 1, 2], "k")
+    >>> picture.axes[-1].get_xlabel()
+    '$k$'
+    """
+    found = np.atleast_2d(np.asarray(getattr(sweep, "eigenvalues", sweep), dtype=complex))
+    if found.ndim != 2 or not found.size:
+        raise UsageError("no eigenvalues to draw.", where="eigenvalues", hint="eigenvalues(eigenvalue_sweep(...), values)")
+    if values is None:
+        return _in_the_plane(found, title)
+    points = np.asarray(values, dtype=float)
+    if points.shape != (len(found),):
+        what = f"{points.size} values of the parameter for {len(found)} rows of eigenvalues."
+        raise UsageError(what, where="eigenvalues", hint="the values the sweep was made with")
+    return _along(found, points, parameter, title)
+
+
+def _along(found: NDArray[np.complex128], points: Array, parameter: str, title: str) -> Picture:
+    picture = figure(6.4, 4.8, title)
+    size = float(np.abs(found).max())
+    growth = found.real.max(axis=1)
+    stable = growth <= _ZERO * size
+    with styled():
+        upper, lower = picture.subplots(2, 1, sharex=True)
+        for k in range(found.shape[1]):
+            colour = COLOURS[k % len(COLOURS)]
+            upper.plot(points, found[:, k].real, color=colour, label=f"_{k}", marker="." if len(points) < 25 else "")
+            lower.plot(points, found[:, k].imag, color=colour, label=f"_{k}", marker="." if len(points) < 25 else "")
+        upper.axhline(0, color=SOFT, linewidth=0.9)
+        upper.set_ylabel(r"$\mathrm{Re}\ \mu$")
+        lower.set_ylabel(r"$\mathrm{Im}\ \mu$")
+        lower.set_xlabel(label(None, parameter) if parameter else "parameter")
+        if stable.any():
+            for ax in (upper, lower):
+                ax.fill_between(
+                    points, 0, 1, where=_neighbours(stable), transform=ax.get_xaxis_transform(), color=COLOURS[2], alpha=0.12, linewidth=0,
+                    label="no real part is positive", zorder=0,
+                )  # fmt: skip
+            legend(upper, always=True, loc="best")
+        for ax in (upper, lower):
+            ax.margins(x=0.01)
+    return picture
+
+
+def _neighbours(stable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A single stable value among others would have no width: a stretch is shaded where both its ends are stable."""
+    return stable
+
+
+def _in_the_plane(found: NDArray[np.complex128], title: str) -> Picture:
+    picture = figure(5.0, 4.4, title)
+    with styled():
+        ax = picture.add_subplot()
+        for k in range(found.shape[1]):
+            colour = COLOURS[k % len(COLOURS)]
+            if len(found) > 1:
+                ax.plot(found[:, k].real, found[:, k].imag, color=colour, label=f"_{k}")
+            ax.plot(found[:1, k].real, found[:1, k].imag, "o", color=colour, markersize=5, label="_first")
+        if len(found) > 1:
+            ax.plot([], [], "o", color=INK, markersize=5, label="first value of the parameter")
+            legend(ax, always=True, loc="best")
+        ax.axvline(0, color=SOFT, linewidth=0.9)
+        ax.axhline(0, color=SOFT, linewidth=0.9)
+        ax.set_xlabel(r"$\mathrm{Re}\ \mu$")
+        ax.set_ylabel(r"$\mathrm{Im}\ \mu$")
+        ax.margins(0.12)
+    return picture

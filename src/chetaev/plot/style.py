@@ -1,0 +1,214 @@
+"""The look of all pictures: sizes, colours, labels from the system, axes for angles and for what may be zero.
+
+Nothing here touches pyplot: a figure is a value that its caller owns, and it shows itself in a notebook.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.errors import ChetaevError, UsageError
+from chetaev.plot.formula import estimated_width, latex
+
+try:
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.mathtext import MathTextParser
+    from matplotlib.ticker import FuncFormatter, MultipleLocator
+except ModuleNotFoundError:
+    raise UsageError("pictures need matplotlib.", where="plot", hint='pip install "chetaev[plot]"') from None
+
+Array = NDArray[np.float64]
+
+COLOURS = ("#0b6bb8", "#d1501c", "#00876c", "#a8478f", "#c98a00", "#4a8fd0", "#7a6a53", "#5b5fc7")
+"""Of curves, in their order: told apart by most colour-blind readers, on white and on paper."""
+DASHES = ("-", "--", "-.", ":")
+INK = "#1f2328"
+SOFT = "#6a737d"
+LINES = "#d7dce1"
+ALERT = "#c0262d"
+"""Of what went wrong, or must not be crossed."""
+PAPER = "#ffffff"
+
+_STYLE: dict[str, Any] = {
+    "font.size": 9.5,
+    "mathtext.fontset": "cm",  # its dots stand clear of tall letters
+    "axes.labelsize": 13,
+    "axes.titlesize": 10.5,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
+    "axes.formatter.limits": (-3, 4),
+    "axes.unicode_minus": True,
+    "grid.color": LINES,
+    "grid.linewidth": 0.6,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "lines.linewidth": 1.5,
+    "legend.frameon": False,
+    "legend.fontsize": 10.5,
+    "svg.fonttype": "path",
+    "savefig.dpi": 150,
+    "path.simplify_threshold": 0.2,
+}
+_WIDEST_LABEL = 34
+_FLOOR = 1e-20
+"""Nothing smaller than this is drawn on a logarithmic axis."""
+
+
+class Picture(Figure):
+    """A matplotlib figure that draws itself in the library's style, whatever the style of the session is."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw in the library's style: ticks are made here, not when the figure is."""
+        with matplotlib.rc_context(_STYLE):
+            super().draw(renderer)
+
+    def _repr_png_(self) -> bytes:
+        held = io.BytesIO()
+        self.savefig(held, format="png")
+        return held.getvalue()
+
+
+def styled() -> Any:
+    """A context in which axes and labels are made."""
+    return matplotlib.rc_context(_STYLE)
+
+
+def figure(width: float = 6.4, height: float = 4.0, title: str = "") -> Picture:
+    """An empty figure, sizes in inches; its parts are laid out so that no label is clipped."""
+    with styled():
+        made = Picture(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.07, h_pad=0.06), facecolor=PAPER)
+        if title:
+            made.suptitle(title, fontsize=11, color=INK)
+    return made
+
+
+def grid(panels: int, columns: int, title: str = "", wide: float = 6.8, tall: float = 1.9) -> tuple[Picture, list[Any]]:
+    """A figure of small panels, filled row by row; a last one that would stand alone is as wide as its row."""
+    rows = math.ceil(panels / columns)
+    with styled():
+        made = figure(wide, tall * rows + (1.1 if rows == 1 else 0.8), title)
+        places = made.add_gridspec(rows, columns)
+        spots = [places[k // columns, k % columns] for k in range(panels)]
+        if panels % columns:
+            spots[-1] = places[-1, (panels - 1) % columns :]
+        axes = [made.add_subplot(spot) for spot in spots]
+    return made, axes
+
+
+def time_axis(axes: list[Any], columns: int) -> None:
+    """The name of time below the lowest panel of every column; the others keep their ticks."""
+    for k, ax in enumerate(axes):
+        if k + columns >= len(axes):
+            ax.set_xlabel("$t$")
+        ax.margins(x=0.01)
+
+
+def title_of(motion_or_analysis: Any) -> str:
+    """The system and the principle, as in every printed heading."""
+    equations = motion_or_analysis.equations
+    return f"{equations.system.name or 'system'} · {equations.principle}"
+
+
+def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
+    r"""A name or an expression as a label that matplotlib sets: `x1'` becomes $\dot{x}_1$.
+
+    `system` is a System, Equations or None; names are set alike in all of them, and a formula too long for an axis stays as it is written.
+
+    >>> label(None, "x1'")
+    '$\\dot{x}_{1}$'
+    """
+    try:
+        formula = latex(name)
+    except ChetaevError:
+        return name.replace("$", r"\$")
+    return f"${formula}$" if estimated_width(formula) <= widest and _can_be_set(formula) else shortened(name, widest + 14)
+
+
+def shortened(text: str, width: int = 48) -> str:
+    """A text that fits, its middle left out."""
+    plain = text if len(text) <= width else f"{text[: width // 2]} … {text[-width // 3 :]}"
+    return plain.replace("$", r"\$")
+
+
+@lru_cache(maxsize=1000)
+def _can_be_set(formula: str) -> bool:
+    """Whether matplotlib knows all of a formula."""
+    try:
+        MathTextParser("path").parse(f"${formula}$")
+    except ValueError:
+        return False
+    return True
+
+
+def is_angle(system: Any, name: str) -> bool:
+    """Whether a name is a coordinate declared as an angle."""
+    kinds: Mapping[str, str] = system.kinds
+    return kinds.get(name) == "angle"
+
+
+def wrapped(values: Array) -> Array:
+    """Angles brought into (-pi, pi]."""
+    found: Array = np.pi - np.mod(np.pi - values, 2 * np.pi)
+    return found
+
+
+def turn_ticks(axis: Any, low: float, high: float) -> None:
+    r"""Ticks at multiples of $\pi$ where an angle ranges over at least half a turn; small swings keep decimals."""
+    span = high - low
+    if not np.isfinite(span) or span < np.pi:
+        return
+    steps = [np.pi / 4, np.pi / 2, np.pi, *(np.pi * 2 * k * 10.0**e for e in range(6) for k in (1, 2, 5))]
+    step = next((s for s in steps if span / s <= 5.5), steps[-1])
+    axis.set_major_locator(MultipleLocator(step))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: _turns(v)))
+
+
+def _turns(value: float) -> str:
+    """A multiple of a quarter of pi in words of pi."""
+    quarters = round(4 * value / np.pi)
+    if quarters == 0:
+        return "0"
+    divisor = math.gcd(quarters, 4)
+    above, below = quarters // divisor, 4 // divisor
+    sign, size = ("-" if above < 0 else ""), abs(above)
+    number = "" if size == 1 else str(size)
+    return rf"${sign}{number}\pi$" if below == 1 else rf"${sign}{number}\pi/{below}$"
+
+
+def log_floor(sizes: Iterable[float]) -> float:
+    """Where a logarithmic axis ends below: under the smallest size that is not zero, dust of underflow aside."""
+    positive = [s for s in sizes if np.isfinite(s) and s > _FLOOR]
+    return 10.0 ** math.floor(math.log10(min(positive)) - 0.5) if positive else 1e-17
+
+
+def logarithmic_limits(axis: Any, sizes: Iterable[float]) -> None:
+    """Limits of a logarithmic axis that hold all sizes but zeros, and at least two decades."""
+    finite = [s for s in sizes if np.isfinite(s)]
+    floor = log_floor(finite)
+    top = max([*finite, 30 * floor])
+    axis.set_view_interval(floor / 1.5, 4 * top, ignore=True)
+
+
+def legend(axes: Any, **options: Any) -> None:
+    """A legend where there is something to tell apart, and none otherwise."""
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > 1 or (options.pop("always", False) and names):
+        axes.legend(handles, names, **options)

@@ -1,0 +1,117 @@
+"""Reports: everything about a model on one page, in one file that needs no network.
+
+    ch.report(ch.gallery("rocard")).save("rocard.html")
+
+The package is callable: importing it must not hide the public function of the same name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from chetaev import __version__
+from chetaev.errors import UsageError
+from chetaev.io.writing import dumps
+from chetaev.model import Model
+from chetaev.numerics.analyze import Analysis
+from chetaev.trajectory import Trajectory
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A page about a model: `html` is the whole document, `save` writes it. `motion` is None where there is none."""
+
+    title: str
+    html: str = field(repr=False)
+    analysis: Analysis = field(repr=False)
+    motion: Trajectory | None = field(repr=False)
+
+    def save(self, path: Any) -> Path:
+        """Write the page to a file."""
+        file = Path(path)
+        try:
+            file.write_text(self.html, encoding="utf-8")
+        except OSError as cause:
+            what = f"the report cannot be written: {cause.strerror or cause}."
+            raise UsageError(what, where=str(file), hint="another path") from None
+        return file
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:75vh;border:0" title="{escape(self.title)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Report on {self.title}: {len(self.html) // 1000} kB>"
+
+
+def report(
+    model: Any,
+    start: Any = None,
+    t: Sequence[Any] | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    tolerance: float | None = None,
+    branch: Any = None,
+    gauge: Mapping[str, Any] | None = None,
+    animation: bool = True,
+) -> Report:
+    """Everything about a model, equations with a start, or a motion, on one page.
+
+    The system as it is written, its constraints classified, the equations typeset, the analysis, the motion in pictures and as an
+    animation, its drift and a certificate by `motion.verify()`, and the references. Where the verdict forbids a motion, or a branch or a
+    gauge has to be chosen, the page says so. Arguments are those of `simulate`.
+
+    >>> import chetaev as ch
+    >>> page = report(ch.gallery("krupkova"))
+    >>> print(page.analysis.verdict, page.motion)
+    GAUGE None
+    >>> "No motion was computed" in page.html
+    True
+    """
+    from chetaev.report import motion as moving
+    from chetaev.report import sections
+    from chetaev.report.citations import citations
+    from chetaev.report.page import page
+    from chetaev.report.subject import subject_of
+    from chetaev.report.typeset import Typesetter
+    from chetaev.report.words import principle_name
+
+    settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "branch": branch, "gauge": gauge}
+    subject = subject_of(model, start, t, settings)
+    typeset = Typesetter()
+    parts = [
+        ("system", "System", sections.system(subject, typeset)),
+        ("classification", "Constraints", sections.classification(subject, typeset)),
+        ("equations", "Equations of motion", sections.equations(subject, typeset)),
+        ("analysis", "Analysis", sections.analysis(subject, typeset)),
+        ("motion", "Motion", moving.motion(subject, typeset, animation)),
+        ("accuracy", "Accuracy", moving.accuracy(subject, typeset)),
+        ("principles", "Other principles", moving.others(subject, typeset)),
+        ("references", "References", citations(subject)),
+        ("file", "Model file", _file(subject.model)),
+    ]
+    kept = [part for part in parts if part[2]]
+    subtitle = f"under {principle_name(subject.equations.principle)}"
+    html = page(subject.title, subtitle, kept, typeset.definitions(), f"chetaev {__version__}")
+    return Report(subject.title, html, subject.analysis, subject.motion)
+
+
+def _file(model: Model) -> str:
+    """The model in the format of model files, folded away."""
+    text = escape(dumps(model))
+    return f"<p>For <code>ch.load</code> and the command line.</p><details><summary>Show the file</summary><pre>{text}</pre></details>"
+
+
+class _Callable(ModuleType):
+    """This package, callable."""
+
+    __call__ = staticmethod(report)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,51 @@
+"""What a report owes to whom: the papers whose constructions it used, and the library."""
+
+from __future__ import annotations
+
+from html import escape
+
+from chetaev import __version__
+from chetaev.principles import Principle
+from chetaev.report.subject import Subject
+
+_PAPERS = {
+    "000": "H. Cendra, S. D. Grillo, Lagrangian systems with higher order constraints, Journal of Mathematical Physics (2007).",
+    "001": "H. Cendra, A. Ibort, M. de León, D. Martín de Diego, A generalization of Chetaev's principle for a class of higher order "
+    "non-holonomic constraints, Journal of Mathematical Physics (2004).",
+    "002": "M. de León, M. Lainz, M. C. Muñoz-Lecanda, N. Román-Roy, Constrained Lagrangian dissipative contact dynamics (2021).",
+    "003": "O. Krupková, Differential systems in higher-order mechanics (2000).",
+    "004": "S. Vignolo, D. Bruno, Time-dependent vakonomic dynamics and presymplectic geometry (2002).",
+    "Pryce": "J. D. Pryce, A simple structural analysis method for DAEs, BIT Numerical Mathematics 41 (2001) 364-394.",
+    "Hairer": "E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, Springer (1993): the method DOP853.",
+}
+_OF_PRINCIPLE = {"chetaev": ("001",), "virtual-work": ("000", "001"), "vakonomic": ("004",), "herglotz": ("002",)}
+_LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {__version__}, BSD-3-Clause."
+
+
+def citations(subject: Subject) -> str:
+    """The references of a report as a list."""
+    found = [("the system", subject.model.reference)] if subject.model.reference else []
+    for key in _used(subject):
+        found.append((key if key.isdigit() else "", _PAPERS[key]))
+    found.append(("this library", _LIBRARY))
+    items = "".join(f"<li>{escape(text)}{f' <span class=soft>({name})</span>' if name else ''}</li>" for name, text in found)
+    return f"<ol>{items}</ol>"
+
+
+def _used(subject: Subject) -> list[str]:
+    """The papers behind the principle, the analysis and the integration; those that corrections speak of by number."""
+    keys = _of(subject.equations.principle)
+    if subject.analysis.tree is not None:
+        keys.append("003")
+    text = " ".join((*subject.model.corrections, subject.model.prose))
+    keys += [key for key in _PAPERS if key.isdigit() and key in text.replace(".", " ").replace(",", " ").split()]
+    if subject.analysis.offsets is not None:
+        keys.append("Pryce")
+    if subject.motion is not None:
+        keys.append("Hairer")
+    return [key for key in _PAPERS if key in keys]
+
+
+def _of(principle: Principle) -> list[str]:
+    inner = getattr(principle, "inner", None)
+    return [*_OF_PRINCIPLE.get(principle.word, ()), *(_of(inner) if inner is not None else [])]

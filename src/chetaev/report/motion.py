@@ -1,0 +1,192 @@
+"""The motion in a report: data and outcome, pictures, animation, and how exact it is."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from chetaev.budget import deadline
+from chetaev.comparison import same_motions
+from chetaev.plot.accuracy import balance, drift
+from chetaev.plot.animation import animate
+from chetaev.plot.comparison import compare
+from chetaev.plot.over_time import series
+from chetaev.plot.plane import path, phase, places
+from chetaev.report.pictures import drawn
+from chetaev.report.prose import line
+from chetaev.report.sections import names_of
+from chetaev.report.subject import Subject
+from chetaev.report.typeset import Typesetter
+from chetaev.report.words import counted, number, sentence, size, table
+from chetaev.trajectory import Outcome, Trajectory
+
+_MOST_EVENTS = 12
+_SECONDS = 2.0
+"""To find out whether two principles agree."""
+_CHECKS = {
+    "nodes": "kept states against the dense output",
+    "rate": "velocity against the derivative of the position",
+    "kinematic": "the constraint as stated",
+    "work": "virtual work, without multipliers",
+    "E": "the row with its multipliers",
+    "action": "s' = L",
+    "mode": "distance from the graph of the sign",
+}
+
+
+def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
+    """Data, outcome and pictures; the reason where there is no motion."""
+    found = subject.motion
+    if found is None:
+        return _none(subject, typeset)
+    html = _told(found) + _states(subject, found, typeset)
+    if animation:
+        html += f'<div class="animation">{animate(found).html()}</div>'
+    what = "Coordinates and multipliers" if found.equations.multipliers else "Coordinates"
+    html += drawn(series(found), "series", f"{what} over time.")
+    pictures = []
+    pair = places(found.equations.system)
+    if pair:
+        pictures.append(drawn(path(found), "path", "The path, with equal scales on both axes."))
+    swinging = _swinging(found)
+    if swinging:
+        pictures.append(drawn(phase(found, swinging), "phase", "Phase portrait."))
+    return html + _side_by_side(pictures) + _events(found)
+
+
+def accuracy(subject: Subject, typeset: Typesetter) -> str:
+    """Balance, drift, the certificate of verify, and what should be constant."""
+    found = subject.motion
+    if found is None:
+        return ""
+    html = _side_by_side(
+        [
+            drawn(balance(found), "balance", "The energy with the work done, and what is left of their balance."),
+            drawn(drift(found), "drift", "The largest residual of every constraint and of the balance, over all steps."),
+        ]
+    )
+    html += _invariants(subject, found, typeset)
+    certificate = found.verify()
+    rows = [
+        (_checked(label, typeset), _CHECKS.get(_kind(label), ""), size(r.largest), size(r.rms), number(r.t, 4), number(r.scale, 3))
+        for label, r in certificate.items()
+    ]
+    html += (
+        f"<h3>Verification</h3><p>The motion inserted into the rows it was derived from, at {certificate.points} times; nothing is taken "
+        "from the differentiated and solved equations it was computed by. Residuals are relative to the size of the terms of each row. "
+        f"The worst is {size(certificate.worst)}, of <code>{escape(certificate.worst_row)}</code>.</p>"
+    )
+    return html + table(("row", "what is checked", "largest", "rms", "at t", "size of terms"), rows, "numbers from2")
+
+
+def others(subject: Subject, typeset: Typesetter) -> str:
+    """The same system under the other principles of the model; empty if there are none."""
+    if subject.motion is None or not (subject.others or subject.refused):
+        return ""
+    own = str(subject.equations.principle)
+    motions = {own: subject.motion, **subject.others}
+    facts = []
+    for name, other in subject.others.items():
+        same, reason = None, "it was not decided in the time of a report"
+        with deadline(_SECONDS):
+            same, reason = same_motions(subject.equations, other.equations)
+        words = {True: "agree with", False: "differ from", None: "may agree with or differ from"}[same]
+        facts.append(f"Motions under <code>{escape(name)}</code> {words} those under <code>{escape(own)}</code>: {escape(reason)}.")
+        if other.outcome is not Outcome.FINISHED:
+            facts.append(f"The motion under <code>{escape(name)}</code> ended at t = {number(other.end[0])}: {sentence(other.message)}")
+    facts += [f"Under <code>{escape(name)}</code> there is none: {sentence(fault.what)}" for name, fault in subject.refused.items()]
+    html = f"<ul>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>"
+    if not subject.others:
+        return html
+    html += drawn(compare(motions), "compare", "The same initial data under several principles.")
+    if places(subject.equations.system):
+        html += _side_by_side([drawn(path(motions), "paths", "The paths, with equal scales on both axes.")])
+    return html
+
+
+def _none(subject: Subject, typeset: Typesetter) -> str:
+    if subject.refusal is None:
+        return "<p>No initial data are given, so nothing was simulated.</p>"
+    fault = subject.refusal
+    names = names_of(subject.equations.system)
+    told = " ".join(line(part, names, typeset) for part in (fault.what, fault.why) if part)
+    hint = f'<p class="hint">→ <code>{escape(fault.hint)}</code></p>' if fault.hint else ""
+    verdict = f"The verdict is {subject.analysis.verdict}: {escape(subject.analysis.verdict.sentence)}."
+    return f'<div class="callout"><p><strong>No motion was computed.</strong> {verdict}</p><p>{told}</p>{hint}</div>'
+
+
+def _told(found: Trajectory) -> str:
+    kind = "good" if found.outcome in (Outcome.FINISHED, Outcome.EVENT) else "bad"
+    steps = found.counts["accepted"]
+    run = f"From t = {number(found.t[0])} to t = {number(found.end[0])} in {counted(steps, 'step')}"
+    run += f", tolerance {size(found.tolerance)}."
+    badge = f'<span class="badge {kind}">{escape(found.outcome.value.replace("_", " "))}</span>'
+    return f"<p>{badge} {sentence(found.message)} {run}</p>"
+
+
+def _states(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:
+    """First and last values of the state, and how far it ranged."""
+    given = set(subject.model.start.fixed)
+    rows: list[tuple[str, ...]] = []
+    for k, z in enumerate(found.jets):
+        low, high = found.extrema.get(z.name, (np.nan, np.nan))
+        mark = "" if z.name in given or not given else ' <span class="soft">(found)</span>'
+        rows.append((typeset.symbol(z.name), number(found.states[0, k]) + mark, number(found.final[z.name], 8), number(low), number(high)))
+    for m in found.equations.multipliers:
+        if m not in found.jets:
+            values = np.asarray(found[m.name], dtype=float)
+            rows.append((typeset.symbol(m.name), *(number(v) for v in (values[0], values[-1], values.min(), values.max()))))
+    return table(("", "start", "end", "least", "greatest"), rows, "numbers from1")
+
+
+def _swinging(found: Trajectory) -> str | None:
+    """The coordinate whose velocity changes its sign most often, at least twice: its phase portrait shows something."""
+    best, most = None, 1
+    for q in found.equations.system.coordinates:
+        if q not in found.jets or q.d() not in found.jets:
+            continue
+        velocity = np.asarray(found[q.d().name], dtype=float)
+        changes = int(np.sum(velocity[1:] * velocity[:-1] < 0))
+        if changes > most and np.ptp(found[q.name]) > 1e-9:
+            best, most = q.name, changes
+    return best
+
+
+def _events(found: Trajectory) -> str:
+    rows = [(f"<code>{escape(e.text)} = 0</code>", "event", number(e.t, 8)) for e in found.events]
+    ways = {1: "becomes positive", -1: "becomes negative", 0: "stays zero"}
+    rows += [(f"<code>{escape(s.text)} = 0</code>", ways[s.after], number(s.t, 8)) for s in found.switches]
+    if not rows:
+        return ""
+    more = f"<p>and {len(rows) - _MOST_EVENTS} more</p>" if len(rows) > _MOST_EVENTS else ""
+    return "<h3>Events and switches</h3>" + table(("", "", "t"), rows[:_MOST_EVENTS], "numbers from2") + more
+
+
+def _invariants(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:
+    rows = []
+    for name, text in subject.model.invariants.items():
+        values = np.asarray(found[text], dtype=float)
+        formula = typeset.formula(text) if len(text) <= 400 else ""
+        rows.append((f"{escape(name)} {formula}", number(values[0], 8), size(np.abs(values - values[0]).max())))
+    if not rows:
+        return ""
+    return "<h3>Constants of the motion</h3>" + table(("", "value", "largest change"), rows, "numbers from1")
+
+
+def _kind(label: str) -> str:
+    word = label.split()[0].split("[")[0]
+    return "E" if word.startswith("E_") else word
+
+
+def _checked(label: str, typeset: Typesetter) -> str:
+    """The label of a residual, with its name typeset."""
+    if label.startswith("E_"):
+        return typeset.symbol(label)
+    words, _, name = label.rpartition(" of ")
+    return f"{words} of {typeset.symbol(name)}" if words else f"<code>{escape(label)}</code>" if "[" in label else escape(label)
+
+
+def _side_by_side(pictures: list[Any]) -> str:
+    return f'<div class="pictures">{"".join(pictures)}</div>' if pictures else ""

@@ -1,0 +1,117 @@
+"""Formulas inside running text: what is written in the notation, with names of the system, is set as a formula.
+
+A word is part of a formula if it consists of signs of the notation and all names in it belong to the system, are functions or single
+letters; a formula has at least one name of the system. Names that may be English words are left alone when they stand alone: `a`, `rear`.
+What stands between backquotes is code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from html import escape
+
+from chetaev.errors import ChetaevError
+from chetaev.functions import FUNCTIONS
+from chetaev.plot.formula import latex, symbol_latex
+from chetaev.report.typeset import Typesetter
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SIGNS = re.compile(r"[A-Za-z0-9_'()*/^+\-.]+")
+_BETWEEN = {"=": "=", "+": "+", "-": "-", "*": "*", "/": "/", "!=": r"\neq", ">": ">", "<": "<"}
+_RELATIONS = ("!=", ">", "<")
+_WORDS = frozenset(("a", "A", "I"))
+_TAIL = ".,;:"
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def prose(text: str, names: Collection[str], typeset: Typesetter) -> str:
+    """Paragraphs of html; blank lines separate them."""
+    known = {*names, *FUNCTIONS, "t", "pi"}
+    parts = [_paragraph(part.split(), known, typeset) for part in text.split("\n\n") if part.strip()]
+    return "".join(f"<p>{part}</p>" for part in parts)
+
+
+def line(text: str, names: Collection[str], typeset: Typesetter) -> str:
+    """The same for a single line."""
+    return _paragraph(text.split(), {*names, *FUNCTIONS, "t", "pi"}, typeset)
+
+
+def _paragraph(words: list[str], known: set[str], typeset: Typesetter) -> str:
+    found: list[str] = []
+    at = 0
+    while at < len(words):
+        stop = _run(words, at, known)
+        made = _formula(words[at:stop], known, typeset) if stop > at else None
+        if made is None:
+            found.append(_CODE.sub(r"<code>\1</code>", escape(words[at], quote=False)))
+            at += 1
+        else:
+            found.append(made)
+            at = stop
+    return " ".join(found)
+
+
+def _run(words: list[str], at: int, known: set[str]) -> int:
+    """Where the longest formula that begins at a word ends: operands with signs between them, every bracket closed.
+
+    Inside brackets a comma goes on: `(x', y')`. Elsewhere punctuation ends a formula.
+    """
+    stop, good, depth = at, at, 0
+    while stop < len(words):
+        word = words[stop]
+        bare = word.rstrip(_TAIL)
+        if not _operand(bare, known):
+            return good
+        depth += bare.count("(") - bare.count(")")
+        stop += 1
+        if depth == 0:
+            good = stop
+        if bare != word:
+            if depth <= 0 or word[len(bare) :] != ",":
+                return good
+        elif stop < len(words) and words[stop] in _BETWEEN:
+            stop += 1
+        else:
+            return good
+    return good
+
+
+def _operand(word: str, known: set[str]) -> bool:
+    """Whether a word can stand in a formula: signs of the notation, known names and single letters, at least one name or a digit."""
+    names = _NAME.findall(word)
+    named = all(name in known or len(name) == 1 for name in names)
+    return bool(_SIGNS.fullmatch(word)) and named and bool(names or re.search(r"\d", word))
+
+
+def _english(word: str) -> bool:
+    """Whether a name may be a word of the language."""
+    return word in _WORDS or (len(word) > 1 and word.isalpha() and symbol_latex(word).startswith(r"\mathrm"))
+
+
+def _enclosed(text: str) -> bool:
+    """Whether one pair of brackets holds all of a text: the words around it may depend on them."""
+    depth = 0
+    for k, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return k == len(text) - 1 and text[0] == "("
+    return False
+
+
+def _formula(words: list[str], known: set[str], typeset: Typesetter) -> str | None:
+    """Words as a formula; None if they are better left as they are."""
+    text = " ".join(words)
+    bare = text.rstrip(_TAIL)
+    tail = text[len(bare) :]
+    if not any(name in known and name not in FUNCTIONS for name in _NAME.findall(bare)) or _english(bare):
+        return None
+    relation = next((sign for sign in _RELATIONS if f" {sign} " in bare), None)
+    try:
+        if relation is None:
+            opening, closing = ("(", ")") if _enclosed(bare) and "," not in bare else ("", "")
+            return f"{opening}{typeset.formula(bare)}{closing}{escape(tail)}"
+        left, right = bare.split(f" {relation} ", 1)
+        return typeset.formula(left) + " " + typeset.latex(f"{_BETWEEN[relation]} {latex(right)}") + escape(tail)
+    except ChetaevError:
+        return None

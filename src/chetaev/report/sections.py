@@ -1,0 +1,257 @@
+"""The mathematics of a report: the system as it is written, its constraints, equations and analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from chetaev.equations import Equations
+from chetaev.notation import show
+from chetaev.numerics.verdicts import Analysis, Verdict
+from chetaev.plot.manifolds import tree
+from chetaev.report.pictures import drawn
+from chetaev.report.prose import line, prose
+from chetaev.report.subject import Subject
+from chetaev.report.typeset import Typesetter
+from chetaev.report.words import counted, number, principle_name, sentence
+from chetaev.system import System
+
+_LONGEST = 3_500
+"""Characters of a row that is still written out."""
+_FEW = 8
+_LONG_NAME = 130
+"""Characters of a named expression that is still typeset."""
+_KINDS = {"linear": "linear in the velocities", "affine": "affine in the velocities", "nonlinear": "nonlinear in the velocities"}
+_SHOWN = 12
+_SHORT = 60
+"""Characters of formulas that stand side by side."""
+GOOD = (Verdict.REGULAR, Verdict.CONSTRAINED)
+
+
+def system(subject: Subject, typeset: Typesetter) -> str:
+    """The system as the user wrote it, with the values of its parameters."""
+    given, model = subject.equations.system, subject.model
+    rows = [("coordinates", _coordinates(given.kinds, typeset))]
+    rows.append(("Lagrangian", typeset.formula(f"L = {given.lagrangian_text or show(given.lagrangian)}")))
+    rows += [(f"kinematic[{k}]", typeset.formula(_row(str(r)))) for k, r in enumerate(given.kinematic)]
+    rows += [(f"variational[{k}]", typeset.formula(_row(str(r)))) for k, r in enumerate(given.variational or ())]
+    rows += [(f"force on {q.base}", typeset.formula(show(u))) for q, u in given.forces.items()]
+    if given.dissipation != 0:
+        rows.append(("dissipation", typeset.formula(f"F = {show(given.dissipation)}")))
+    if given.action is not None:
+        rows.append(("action", typeset.symbol(given.action.base)))
+    for z, e in given.inputs.items():
+        bound = model.inputs.get(z.base, e)
+        text = "open" if bound is None else typeset.formula(f"{z.base} = {bound if isinstance(bound, str) else show(bound)}")
+        rows.append(("input", text if bound is not None else f"{typeset.symbol(z.base)}, open"))
+    html = prose(model.prose, names_of(given), typeset) + _rows(rows)
+    html += _named("where", {name: f"{name} = {show(e)}" for name, e in given.where.items()}, typeset)
+    html += _named("quasi-velocities", {name: f"{name}' = {show(e)}" for name, e in given.quasi.items()}, typeset)
+    if given.parameters:
+        values = [(typeset.symbol(p.name), _value(model.parameters.get(p.name), typeset)) for p in given.parameters]
+        html += '<h3>Values</h3><dl class="values">' + "".join(f"<div><dt>{n}</dt><dd>{v}</dd></div>" for n, v in values) + "</dl>"
+    if model.corrections:
+        html += (
+            "<h3>Corrections to the literature</h3><ul>"
+            + "".join(f"<li>{line(text, names_of(given), typeset)}</li>" for text in model.corrections)
+            + "</ul>"
+        )
+    return html
+
+
+def names_of(given: System) -> list[str]:
+    """The names that formulas in running text may use."""
+    named = [*given.kinds, *(p.name for p in given.parameters), *(z.base for z in given.inputs), *given.where, *given.quasi]
+    named += [f"lambda{k + 1}" for k in range(len(given.kinematic) + len(given.variational or ()))]
+    named += [given.action.base] if given.action is not None else []
+    for group in given.groups.values():
+        named += [*(q.base for q in group.components), *group.entries]
+    return named
+
+
+def classification(subject: Subject, typeset: Typesetter) -> str:
+    """What kind of constraints these are."""
+    rows, found = subject.equations.system.kinematic, subject.classification
+    if not rows and subject.equations.system.variational is None:
+        return ""
+    by_kind: dict[str, list[str]] = {}
+    for k, row in enumerate(rows):
+        redundant = found is not None and k in found.redundant
+        by_kind.setdefault(f"{row.kind}, redundant" if redundant else row.kind, []).append(f"<code>kinematic[{k}]</code>")
+    html = _rows([(_KINDS.get(kind, kind), " ".join(labels)) for kind, labels in by_kind.items()])
+    if found is None:
+        return f"{html}<p>Whether they are integrable was not decided in the time of a report; <code>ch.classify</code> takes longer.</p>"
+    written = [line.strip() for line in str(found).splitlines()[1 + len(rows) :]]
+    integrals = {f"{show(f)} = constant" for f in found.integrals}
+    facts = [f"<li>{sentence(line)}</li>" for line in written if line not in integrals]
+    html += f"<ul>{''.join(facts)}</ul>"
+    if found.integrals:
+        html += '<p class="lead">Constant on every motion:</p>' + _rows([("", typeset.formula(show(f))) for f in found.integrals])
+    return html
+
+
+def equations(subject: Subject, typeset: Typesetter) -> str:
+    """The equations of motion, every row with its label."""
+    found = subject.equations
+    count, unknowns = found.counts
+    names = " ".join(typeset.symbol(z.base) for z in found.unknowns)
+    counts = f"{counted(count, 'equation')} for {counted(unknowns, 'unknown')} {names}"
+    intro = f"<p>By {escape(principle_name(found.principle))}: {counts}. {_multipliers(found)}</p>"
+    if subject.long:
+        return intro + _in_short(found, typeset)
+    rows = []
+    for row in found.rows:
+        text = _equation(found, row)
+        body = typeset.formula(text) if len(text) <= _LONGEST else f"{len(text)} characters; <code>print(equations)</code> writes them"
+        rows.append((_label(row.label, typeset), body))
+    html = intro + _rows(rows, labelled=True)
+    if found.assumptions:
+        html += f"<p>They hold where {_nonzero(map(show, found.assumptions), typeset)}.</p>"
+    return html
+
+
+def _multipliers(found: Equations) -> str:
+    """What the multipliers belong to."""
+    if not found.multipliers:
+        return ""
+    if found.lowered.vakonomic:
+        return "Each kinematic row, times its multiplier, is added to the Lagrangian before it is varied."
+    rows = "variational" if found.system.variational is not None else "kinematic"
+    return f"The multipliers belong to the {rows} rows in their order."
+
+
+def analysis(subject: Subject, typeset: Typesetter) -> str:
+    """The verdict and its evidence."""
+    found = subject.analysis
+    html = _verdict(found, typeset)
+    if found.tree is not None and len(found.tree.entries) > 1:
+        caption = "What each step of the constraint algorithm adds, and the manifolds that remain; dimensions include time."
+        html += drawn(tree(found, title=""), "tree", caption)
+    elif found.branches:
+        html += drawn(tree(found, title=""), "tree", "The families of states that were found.")
+    for k, branch in enumerate(found.branches):
+        special = found.verdict is Verdict.INCONSISTENT
+        html += f"<h3>{'Motions that remain' if special else f'Branch {k}'}</h3>" + _verdict(branch, typeset)
+    if found.assumptions:
+        parts = [text.removesuffix(" != 0") for text in found.assumptions]
+        html += f"<p>Assumed: {_nonzero(parts, typeset)}.</p>"
+    return html + f'<p class="soft">Evidence: {sentence(found.evidence)}</p>'
+
+
+def _verdict(found: Analysis, typeset: Typesetter) -> str:
+    kind = "good" if found.verdict in GOOD else "bad" if found.verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED) else "free"
+    html = f'<p><span class="badge {kind}">{found.verdict}</span> {sentence(found.verdict.sentence)}</p>'
+    facts = []
+    if found.dimension is not None:
+        example = f", for example {' '.join(typeset.symbol(name) for name in found.free_data)}" if found.free_data else ""
+        facts.append(f"{counted(found.dimension, 'free initial value')}{example}")
+    if found.free_functions:
+        names = " ".join(typeset.symbol(name) for name in found.free_functions)
+        facts.append(f"{counted(len(found.free_functions), 'free function')} of time: {names}")
+    if found.undetermined:
+        names = " ".join(typeset.symbol(name) for name in found.undetermined)
+        facts.append(f"not unique: {names} (redundant constraints; their reactions are unique)")
+    if found.index is not None:
+        facts.append(f"differentiation index {found.index}")
+    if found.hidden:
+        facts.append(f"on every state: {_zeros(found.hidden, typeset)}")
+    facts += [sentence(f"{name} follows from {', '.join(rows)}") for name, rows in found.origins.items()]
+    facts += _singular(found, typeset)
+    return html + (f"<ul>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>" if facts else "")
+
+
+def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
+    if found.verdict not in GOOD or found.offsets is None:
+        return []
+    factors = found.singular_locus
+    if factors is None:
+        return ["singular where the smallest pivot of the system Jacobian vanishes (no formula was found in the time)"]
+    shown = [f"{show(f)} = 0" for f in factors]
+    return [f"singular where {' or '.join(typeset.formula(text) for text in shown)}"] if shown else []
+
+
+def _zeros(rows: Iterable[str], typeset: Typesetter) -> str:
+    """What vanishes on the state: rows by label, or formulas, each in a line of its own unless they are short."""
+    listed = list(rows)
+    labels = [f"<code>{escape(row)}</code>" for row in listed if "[" in row]
+    formulas = [f"{row} = 0" for row in listed if "[" not in row]
+    parts = [f"{', '.join(labels)} {'vanish' if len(labels) > 1 else 'vanishes'}"] if labels else []
+    short = sum(map(len, formulas)) < _SHORT
+    shown = [typeset.formula(text) for text in formulas[:_SHOWN]]
+    if shown:
+        parts.append(", ".join(shown) if short else "".join(f'<div class="formula">{text}</div>' for text in shown))
+    more = f" and {len(formulas) - _SHOWN} more" if len(formulas) > _SHOWN else ""
+    return "; ".join(parts) + more
+
+
+def _nonzero(texts: Iterable[str], typeset: Typesetter) -> str:
+    unequal = typeset.latex(r"\neq 0")
+    return ", ".join(f"{typeset.formula(text)} {unequal}" for text in texts)
+
+
+def _in_short(found: Equations, typeset: Typesetter) -> str:
+    """Equations too long to be read: their form, and the constraints as they are written."""
+    rule = r"\frac{d}{dt} \frac{\partial L}{\partial \dot{q}^{i}} - \frac{\partial L}{\partial q^{i}}"
+    reactions = r" + \lambda_{a} R^{a}_{i}" if found.multipliers else ""
+    html = "<p>Written out the rows would fill pages; they are compiled as they stand. Their form is</p>"
+    form = " ".join(map(typeset.latex, (rule, rf"= \, u_{{i}}{reactions}")))
+    rows = [(f"<code>kinematic[{k}]</code>", typeset.formula(_row(str(r)))) for k, r in enumerate(found.system.kinematic)]
+    return html + _rows([(typeset.symbol("E_i"), form), *rows], labelled=True)
+
+
+def _equation(found: Equations, row: Any) -> str:
+    """A row as text; kinematic rows as the user wrote them."""
+    for k, constraint in enumerate(found.system.kinematic):
+        if row.label == f"kinematic[{k}]" and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
+            return _row(str(constraint))
+    return f"{show(row.lhs)} = {show(row.rhs)}"
+
+
+def _row(text: str) -> str:
+    return text if "=" in text else f"{text} = 0"
+
+
+def _label(text: str, typeset: Typesetter) -> str:
+    """`E_psi` as a symbol, `kinematic[0]` as it is."""
+    return typeset.symbol(text) if text.startswith("E_") else f"<code>{escape(text)}</code>"
+
+
+def _coordinates(kinds: Mapping[str, str], typeset: Typesetter) -> str:
+    by_kind: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        if kind not in ("angle", "line"):
+            kind = f"in {kind.replace(' ', ', ')} velocity:"
+        by_kind.setdefault(kind, []).append(typeset.symbol(name))
+    plural = {"angle": "angles", "line": "lengths"}
+    parts = [
+        f"{plural.get(kind, kind) if len(names) > 1 else kind.replace('line', 'length')} {' '.join(names)}"
+        for kind, names in by_kind.items()
+    ]
+    return "; ".join(parts) if len(by_kind) > 1 or "angle" in by_kind else " ".join(next(iter(by_kind.values())))
+
+
+def _value(given: Any, typeset: Typesetter) -> str:
+    if given is None:
+        return '<span class="soft">no value</span>'
+    return typeset.formula(given) if isinstance(given, str) else number(given)
+
+
+def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
+    """Labels beside formulas; labels may be html if `labelled`."""
+    parts = [f'<div class="label">{name if labelled else escape(name)}</div><div class="formula">{body}</div>' for name, body in rows]
+    return f'<div class="rows">{"".join(parts)}</div>'
+
+
+def _named(title: str, given: Mapping[str, str], typeset: Typesetter) -> str:
+    """Named sub-expressions, folded away if they are many; those that are long as well stand in the model file."""
+    shown = [text for text in given.values() if len(text) <= _LONG_NAME]
+    if not given:
+        return ""
+    body = _rows([("", typeset.formula(text)) for text in shown])
+    left = len(given) - len(shown)
+    if left:
+        body += f"<p>and {left} longer one{'s' * (left > 1)}, in the model file below.</p>"
+    if len(given) <= _FEW:
+        return f"<h3>{title.capitalize()}</h3>{body}"
+    return f"<details><summary>{title.capitalize()}: {len(given)} named expressions</summary>{body}</details>"

@@ -1,0 +1,135 @@
+"""What a report is about: everything that is known of a model, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sympy import Expr, preorder_traversal
+
+from chetaev.analysis.classify import Classification, classify
+from chetaev.budget import deadline
+from chetaev.derivation import derive
+from chetaev.equations import Equations
+from chetaev.errors import ChetaevError, StateError, UsageError
+from chetaev.frozen import Frozen
+from chetaev.model import Model
+from chetaev.numerics.analyze import Analysis, analyze
+from chetaev.numerics.initial import State
+from chetaev.numerics.simulate import simulate
+from chetaev.trajectory import Trajectory
+
+_SECONDS = 3.0
+"""For the classification of constraints, whose distributions may swell."""
+_STEPS = 100_000
+"""For motions beside the model's own."""
+_LONG = 1500
+"""Nodes of the Lagrangian and the constraints beyond which nobody reads the equations written out."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model, its equations and what becomes of it."""
+
+    model: Model
+    equations: Equations
+    classification: Classification | None
+    """None if the time did not suffice."""
+    analysis: Analysis
+    motion: Trajectory | None
+    refusal: ChetaevError | None
+    """Why there is no motion, where the verdict forbids it."""
+    others: Mapping[str, Trajectory] = field(default_factory=Frozen)
+    """Motions under the other principles of the model, by their names."""
+    refused: Mapping[str, ChetaevError] = field(default_factory=Frozen)
+    """Other principles under which there is none."""
+
+    @property
+    def title(self) -> str:
+        """The name of the system."""
+        return self.equations.system.name or "system without a name"
+
+    @property
+    def long(self) -> bool:
+        """Whether the equations written out would fill pages."""
+        system = self.equations.system
+        return _nodes([system.lagrangian, *(row.residual for row in system.kinematic)]) > _LONG
+
+
+def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> Subject:
+    """Derive, classify, analyze and simulate. A verdict that forbids a motion is part of the answer; wrong data are errors."""
+    if isinstance(given, Trajectory):
+        return _about(_model_of(given), given.equations, given, None)
+    if not isinstance(given, Model | Equations):
+        what = f"report takes a model, equations or a motion, not {type(given).__name__}."
+        raise UsageError(
+            what, where="report", hint='report(ch.gallery("rocard")), or report(ch.derive(...), start, (0, 10), parameters=...)'
+        )
+    equations = derive(given) if isinstance(given, Model) else given
+    model = _completed(given, start, t, settings)
+    if not model.start.fixed and not model.start.guess:
+        return _about(model, equations, None, None)
+    options = {name: value for name, value in settings.items() if name in ("branch", "gauge", "events", "method", "conserve")}
+    options |= {"parameters": model.parameters, "inputs": model.inputs, "tolerance": model.tolerance, "progress": False}
+    try:
+        motion = simulate(equations, model.start, model.t, **options)
+    except StateError as verdict:  # no motion, several manifolds, free functions, or a singular start
+        return _about(model, equations, None, verdict)
+    return _about(model, equations, motion, None)
+
+
+def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[str, Any]) -> Model:
+    """The model with what was given besides; equations become a model of their system."""
+    base = given if isinstance(given, Model) else Model(given.system, given.principle)
+    state = base.start if start is None else start if isinstance(start, State) else State(dict(start))
+    return Model(
+        base.system,
+        base.principle,
+        {**base.parameters, **(settings.get("parameters") or {})},
+        state,
+        base.t if t is None else (float(t[0]), float(t[-1])),
+        base.tolerance if settings.get("tolerance") is None else float(settings["tolerance"]),
+        {**base.inputs, **(settings.get("inputs") or {})},
+        base.also,
+        base.invariants,
+        base.prose,
+        base.reference,
+        base.corrections,
+    )
+
+
+def _model_of(motion: Trajectory) -> Model:
+    """The model behind a motion: its values and its first state."""
+    equations = motion.equations
+    values = {p.name: float(motion[p.name][0]) for p in equations.system.parameters}
+    start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
+    t = (float(motion.t[0]), float(motion.end[0]))
+    tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
+    return Model(equations.system, equations.principle, values, State(start), t, tolerance)
+
+
+def _about(model: Model, equations: Equations, motion: Trajectory | None, refusal: ChetaevError | None) -> Subject:
+    found: Classification | None = None
+    with deadline(_SECONDS):
+        found = classify(equations.system)
+    others: dict[str, Trajectory] = {}
+    refused: dict[str, ChetaevError] = {}
+    for principle in model.also if motion is not None else ():
+        try:
+            others[str(principle)] = simulate(model.under(principle), progress=False, max_steps=_STEPS)
+        except StateError as verdict:
+            refused[str(principle)] = verdict
+    return Subject(model, equations, found, analyze(equations), motion, refusal, Frozen(others), Frozen(refused))
+
+
+def _nodes(expressions: list[Expr]) -> int:
+    """How large expressions are, counted no further than needed."""
+    count = 0
+    for e in expressions:
+        for _ in preorder_traversal(e):
+            count += 1
+            if count > _LONG:
+                return count
+    return count

@@ -1,0 +1,107 @@
+"""Formulas as pictures that need no font: LaTeX set by ziamath, every glyph drawn once for the whole page.
+
+A formula is a row of small pictures that stand on the line of the text like words, so that lines end where the window ends and nothing
+is clipped. They take the colour and the size of the text around them; their LaTeX is read aloud and can be searched for.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
+from typing import Any
+from xml.etree import ElementTree
+
+from chetaev.errors import UsageError
+from chetaev.plot.formula import latex, pieces
+
+_SIZE = 20.0
+_WIDTH = 30
+"""About how many characters a piece may be wide: it has to fit a telephone."""
+_UPRIGHT = {r"\phi": "\N{MATHEMATICAL ITALIC PHI SYMBOL}", r"\epsilon": "\N{MATHEMATICAL ITALIC EPSILON SYMBOL}"} | {
+    r"\vartheta": "\N{MATHEMATICAL ITALIC THETA SYMBOL}"
+}
+"""Letters that the font sets upright under their LaTeX names."""
+_NAMES = re.compile("|".join(rf"{re.escape(name)}(?![A-Za-z])" for name in _UPRIGHT))
+_NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+@dataclass
+class Typesetter:
+    """Sets formulas and remembers the glyphs it drew, to be put into the page once."""
+
+    glyphs: dict[str, str] = field(default_factory=dict)
+    _set: dict[str, str] = field(default_factory=dict)
+
+    def formula(self, text: str) -> str:
+        """A row or an expression of the notation as a part of a line, cut where a line may end."""
+        first, *rest = pieces(text, _WIDTH)
+        return self.latex(first) + "".join(f"{'<wbr>' if piece.startswith('=') else ' '}{self.latex(piece)}" for piece in rest)
+
+    def symbol(self, text: str) -> str:
+        """A short expression, in one piece."""
+        return self.latex(latex(text.replace(".", "_") if text[:1].isalpha() else text))  # A.w is a number of the rotation A
+
+    def latex(self, formula: str) -> str:
+        """A formula of LaTeX as one picture."""
+        if formula not in self._set:
+            made = _drawn(formula)
+            self.glyphs.update(made.glyphs)
+            style = f"width:{made.width:.3f}em;height:{made.height:.3f}em;vertical-align:{-made.depth:.3f}em"
+            name = f'role="img" aria-label="{escape(formula)}"'
+            self._set[formula] = f'<svg class="m" {name} viewBox="{made.box}" style="{style}">{made.body}</svg>'
+        return self._set[formula]
+
+    def definitions(self) -> str:
+        """All glyphs that were used, for the page to refer to."""
+        drawn = "".join(f'<symbol id="{name}" {inner}</symbol>' for name, inner in sorted(self.glyphs.items()))
+        return f'<svg class="glyphs" aria-hidden="true" width="0" height="0"><defs>{drawn}</defs></svg>'
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A formula as it is drawn: sizes in units of the text's, `depth` below its line."""
+
+    box: str
+    width: float
+    height: float
+    depth: float
+    body: str
+    glyphs: Mapping[str, str]
+
+
+@lru_cache(maxsize=4000)
+def _drawn(formula: str) -> Drawn:
+    made = _library().Latex(_NAMES.sub(lambda found: _UPRIGHT[found.group()], formula), size=_SIZE)
+    root = made.svgxml()
+    _, top, width, height = (float(v) for v in root.attrib["viewBox"].split())
+    glyphs: dict[str, str] = {}
+    parts: list[str] = []
+    for element in root:
+        if element.tag == "symbol":
+            path = "".join(_short(ElementTree.tostring(child, encoding="unicode")) for child in element)
+            glyphs[element.attrib["id"]] = f'viewBox="{element.attrib["viewBox"]}">{path}'
+        else:
+            attributes = "".join(f' {name}="{escape(value)}"' for name, value in element.attrib.items() if name != "fill")
+            parts.append(f"<{element.tag}{attributes}/>")
+    depth = top + height
+    return Drawn(root.attrib["viewBox"], width / _SIZE, height / _SIZE, depth / _SIZE, "".join(parts), glyphs)
+
+
+def _short(text: str) -> str:
+    """Coordinates with two decimals: a hundredth of a pixel."""
+    return _NUMBER.sub(lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), text)
+
+
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # it finds its font in a way that Python 3.11 wants changed
+            import ziamath
+    except ModuleNotFoundError:
+        raise UsageError("a report needs ziamath, which sets its formulas.", where="report", hint='pip install "chetaev[report]"') from None
+    return ziamath

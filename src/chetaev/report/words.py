@@ -1,0 +1,71 @@
+"""Numbers, names and principles as a page says them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from chetaev.principles import Principle
+
+_PRINCIPLES = {
+    "hamilton": "Hamilton's principle",
+    "dalembert": "d'Alembert's principle",
+    "chetaev": "Chetaev's principle",
+    "virtual-work": "the principle of virtual work with stated variations",
+    "vakonomic": "the vakonomic principle",
+}
+_ROW = re.compile(r"(?:kinematic|variational|consequence|branch)\[\d+\]'*|\bE_\w+")
+"""Labels of rows."""
+_MINUS = "\N{MINUS SIGN}"
+
+
+def principle_name(principle: Principle) -> str:
+    """A principle in words."""
+    inner = getattr(principle, "inner", None)
+    if inner is None:
+        return _PRINCIPLES.get(principle.word, str(principle))
+    return "Herglotz' principle" if inner.word == "hamilton" else f"Herglotz' principle over {principle_name(inner)}"
+
+
+def number(value: Any, digits: int = 6) -> str:
+    """A number for a table: so many significant digits, a power of ten where it is needed, and a minus that is one."""
+    v = float(value)
+    if not math.isfinite(v):
+        return "not finite"
+    if v == 0:
+        return "0"
+    if 1e-4 <= abs(v) < 10.0**digits:
+        return f"{v:.{digits}g}".replace("-", _MINUS)
+    mantissa, _, exponent = f"{v:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    power = f"10<sup>{int(exponent)}</sup>"
+    whole = {"1": power, "-1": f"-{power}"}.get(mantissa, f"{mantissa}·{power}")
+    return whole.replace("-", _MINUS)
+
+
+def size(value: Any) -> str:
+    """A residual: two digits say enough."""
+    return number(value, 2)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+    """A table of html cells; it scrolls by itself where it is wider than the window."""
+    cells = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
+    return f'<div class="scroll"><table class="{kind}">{top}<tbody>{body}</tbody></table></div>'
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 equation`, `2 equations`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def sentence(text: str) -> str:
+    """A fact of the library, which writes them without capital and full stop, as a sentence."""
+    told = text.strip()
+    capital = told if _ROW.match(told) else told[:1].upper() + told[1:]
+    return _ROW.sub(r"<code>\g<0></code>", escape(capital + ("" if told.endswith((".", "!", "?")) else "."), quote=False))

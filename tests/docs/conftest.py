@@ -1,0 +1,6 @@
+"""The machinery of the site is imported from `docs/`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))

@@ -1,0 +1,68 @@
+"""The index of the papers is complete and true: every numbered equation has a row, a home that exists, and tests that exist."""
+
+import importlib
+
+import pytest
+from generate import papers
+
+import chetaev as ch
+
+
+@pytest.mark.parametrize("number", papers.PAPERS)
+def test_every_numbered_equation_stands_in_exactly_one_row(number):
+    listed = [n for row in papers.rows(number) for n in row.numbers]
+    assert sorted(listed) == sorted(papers.expand(papers.paper(number)["numbers"]))
+
+
+@pytest.mark.parametrize("number", papers.PAPERS)
+def test_homes_exist(number):
+    for row in papers.rows(number):
+        name = row.home.removeprefix("chetaev.")
+        assert name in ch.__all__ or importlib.import_module(row.home)
+
+
+def test_listed_tests_exist():
+    names = {name for _, name in papers.tests()}
+    listed = {name for number in papers.PAPERS for row in papers.rows(number) for name in row.listed}
+    assert listed - names == set()
+
+
+def test_tests_name_equations_that_exist():
+    for file, name in papers.tests():
+        number = file.split("_")[1]
+        data = papers.paper(number)["numbers"]
+        assert papers.named_equations(name, "." in data) <= set(papers.expand(data)), name
+
+
+def test_errata_are_about_places_that_exist():
+    for e in papers.errata():
+        assert e.paper in papers.PAPERS
+        assert set(e.equations) <= set(papers.expand(papers.paper(e.paper)["numbers"])), e
+
+
+def test_a_test_that_says_printed_and_fails_is_an_erratum():
+    """So that no fault is forgotten in the tables; variants of one fault are told once."""
+    told = {
+        "test_eq_13_opposite_sign_of_the_dissipation_fails",  # not printed anywhere: it shows that the test can fail
+        "test_eq_27_of_the_sleigh_with_31_printed_fails",
+        "test_section_v_d_printed_energy_grows_backward",
+        "test_eq_24_25_printed_energy_rate_is_not_exact",
+        "test_eq_41_printed_sign_hides_from_the_energy_law",
+        "test_the_printed_second_row_of_97_has_other_motions",
+        "test_section_4_printed_hamiltonian_fails_for_the_printed_cost",
+        "test_section_8_6_printed_lepage_coefficients_miss_one_half",
+        "test_the_economic_model_has_the_printed_hamiltonian_for_the_discount_only",
+    }
+    marked = {e.test for e in papers.errata()}
+    suspicious = {name for _, name in papers.tests() if "printed" in name and "as_printed" not in name}
+    assert suspicious - marked - told == set()
+
+
+def test_verdicts_come_from_the_tests():
+    verdicts = {row.label: papers.verdict("002", row) for row in papers.rows("002")}
+    assert verdicts["13"] == "right"
+    assert verdicts["3"] == verdicts["43-45"] == "**corrected**"
+    assert verdicts["4"] == "definition"
+    assert verdicts["19-20"] == "**corrected**: (19); right: (20)"
+    unchecked = [row.label for number in papers.PAPERS for row in papers.rows(number) if "not checked" in papers.verdict(number, row)]
+    assert "3.10" in unchecked

@@ -1,0 +1,242 @@
+"""Typeset formulas mean what is written: LaTeX is read back by a small evaluator that shares nothing with the typesetter."""
+
+import math
+import random
+import re
+
+import pytest
+import sympy
+
+import chetaev as ch
+from chetaev.errors import NotationError
+from chetaev.functions import FUNCTIONS
+from chetaev.notation import parse_expression
+from chetaev.plot.formula import estimated_width, latex, pieces, symbol_latex
+from chetaev.plot.style import label
+from chetaev.values import Tape
+
+_WORD = re.compile(r"\\(?:[A-Za-z]+|,)|\d+\.\d+|\d+|[A-Za-z]|[-+=^_{}()|,]")
+_NAMED = {
+    r"\sin": math.sin,
+    r"\cos": math.cos,
+    r"\tan": math.tan,
+    r"\ln": math.log,
+    r"\arctan": math.atan,
+    r"\tanh": math.tanh,
+    r"\exp": math.exp,
+}
+
+
+class Value:
+    """The value of LaTeX: sums, juxtaposed factors, fractions, powers, roots and functions; a symbol with dots and index is a name."""
+
+    def __init__(self, formula, names):
+        self.words = [t for t in _WORD.findall(formula.replace(r"\left", "").replace(r"\right", "")) if t not in (r"\,", r"\cdot")]
+        self.names, self.at = names, 0
+
+    def peek(self, ahead=0):
+        return self.words[self.at + ahead] if self.at + ahead < len(self.words) else ""
+
+    def next(self):
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def expect(self, word):
+        assert self.next() == word, (self.words, self.at)
+
+    def sides(self):
+        found = [self.sum()]
+        while self.peek() == "=":
+            self.next()
+            found.append(self.sum())
+        assert self.at == len(self.words), (self.words, self.at)
+        return found
+
+    def sign(self):
+        if self.words[self.at : self.at + 3] == ["{", "-", "}"]:
+            self.at += 3
+            return -1
+        return -1 if self.peek() == "-" and self.next() else 1
+
+    def sum(self):
+        total = self.sign() * self.product()
+        while self.peek() in ("+", "-"):
+            total += (1 if self.next() == "+" else -1) * self.product()
+        return total
+
+    def product(self):
+        value = self.power()
+        while self.peek() and self.peek() not in ("+", "-", "=", ")", "}", "|", ","):
+            value *= self.power()
+        return value
+
+    def power(self):
+        value = self.atom()
+        return value ** self.group() if self.peek() == "^" and self.next() else value
+
+    def group(self):
+        self.expect("{")
+        value = self.sum()
+        self.expect("}")
+        return value
+
+    def atom(self):
+        word = self.next()
+        if word[0].isdigit():
+            return float(word)
+        if word == "(":
+            value = self.sum()
+            self.expect(")")
+            return value
+        if word == "|":
+            value = abs(self.sum())
+            self.expect("|")
+            return value
+        if word == r"\frac":
+            return self.group() / self.group()
+        if word == r"\sqrt":
+            return math.sqrt(self.group())
+        if word == "e" and self.peek() == "^":
+            self.next()
+            return math.exp(self.group())
+        if word in _NAMED:
+            exponent = self.group() if self.peek() == "^" and self.next() else 1
+            return _NAMED[word](self.atom()) ** exponent
+        return self.names[self.symbol(word)]
+
+    def symbol(self, word):
+        primes = ""
+        if re.fullmatch(r"\\d+ot", word):
+            primes = "'" * (len(word) - 3)
+            self.expect("{")
+            word = self.next()
+            self.expect("}")
+        if self.peek() == "_":
+            self.at += 2
+            word += self.next()
+            self.expect("}")
+        return word.lstrip("\\") + primes
+
+
+def values_of(text, width, names):
+    return Value(" ".join(pieces(text, width)), names).sides()
+
+
+NAMES = {"x": 0.37, "x'": -1.21, "x''": 0.83, "theta": 0.55, "theta1'": 1.3, "q2": -0.61, "m": 1.7, "k": 0.9}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-(x + m)", "m - (x + k)", "m - (x - k)*2", "-(x + m)^2", "(-x)^2", "-x^2", "x/m/k", "x/(m/k)", "(x + m)/(k - 3)*x'", "2*3*x",
+        "x*2", "x^2^3",
+        "m/2*(x'^2 + theta^2) - k/2*x^2", "sin(theta)*x'", "sin(theta)^2*cos(theta)*m", "sin(theta + x)^2/2", "abs(x - m)*k",
+        "sqrt(m + k)^3",
+        "exp(-x*m)", "exp(x/m)", "x^-2", "m^(k + 1)", "cos(2*theta)", "m*(x + k)*(x - k)/(m + x*(k + theta))", "1/(1 + x/(2 + m))",
+        "-x*-m", "m*(-x)",
+        "x''*m + q2*theta1' - 3/4", "tan(theta)*(x + m)", "log(m)*sin(x)*k", "-(-x)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("width", [1, 6, 15, 1000])
+def test_typeset_formulas_keep_their_value(text, width):
+    system = ch.System("x theta theta1 q2", "m k", lagrangian="x'^2")
+    expression = parse_expression(text, system.vocabulary)
+    expected = Tape([expression])({z: NAMES[z.name] for z in expression.free_symbols})[0]
+    assert values_of(text, width, NAMES) == pytest.approx([expected], rel=1e-12)
+
+
+def random_text(rng, depth):
+    if depth == 0 or rng.random() < 0.15:
+        return rng.choice(["x", "x'", "x''", "theta", "theta1'", "q2", "m", "k", "2", "3", "0.7"])
+    a, b = random_text(rng, depth - 1), random_text(rng, depth - 1)
+    return rng.choice([f"({a} + {b})", f"({a} - {b})", f"{a}*{b}", f"({a})/({b})", f"-({a})", f"sin({a})", f"cos({a})^2*({b})", f"({a})^2"])
+
+
+def test_random_formulas_keep_their_value():
+    """The evaluator reads what the typesetter wrote; SymPy's parser reads the text. Both must agree wherever the value is tame."""
+    rng = random.Random(5)
+    system = ch.System("x theta theta1 q2", "m k", lagrangian="x'^2")
+    compared = 0
+    while compared < 400:
+        text = random_text(rng, 4)
+        try:
+            expression = parse_expression(text, system.vocabulary)
+        except NotationError:  # a division by zero
+            continue
+        value = expression.xreplace({z: sympy.Float(NAMES[z.name], 30) for z in expression.free_symbols})
+        if not value.is_finite or abs(value) > 1e6:
+            continue
+        for shown, width in ((text, 7), (ch.show(expression), 25)):
+            assert values_of(shown, width, NAMES)[0] == pytest.approx(float(value), rel=1e-7, abs=1e-9), shown
+        compared += 1
+
+
+def test_rows_of_the_gallery_keep_their_value():
+    """Both sides of Rocard's rows, as written and as derived, at a point."""
+    model = ch.gallery("rocard")
+    equations = ch.derive(model)
+    names = {
+        name: 0.3 + 0.17 * k for k, name in enumerate(["psi", "theta", "epsilon", "x1", "x2", "lambda1", "lambda2", "lambda3", *"IJMKa"])
+    }
+    names |= {
+        f"{name}{primes}": 0.2 + 0.1 * len(name) + k
+        for name in ["psi", "theta", "epsilon", "x1", "x2"]
+        for k, primes in enumerate(["'", "''"])
+    }
+    for row in equations.rows[:7]:
+        sides = values_of(f"{ch.show(row.lhs)} = {ch.show(row.rhs)}", 12, names)
+        for side, e in zip(sides, (row.lhs, row.rhs), strict=True):
+            assert side == pytest.approx(float(e.xreplace({z: names[z.name] for z in e.free_symbols})))
+    for k in (0, 1):
+        constraint = model.system.kinematic[k]
+        left, right = values_of(str(constraint), 1000, names)
+        assert left - right == pytest.approx(
+            float(constraint.residual.xreplace({z: names[z.name] for z in constraint.residual.free_symbols}))
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("x", "x"), ("x1'", r"\dot{x}_{1}"), ("theta''", r"\ddot{\theta}"), ("x'''", r"\dddot{x}"), ("D(x, 4)", "x^{(4)}"),
+        ("lambda12", r"\lambda_{12}"), ("p_theta", r"p_{\theta}"), ("yaw'", r"\dot{\mathrm{yaw}}"), ("mB", "m_{B}"),
+        ("θ1'", r"\dot{\theta}_{1}"), ("varphi", r"\varphi"),
+        ("δx1", r"\delta x_{1}"), ("delta psi", r"\delta \psi"), ("IRx", r"I_{\mathrm{Rx}}"), ("D(x*y, 2)", r"\frac{d^{2}}{dt^{2}}(x y)"),
+        ("1e-9", "10^{-9}"), ("sign(x')", r"\mathrm{sign}(\dot{x})"), ("q2(t)", "q_{2}(t)"), ("a_b_c", r"a_{b_{c}}"),
+    ],
+)  # fmt: skip
+def test_names_become_symbols(name, expected):
+    assert latex(name) == expected
+
+
+def test_every_function_of_the_notation_is_set_by_matplotlib_and_by_the_report():
+    from chetaev.report.typeset import Typesetter
+
+    typeset = Typesetter()
+    for name, (_, arity) in FUNCTIONS.items():
+        text = f"{name}({', '.join(['x + 1', 'y', 'z'][:arity])})^2/2"
+        assert label(None, text).startswith("$"), text
+        assert typeset.formula(text).startswith("<svg")
+
+
+@pytest.mark.parametrize("text", ["x +", "(x", "x) + 1", "x y", "", "sin(x", "*x"])
+def test_what_is_no_formula_is_refused_and_not_cut_short(text):
+    with pytest.raises(NotationError):
+        latex(text)
+
+
+def test_pieces_are_narrow_and_lose_nothing():
+    row = ch.derive(ch.gallery("chain"))["E_theta1"]
+    text = f"{ch.show(row.lhs)} = {ch.show(row.rhs)}"
+    cut = pieces(text, 30)
+    assert len(cut) > 8
+    assert max(map(estimated_width, cut)) <= 34
+    joined = re.sub(r"\\,|\s", "", "".join(cut))
+    assert joined == re.sub(r"\\,|\s", "", latex(text))
+
+
+def test_a_label_too_long_for_an_axis_stays_text():
+    text = "m1*theta1'^2*cos(theta1 - theta2)^2 + m2*theta2'^2*cos(theta1 + theta2)^2 + m3*theta3'^2"
+    assert not label(None, text).startswith("$")
+    assert label(None, "no formula at all!") == "no formula at all!"
+    assert symbol_latex("theta", 1) == r"\dot{\theta}"
