@@ -5,10 +5,11 @@ from functools import cache
 import numpy as np
 import pytest
 import sympy
+from models_in_charts import in_chart
 
 import chetaev as ch
 from chetaev.calculus import total_derivative
-from chetaev.symbols import Coordinate, order_in
+from chetaev.symbols import Coordinate, Entry, order_in
 from chetaev.transforms import Morphism
 
 LEFT_OUT = {
@@ -26,7 +27,12 @@ def _principles(model):
     return [p for p in model.principles if "Chetaev" not in str(p) or str(p).replace("Chetaev", "DAlembert") not in words]
 
 
-CASES = [(name, p) for name in ch.gallery() if name not in LEFT_OUT for p in _principles(ch.gallery(name))]
+ON_GROUPS = [(name, p) for name in ch.gallery() if ch.gallery(name).system.groups for p in ch.gallery(name).principles]
+CASES = [
+    (name, p) for name in ch.gallery() if name not in LEFT_OUT and not ch.gallery(name).system.groups for p in _principles(ch.gallery(name))
+]
+IN_A_CHART = ", in a chart"
+"""Said of a system on a group that is written in ordinary coordinates: there the theorems apply."""
 
 
 def ids(case):
@@ -34,15 +40,22 @@ def ids(case):
 
 
 @cache
+def model_of(case):
+    name, principle = case
+    model = ch.gallery(name.removesuffix(IN_A_CHART)).under(principle)
+    return in_chart(model).model if name.endswith(IN_A_CHART) else model
+
+
+@cache
 def source_of(case):
-    return ch.derive(ch.gallery(case[0]).under(case[1]))
+    return ch.derive(model_of(case))
 
 
 @cache
 def motion_of(case):
-    """A short motion of a gallery system, made once."""
-    model = ch.gallery(case[0]).under(case[1])
-    t = (model.t[0], min(model.t[1], model.t[0] + 2))
+    """A short motion of a gallery system, made once; charts end at half turns."""
+    model = model_of(case)
+    t = (model.t[0], min(model.t[1], model.t[0] + (0.5 if case[0].endswith(IN_A_CHART) else 2)))
     return ch.simulate(source_of(case), model.start, t, tolerance=1e-12, parameters=model.parameters, inputs=model.inputs)
 
 
@@ -111,7 +124,12 @@ def image(name, case) -> Morphism:
     return MAPS[name][0](source_of(case))
 
 
-APPLICABLE = [(name, case) for name, (_, applies) in MAPS.items() for case in CASES if applies(case)]
+ROLLING, RACER, SUSLOV = (f"{name}{IN_A_CHART}" for name in ("rigid-ball", "roller-racer", "suslov"))
+CHARTED = [(name, (body, ch.DAlembert())) for name in ("lift", "linearize_constraints", "reduce_velocities") for body in (ROLLING, RACER)]
+CHARTED += [("lift", (SUSLOV, ch.DAlembert())), ("vakonomic_as_free", (SUSLOV, ch.Vakonomic()))]
+"""Without the Hamiltonian: in these coordinates the inverse of the mass matrix is a formula of minutes."""
+
+APPLICABLE = [(name, case) for name, (_, applies) in MAPS.items() for case in CASES if applies(case)] + CHARTED
 
 
 def both_ids(value):
@@ -138,6 +156,38 @@ def test_a_map_that_does_not_apply_refuses(case):
             function(source_of(case))
         assert refused.value.where.startswith(name)
         assert refused.value.hint
+
+
+@pytest.mark.parametrize("case", ON_GROUPS, ids=ids)
+def test_theorems_about_ordinary_coordinates_refuse_groups(case):
+    """Every map, whether its other hypotheses hold or not, and with the way out."""
+    equations = source_of(case)
+    ((group, kind),) = equations.system.groups.items()
+    for function, _ in MAPS.values():
+        with pytest.raises(ch.ModelError, match=f"{group} is an element of {kind.word}, and .* works in ordinary coordinates") as refused:
+            function(equations)
+        assert "in_coordinates" in refused.value.hint
+
+
+@pytest.mark.parametrize("case", [c for c in ON_GROUPS if "Chetaev" not in str(c[1])], ids=ids)
+def test_reduction_by_the_group_applies_to_whatever_does_not_contain_the_place(case):
+    """Motions on the Lie algebra, reconstructed, are those on the group; a system that contains the place in any row is refused."""
+    equations, model = source_of(case), model_of(case)
+    ((name, _),) = equations.system.groups.items()
+    parts = [equations.lagrangian, *[row.residual for row in equations.system.kinematic], *equations.system.forces.values()]
+    if any(isinstance(z, Entry) for e in parts for z in e.free_symbols):
+        with pytest.raises(ch.ModelError, match=rf"is not invariant under .* translations of {name}: the term .*{name}\d\d"):
+            ch.reduce(equations, group=name)
+        return
+    reduction, motion = ch.reduce(equations, group=name), motion_of(case)
+    given = {"parameters": model.parameters, "tolerance": 1e-12}
+    start = ch.State({z: v for z, v in model.start.fixed.items() if z != name})
+    reduced = ch.simulate(reduction.target, start, motion.t, **given)
+    again = reduction.reconstruct(reduced, {name: model.start.fixed[name]})
+    assert np.abs(again.rotation(name) - motion.rotation(name)).max() < AGREE
+    for z in motion.equations.unknowns:
+        for text in (z.d().name, *([z.name] if z.base in equations.system.kinds else [])):
+            assert np.abs(reduced[text] - motion[text]).max() < AGREE * max(1.0, np.abs(motion[text]).max()), text
 
 
 @pytest.mark.parametrize(("name", "case"), APPLICABLE, ids=both_ids)
@@ -188,7 +238,7 @@ def test_composed_maps_agree_with_maps_one_after_the_other(name, case):
     assert whole.source == first.source
     assert whole.target == second.target
     assert whole.check(motion).largest < AGREE
-    given = {"parameters": dict(ch.gallery(case[0]).parameters), "t": float(motion.t[0])}
+    given = {"parameters": dict(model_of(case).parameters), "t": float(motion.t[0])}
     once = whole.forward(motion.at(float(motion.t[0])), **given).fixed
     between = first.forward(motion.at(float(motion.t[0])), **given)
     twice = second.forward(between, **given).fixed

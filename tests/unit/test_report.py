@@ -1,6 +1,8 @@
 """Reports: one file without network, well formed, with the right numbers, for every system and every verdict."""
 
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -286,6 +288,12 @@ def test_reports_are_saved_and_shown(tmp_path, tyre):
     assert tyre._repr_html_().startswith("<iframe srcdoc=")
     with pytest.raises(ch.UsageError, match="cannot be written"):
         tyre.save(tmp_path / "no" / "such" / "folder.html")
+
+
+def test_without_ziamath_the_extra_is_named():
+    code = "import sys; sys.modules['ziamath'] = None\nimport chetaev as ch\ntry: ch.report(ch.gallery('krupkova'))\nexcept ch.UsageError as e: print(e)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == 'UsageError · report\n  a report needs ziamath, which sets its formulas.\n  -> pip install "chetaev[report]"\n'
 
 
 def test_reports_do_not_change_from_run_to_run():

@@ -350,6 +350,14 @@ def test_fewer_quasi_velocities_are_completed_and_said_so():
     checked(morphism, start, SLEIGH)
 
 
+def test_a_frame_is_completed_where_it_stays_regular():
+    """The shorter coefficient t vanishes at the start, and x*(1 + y^2) at the origin: neither is relied on."""
+    free = ch.System("x y z", lagrangian="x'^2 + y'^2 + z'^2", name="free")
+    morphism = ch.hamel(free, velocities={"w": "t*x' + (2 + sin(x))*y' + x*(1 + y^2)*z'"})
+    assert morphism.notes == ("Added to w, so that there are as many as coordinates: v_x = x', v_z = z'.",)
+    assert [ch.show(e) for e in morphism.target.assumptions] == ["sin(x) + 2"]
+
+
 def test_new_names_do_not_meet_old_ones():
     held = ch.System("x y", "v_y mu1", lagrangian="v_y*x'^2/2 + mu1*y'^2/2", kinematic=["x' = y*y'"], name="held")
     morphism = ch.hamel(held, ch.Vakonomic(), velocities={"w": "x' + y'/2"})

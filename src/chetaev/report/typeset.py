@@ -26,6 +26,8 @@ _UPRIGHT = {r"\phi": "\N{MATHEMATICAL ITALIC PHI SYMBOL}", r"\epsilon": "\N{MATH
 }
 """Letters that the font sets upright under their LaTeX names."""
 _NAMES = re.compile("|".join(rf"{re.escape(name)}(?![A-Za-z])" for name in _UPRIGHT))
+_GLYPHS: dict[str, str] = {}
+"""Glyphs of the font that were drawn before: one font, one size, so that a name stands for one outline."""
 _NUMBER = re.compile(r"-?\d+\.\d+")
 
 
@@ -82,8 +84,11 @@ def _drawn(formula: str) -> Drawn:
     parts: list[str] = []
     for element in root:
         if element.tag == "symbol":
-            path = "".join(_short(ElementTree.tostring(child, encoding="unicode")) for child in element)
-            glyphs[element.attrib["id"]] = f'viewBox="{element.attrib["viewBox"]}">{path}'
+            name = element.attrib["id"]
+            if name not in _GLYPHS:
+                path = "".join(_short(ElementTree.tostring(child, encoding="unicode")) for child in element)
+                _GLYPHS[name] = f'viewBox="{element.attrib["viewBox"]}">{path}'
+            glyphs[name] = _GLYPHS[name]
         else:
             attributes = "".join(f' {name}="{escape(value)}"' for name, value in element.attrib.items() if name != "fill")
             parts.append(f"<{element.tag}{attributes}/>")
