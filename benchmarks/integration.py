@@ -17,7 +17,7 @@ import numpy as np
 import peer
 from compiler import Native, compiled
 from hand import CASES, Case, reference
-from loop import recorded
+from loop import optimise, recorded
 from measure import Effort, Spread, Table, figures, seconds_per_call, take_turns
 from numba import njit
 
@@ -77,6 +77,7 @@ class _Sides:
 
     def loop(self, tolerance: float) -> Callable[[], None]:
         """What the compiled loop does within `simulate`."""
+        optimise(self.equations)
         with recorded() as calls:
             self.motion(tolerance)
 
@@ -167,6 +168,7 @@ def rhs_seconds(address: int, states: Any, p: Any, at_least: float) -> float:
 def states_along(equations: ch.Equations, model: ch.Model, t: float) -> tuple[int, Any, Any]:
     """The address of the right-hand side, states along a motion and the vector of parameters."""
     times = np.linspace(0.0, t, _SAMPLES)
+    optimise(equations)
     with recorded() as calls:
         motion = ch.simulate(equations, model.start, times, parameters=model.parameters)
     y0, p = np.array(calls[0].arguments["y0"]), np.array(calls[0].arguments["p"])

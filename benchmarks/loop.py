@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import chetaev as ch
+from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.methods import dop853
 
 
@@ -30,6 +32,14 @@ class Call(NamedTuple):
     def copies(self, number: int) -> dop853.Ensemble:
         """The same run several times, in one thread."""
         return self.many(np.tile(np.asarray(self.arguments["y0"]), (number, 1)), threads=1, floor=self.arguments["floor"])
+
+
+def optimise(equations: ch.Equations) -> None:
+    """Have the code for many calls made, so that no first steps are tried with plain code."""
+    compiled = compile_equations(equations)
+    for kernel in (compiled.rhs, compiled.project, compiled.measure, compiled.watch()):
+        if kernel is not None:
+            assert kernel.address  # noqa: S101 - asking for the address makes the code
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import sympy
-from sympy import Expr
+from sympy import Expr, default_sort_key
 from sympy.printing.latex import LatexPrinter
 
 
@@ -139,10 +139,22 @@ def called(make: Callable[..., Any], *arguments: Expr) -> Expr:
     """
     if (make in _EVEN or make in _ODD) and _polynomial(arguments[0]):
         (u,) = arguments
-        negative = u.could_extract_minus_sign()
+        negative = _leads_with_minus(u)
         value = make(-u if negative else u, evaluate=False)
         return -value if negative and make in _ODD else value
     return make(*arguments)
+
+
+def _leads_with_minus(u: Expr) -> bool:
+    """Whether SymPy would rather write -u. For a difference of two symbols it compares how u and -u are sorted, term by term: u is the
+    one to turn around if the symbol that comes first is the subtracted one.
+    """
+    if u.is_Add and len(u.args) == 2:
+        plain = [a for a in u.args if a.is_Symbol]
+        minus = [a.args[1] for a in u.args if a.is_Mul and len(a.args) == 2 and a.args[0] == -1 and a.args[1].is_Symbol]
+        if len(plain) == len(minus) == 1:
+            return bool(default_sort_key(minus[0]) < default_sort_key(plain[0]))
+    return bool(u.could_extract_minus_sign())
 
 
 def _polynomial(u: Expr) -> bool:

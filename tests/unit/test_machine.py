@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 
 import casadi as ca
 import numpy as np
@@ -484,3 +485,62 @@ def test_division_by_parameters_is_a_product_with_one_inverse():
     np.testing.assert_allclose(made(0.0, [0.7, -1.3], [0.4, 2.1]), [0.7 / 2.9, -1.3 / 2.9, 3.0], rtol=4e-16)
     assert np.isnan(made(0.0, [0.0, 1.0], [0.0, 0.0])[0])
     assert made(0.0, [3.0, -1.0], [0.0, 0.0])[1] == -np.inf
+
+
+def _busy():
+    """More than two hundred instructions with sums of products, sines with cosines, roots, corners and quotients."""
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 4), ca.SX.sym("p", 2)
+    u, v, w, z = (y[i] for i in range(4))
+    for k in range(20):
+        u, v = u * ca.cos(v) / 2 - w * ca.sin(v) + t, ca.sin(v * w - u / p[1]) + p[0] * p[1]
+        w, z = ca.fmax(w * w + u, -ca.fabs(v)) / (2 + u * u), ca.tanh((k / 20 - z * z) - ca.fmin(u * v, ca.sqrt(1 + z * z) * w))
+    return ca.Function("busy", [t, y, p], [ca.vertcat(u, v, w, z)])
+
+
+def test_code_made_in_a_hurry_computes_the_same_to_the_last_bit():
+    function = _busy()
+    kernel = compile_kernel(function)
+    assert kernel.instructions > machine._SMALL
+    points = np.random.default_rng(5).uniform(-2, 2, (100, 7))
+    hasty = compile_kernel(function)
+    early = np.array([hasty(x[0], x[1:5], x[5:]) for x in points])
+    assert hasty.provisional == (sys.platform == "linux")
+    assert kernel.address
+    assert not kernel.provisional
+    assert kernel.early == kernel.address
+    assert np.isfinite(early).all()
+    for x, found in zip(points, early, strict=True):
+        assert kernel(x[0], x[1:5], x[5:]).tobytes() == found.tobytes()
+        np.testing.assert_allclose(found, np.array(function(x[0], x[1:5], x[5:])).ravel(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda a, b, c: a * b + c, "fma(a, b, c)"),
+        (lambda a, b, c: c + a * b, "fma(a, b, c)"),
+        (lambda a, b, c: a * b - c, "fma(a, b, -c)"),
+        (lambda a, b, c: c - a * b, "fma(-a, b, c)"),
+        (lambda a, b, c: c - a * a, "fma(-a, a, c)"),
+    ],
+)
+@pytest.mark.skipif("fma" not in machine.llvm.get_host_cpu_features() and sys.platform == "linux", reason="no fused instruction")
+def test_a_product_that_is_added_once_is_rounded_with_the_sum(make, expected):
+    """Against exact arithmetic: c is the product's rounded value, so that only its rounding error is left."""
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 0)
+    kernel = compile_kernel(ca.Function("f", [t, y, p], [make(y[0], y[1], y[2])]))
+    a, b = 1 + 2.0**-30, 1 + 3 * 2.0**-31
+    factors = (a, a) if "a, a" in expected else (a, b)
+    error = float(Fraction(factors[0]) * Fraction(factors[1]) - Fraction(factors[0] * factors[1]))
+    assert error != 0
+    signs = {"fma(a, b, c)": (-1, 1), "fma(a, b, -c)": (1, 1)}
+    side, sign = signs.get(expected, (1, -1))
+    assert kernel(0.0, [a, b, side * factors[0] * factors[1]], [])[0] == sign * error
+
+
+def test_a_product_that_is_used_twice_is_rounded_by_itself():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 0)
+    product = y[0] * y[1]
+    kernel = compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(product + 1, product - 2, product + product)]))
+    a, b = 1 + 2.0**-30, 1 + 3 * 2.0**-31
+    assert kernel(0.0, [a, b], []).tolist() == [a * b + 1, a * b - 2, 2 * (a * b)]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chetaev as ch
-from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, in_own_words
+from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, in_own_words
 from chetaev.notation import Vocabulary, parse_expression, parse_row
 from chetaev.notation.bounds import fault
 from chetaev.notation.collect import collected, multiplied
@@ -338,3 +338,15 @@ def test_jets_built_in_python_are_interchangeable_with_text():
 def test_foreign_sympy_is_refused(foreign):
     with pytest.raises((ch.NotationError, ch.ModelError)):
         ch.System("x y", lagrangian=foreign if foreign != "x" else object())
+
+
+def test_functions_of_differences_are_those_of_sympy():
+    """Which of u and -u is written is decided by how SymPy sorts its symbols, by role and then by name."""
+    angles = [Coordinate(name) for name in ("theta1", "theta2", "theta10", "alpha", "x")]
+    pool = [*angles, *[z.d() for z in angles[:3]], angles[0].d(2), m, k, Parameter("omega"), Parameter("x0"), u, Action("s"), TIME]
+    for a in pool:
+        for b in pool:
+            if a != b:
+                for make in (sympy.cos, sympy.sin):
+                    assert called(make, a - b) == make(a - b)
+                    assert called(make, a - b - 1) == make(a - b - 1)

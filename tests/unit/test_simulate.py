@@ -1,11 +1,15 @@
 """Motions: end states, drift, events, dense output, bad input."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.methods import base
 
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
 REST = {"x": 1, "x'": 0}
@@ -255,3 +259,40 @@ def test_an_input_without_a_value_at_the_start():
     with pytest.raises(ch.StateError, match="no finite value at t = 0"):
         ch.simulate(driven, start, (0, 1), inputs={"u": "sqrt(t)"})
     assert ch.simulate(driven, start, (0.1, 1), inputs={"u": "sqrt(t)"}).outcome == "finished"
+
+
+def _pendulums(count, tag):
+    """A chain of pendulums of unit masses and lengths, with names of its own, so that no code is there already."""
+    links = range(1, count + 1)
+    q = f"q{tag}_"
+    kinetic = " + ".join(
+        f"{count + 1 - max(j, i)}/2*{q}{i}'*{q}{j}'*cos({q}{i} - {q}{j})" if i != j else f"{count + 1 - i}/2*{q}{i}'^2"
+        for i in links
+        for j in links
+    )
+    potential = " + ".join(f"{count + 1 - i}*g*cos({q}{i})" for i in links)
+    equations = ch.derive(ch.System([f"{q}{i}" for i in links], "g", lagrangian=f"{kinetic} + {potential}"))
+    return equations, {f"{q}{i}": 0.3 / i for i in links} | {f"{q}{i}'": 0.1 * i for i in links}
+
+
+@pytest.mark.parametrize("end", [0.05, 3.0])
+def test_a_first_try_with_plain_code_changes_nothing(end, monkeypatch):
+    """A few steps end within the first try, many begin again with optimised code: the same motion to the last bit as without a try."""
+    tried, start = _pendulums(6, f"a{int(end)}")
+    plain, same_start = _pendulums(6, f"b{int(end)}")
+    assert compile_equations(tried).rhs.provisional == (sys.platform == "linux")
+    monkeypatch.setattr(base, "_FIRST_STEPS", 20)
+    first = ch.simulate(tried, start, (0, end), parameters={"g": 9.81})
+    assert compile_equations(tried).rhs.provisional == (sys.platform == "linux" and end < 1)
+    assert (first.counts["accepted"] > 20) == (end > 1)
+    monkeypatch.setattr(base, "_FIRST_STEPS", 10**9)
+    second = ch.simulate(plain, same_start, (0, end), parameters={"g": 9.81})
+    assert np.array_equal(first.t, second.t)
+    assert np.array_equal(first.states, second.states)
+    assert first.counts == second.counts
+
+
+def test_regular_systems_do_not_wait_for_the_constraint_algorithm():
+    code = "import sys, chetaev; chetaev.simulate; print('chetaev.analysis.constraint_algorithm' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "False"

@@ -318,6 +318,15 @@ def test_kernels_are_made_once():
     state = np.array([1.2, 0.4, -1.6, 0.3])
     p = np.array([1.3, 9.81, 2.0, 0.0])
     assert compiled.energy(0.0, state, p)[0] == pytest.approx(1.3 / 2 * 0.25 - 1.3 * 9.81 * 1.6)
+    assert compiled.energy_at(0.0, state, np.array([1.3, 9.81, 2.0, 77.0])) == pytest.approx(1.3 / 2 * 0.25 - 1.3 * 9.81 * 1.6)
+
+
+def test_the_energy_does_not_count_the_work_done():
+    equations = ch.derive(ch.System("x", "m", lagrangian="m*x'^2/2 - x^4", forces={"x": "-x'"}))
+    compiled = compile_equations(equations)
+    order = [z.name for z in compiled.flow.state]
+    state = np.array([{"x": 0.7, "x'": -1.1}[name] for name in order] + [5.0])
+    assert compiled.energy_at(0.0, state, np.array([1.9, 3.0])) == pytest.approx(1.9 / 2 * 1.21 + 0.7**4, rel=1e-14)
 
 
 def test_the_locus_is_named():

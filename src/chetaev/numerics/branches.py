@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sympy import Expr, S, Symbol
 
-from chetaev.analysis.constraint_algorithm import Leaf, Tree, constraint_algorithm
-from chetaev.analysis.constraint_algorithm.points import largest_fault
 from chetaev.analysis.ranks import Matrix, rank
 from chetaev.assemble import Row
 from chetaev.calculus import total_derivative
@@ -32,6 +31,9 @@ from chetaev.numerics.nullspace import null_space
 from chetaev.symbols import TIME, Coordinate, Entry, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
 from chetaev.zero import random_point
+
+if TYPE_CHECKING:  # regular systems are simulated without the constraint algorithm, and need not wait until it is loaded
+    from chetaev.analysis.constraint_algorithm import Leaf, Tree
 
 SECONDS = 4.0
 """What the constraint algorithm may take before numbers have to do."""
@@ -149,7 +151,7 @@ class Branch:
     def off(self, known: Mapping[Symbol, float]) -> float:
         """How far values are off the constraints that they determine, measured by the terms of these."""
         judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
-        return largest_fault(judged, known)
+        return _largest_fault(judged, known)
 
     def contains(self, known: Mapping[Symbol, float]) -> bool:
         """Whether values, perhaps of some jets only, contradict no constraint."""
@@ -158,7 +160,7 @@ class Branch:
     def fulfils(self, expressions: Iterable[Expr]) -> bool:
         """Whether expressions vanish on the branch: they are among its constraints, or vanish at its random point."""
         rest = [e for e in expressions if e not in self.leaf.constraints and -e not in self.leaf.constraints]
-        return not rest or ((point := self.point) is not None and largest_fault(rest, point) < _VANISHES)
+        return not rest or ((point := self.point) is not None and _largest_fault(rest, point) < _VANISHES)
 
     @cached_property
     def point(self) -> dict[Symbol, float] | None:
@@ -196,11 +198,19 @@ def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, s
         return Branches(None, f"the input {missing[0]} has no function", (), ())
     if any(isinstance(z, Entry) for row in bound.rows for z in row.residual.free_symbols):
         return Branches(None, "the rows contain entries of a group element, which it does not know", (), ())
+    from chetaev.analysis.constraint_algorithm import constraint_algorithm
+
     tree = constraint_algorithm(bound, seconds=seconds)
     found = [Branch(equations, leaf, k, tree.assumptions) for k, leaf in enumerate(tree.leaves) if leaf.real != "no"]
     singular = [b for b in found if any(_singular_state(b, other) for other in found)]
     kept = [replace(b, number=k) for k, b in enumerate(b for b in found if b not in singular)]
     return Branches(tree, tree.reason if not tree.complete else "", tuple(kept), tuple(singular))
+
+
+def _largest_fault(expressions: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
+    from chetaev.analysis.constraint_algorithm.points import largest_fault
+
+    return largest_fault(expressions, values)
 
 
 def with_rows(equations: Equations, rows: Sequence[Row[Expr]]) -> Equations:

@@ -14,7 +14,6 @@ from typing import Any
 
 from sympy import Expr, S, Symbol
 
-from chetaev.analysis.constraint_algorithm import Leaf
 from chetaev.analysis.structure import structure
 from chetaev.calculus import total_derivative
 from chetaev.equations import Equations
@@ -194,6 +193,8 @@ def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Seq
 
 def _named(found: Branches, equations: Equations, wish: Wish) -> Branch:
     """A branch by number, by object or by some of its constraints."""
+    from chetaev.analysis.constraint_algorithm import Leaf  # loaded already, where there are branches
+
     given, branches = wish.branch, found.branches
     if len(branches) == 1 and found.complete:
         raise _not_needed("branch", "the equations have one branch.", wish.where)

@@ -67,7 +67,7 @@ class Course:
         request = self.request
         t = float(request.times[0])
         here = start.setting.suited(t, start.jets)
-        energy = float(here.compiled.energy(t, here.native(start.jets, 0.0), here.parameters(t))[0])
+        energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
         jets = self.surfaces.setting(tuple(m or 1 for m in here.configuration)).flow.state
         found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
         with self.progress:
@@ -222,8 +222,8 @@ class Course:
         changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
         if any(jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
             return 0.0
-        new = float(there.compiled.energy(t, there.native(jets, 0.0), there.parameters(t))[0])
-        return new - float(here.compiled.energy(t, piece.run.y, here.parameters(t))[0])
+        new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
+        return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))
 
     def _settled(self, there: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[dict[Jet, float], float]:
         """A state on the constraints of a setting, and how far it had to move, in units of the tolerance."""
@@ -231,7 +231,7 @@ class Course:
         if compiled.project is None:
             return dict(jets), 0.0
         inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
-        addresses = (compiled.project.address, 0 if inputs is None else inputs.address)
+        addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
         p, tolerance = there.parameters(t), self.request.tolerance
         moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, rtol=tolerance, atol=tolerance)
         return {**jets, **there.named(moved[0])}, float(far[0])
@@ -316,8 +316,8 @@ class Course:
             raise InitialError(fault.what, where=place, why=fault.why, hint="new values that satisfy the constraints") from fault
         there = start.setting.suited(t, start.jets)
         work = self._work(piece)
-        after = float(there.compiled.energy(t, there.native(start.jets, work), there.parameters(t))[0])
-        before = float(here.compiled.energy(t, piece.run.y, here.parameters(t))[0])
+        after = there.compiled.energy_at(t, there.native(start.jets, work), there.parameters(t))
+        before = here.compiled.energy_at(t, piece.run.y, here.parameters(t))
         back = self._sent_back(piece, there, start.jets, event)
         if back is not None and back[1] < _TOO_SOON * span:
             times = self.recent[f"event {event.text}"]

@@ -176,6 +176,10 @@ class Flow:
 
     def rhs(self) -> ca.Function:
         """Rates of the state."""
+        return self._rhs
+
+    @cached_property
+    def _rhs(self) -> ca.Function:
         return self.function([*self.rates, *([self.power] if self.has_power else [])], "rhs")
 
     def measure(self) -> tuple[ca.Function, tuple[str, ...]]:

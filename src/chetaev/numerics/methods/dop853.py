@@ -17,9 +17,10 @@ alive.
 after a rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a
 row.
 
-**Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 1e-13 (relative to
-`|y| + atol/rtol`) or no longer shrinks. A first correction of more than 10 tolerances rejects the step and halves it; the third such
-rejection in a row is DRIFT. States between the nodes are those of the interpolant, not projected; `settle` projects them.
+**Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 3e-9 (relative to
+`|y| + atol/rtol`), so that the next one of Newton's method, of the order of its square, would be round-off, or no longer shrinks. A first
+correction of more than 10 tolerances rejects the step and halves it; the third such rejection in a row is DRIFT. States between the nodes
+are those of the interpolant, not projected; `settle` projects them.
 
 **Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
 with projected trial states; the time found lies on the new side. An even number of roots in one step is not seen. Terminal functions end
@@ -204,7 +205,7 @@ def run_many(
         loop.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, FINAL, results, stop)
 
     workers = threads or _processors()
-    portion = max(1, members // (16 * workers))
+    portion = max(1, members // (16 * workers) if workers > 1 else members)
     with ThreadPoolExecutor(workers) as pool:
         try:
             for _ in pool.map(some, range(0, members, portion)):

@@ -23,7 +23,7 @@ from chetaev.numerics.machine import call_kernel
 from chetaev.numerics.methods import dop853_tableau as c
 from chetaev.numerics.methods.dop853_types import Array, Control, Found, Integers, Kept, Results, Run, Seen, System, Watches, Work
 
-BASIS = "6ef8c7f99f662c85"
+BASIS = "39607a3fd4ebb348"
 """The digest of dop853_tableau.py, dop853_types.py and `machine._call_kernel`, from which the machine code is made besides this file."""
 
 _part = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -50,8 +50,8 @@ _EARLY = 1e-6
 """Roots in this part of the first step are the start itself."""
 _ROOT = 1e-13
 """Width of the bracket of a root, in steps."""
-_SETTLED = 1e-13
-"""A relative correction that is round-off."""
+_SQUARE_SETTLED = 3e-9
+"""A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
 _FAR = 10.0
 """A correction, in units of the tolerance, that no projection should make."""
 _PATIENCE = 20
@@ -113,7 +113,7 @@ def _settle(system: System, control: Control, t: float, y: Array, trial: Array) 
         if not size < previous:
             break
         _copy(trial, y)
-        if size * unit < _SETTLED:
+        if size * unit < _SQUARE_SETTLED:
             break
         previous = size
     return first, calls
@@ -197,11 +197,11 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
     """The error of the step in units of the tolerance, from estimates of orders 5 and 3: Hairer, Norsett, Wanner I, (10.17)."""
     k, five, three = work.k, 0.0, 0.0
     for j in range(y.size):
-        scale = control.atol[j] + control.rtol * max(abs(y[j]), abs(work.free[j])) + _TINY
+        inverse = 1.0 / (control.atol[j] + control.rtol * max(abs(y[j]), abs(work.free[j])) + _TINY)
         low = c.E5_0 * k[0, j] + c.E5_5 * k[5, j] + c.E5_6 * k[6, j] + c.E5_7 * k[7, j]
-        five += ((low + c.E5_8 * k[8, j] + c.E5_9 * k[9, j] + c.E5_10 * k[10, j] + c.E5_11 * k[11, j]) / scale) ** 2
+        five += ((low + c.E5_8 * k[8, j] + c.E5_9 * k[9, j] + c.E5_10 * k[10, j] + c.E5_11 * k[11, j]) * inverse) ** 2
         low = c.E3_0 * k[0, j] + c.E3_5 * k[5, j] + c.E3_6 * k[6, j] + c.E3_7 * k[7, j]
-        three += ((low + c.E3_8 * k[8, j] + c.E3_9 * k[9, j] + c.E3_10 * k[10, j] + c.E3_11 * k[11, j]) / scale) ** 2
+        three += ((low + c.E3_8 * k[8, j] + c.E3_9 * k[9, j] + c.E3_10 * k[10, j] + c.E3_11 * k[11, j]) * inverse) ** 2
     if five == 0.0:
         return 0.0 * three
     return abs(h) * five / np.sqrt((five + 0.01 * three) * y.size)
@@ -455,6 +455,7 @@ def _work(n: int, watched: int) -> Work:
         np.zeros((7, n)),
         ready,
         rows[20],
+        rows[21],
         values[0],
         values[1],
         values[2],
@@ -711,28 +712,34 @@ def _stretch(
             return FLOOR, low, t, t, h
 
 
-@_entry
-def integrate(
+@_part
+def _follow(
     system: System,
     t0: float,
     t1: float,
     y0: Array,
     control: Control,
     watches: Watches,
-    measures: int,
     keep: int,
     times: Array,
     flag: Integers,
-) -> Run:
-    """Integrate from t0 to t1; arguments as `chetaev.numerics.methods.dop853.run` prepares them. The inputs write to `system.p`."""
-    n, direction = y0.size, 1.0 if t1 >= t0 else -1.0
-    work, counts = _work(n, watches.floor.size), np.zeros(5, np.int64)
-    seen = Seen(y0.copy(), y0.copy(), np.zeros(measures), np.empty(measures))
-    found = Found(np.empty(4), np.empty(4, np.int64), np.empty(4 * n), 0)
-    kept = _begin(keep, times, t0, y0)
+    kept: Kept,
+    found: Found,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+) -> tuple[int, int, float, float, Kept, Found]:
+    """The whole run, its end in `work.start`: status, stopping function, time, next step size, what was kept, the roots recorded."""
+    n, direction, y = y0.size, 1.0 if t1 >= t0 else -1.0, work.start
+    t, h, status, stopper = t0, control.first_step * direction, RUNNING, -1
+    _copy(y0, y)
+    for j in range(n):
+        seen.minima[j] = seen.maxima[j] = y0[j]
+    for j in range(seen.measured.size):
+        seen.measured[j] = 0.0
+    for j in range(counts.size):
+        counts[j] = 0
     counts[_KEPT] = kept.size
-
-    t, y, h, status, stopper = t0, y0.copy(), control.first_step * direction, RUNNING, -1
     _call(system.rhs, system, t, y, work.k[0])
     counts[_EVALUATIONS] += 1
     if not (_finite(y) and _finite(work.k[0])):
@@ -751,7 +758,38 @@ def integrate(
             status, stopper, t_new, found = _look(system, control, watches, t, t_new, y, counts[_ACCEPTS] == 0, found, work, counts)
             _commit(system, t, t_new, step, y, keep, times, kept, seen, work, counts)
             t = t_new
+    return status, stopper, t, abs(h), kept, found
 
+
+@_part
+def _seen(n: int, measures: int) -> Seen:
+    return Seen(np.empty(n), np.empty(n), np.empty(measures), np.empty(measures))
+
+
+@_part
+def _found(n: int) -> Found:
+    return Found(np.empty(4), np.empty(4, np.int64), np.empty(4 * n), 0)
+
+
+@_entry
+def integrate(
+    system: System,
+    t0: float,
+    t1: float,
+    y0: Array,
+    control: Control,
+    watches: Watches,
+    measures: int,
+    keep: int,
+    times: Array,
+    flag: Integers,
+) -> Run:
+    """Integrate from t0 to t1; arguments as `chetaev.numerics.methods.dop853.run` prepares them. The inputs write to `system.p`."""
+    n = y0.size
+    work, counts, seen = _work(n, watches.floor.size), np.zeros(5, np.int64), _seen(n, measures)
+    status, stopper, t, h, kept, found = _follow(
+        system, t0, t1, y0, control, watches, keep, times, flag, _begin(keep, times, t0, y0), _found(n), seen, work, counts
+    )
     size = counts[_KEPT]
     steps = size - 1 if keep == STEPS else 0
     nodes, states = kept.nodes[:size], kept.states[: size * n].reshape(size, n)
@@ -762,7 +800,7 @@ def integrate(
         status,
         stopper,
         t,
-        y,
+        work.start.copy(),
         nodes,
         states,
         coefficients,
@@ -772,7 +810,7 @@ def integrate(
         seen.minima,
         seen.maxima,
         seen.measured,
-        abs(h),
+        h,
         accepts,
         rejects,
         evaluations,
@@ -797,19 +835,25 @@ def integrate_some(
 ) -> None:
     """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p; what one does is invisible to the others.
 
-    `keep` is FINAL; as a constant it would have `integrate` compiled once more, for that constant.
+    All use the same room, one after the other. `keep` is FINAL; as a constant it would have the loop compiled once more, for that constant.
     """
-    nothing = np.empty(0)
+    n, nothing, own = y0.shape[1], np.empty(0), np.empty(p.shape[1])
+    work, counts, seen = _work(n, watches.floor.size), np.zeros(5, np.int64), _seen(n, results.measured.shape[1])
+    member = System(system.rhs, system.project, system.inputs, system.watch, system.measure, system.first_input, own)
+    kept, found = _begin(keep, nothing, t0, y0[0]), _found(n)
     for i in range(first, last):
-        member = System(system.rhs, system.project, system.inputs, system.watch, system.measure, system.first_input, p[i].copy())
-        run = integrate(member, t0, t1, y0[i], control, watches, results.measured.shape[1], keep, nothing, flag)
-        results.status[i], results.index[i], results.t[i] = run.status, run.index, run.t
-        _copy(run.y, results.y[i])
-        _copy(run.minima, results.minima[i])
-        _copy(run.maxima, results.maxima[i])
-        _copy(run.measured, results.measured[i])
-        counts = results.counts[i]
-        counts[0], counts[1], counts[2], counts[3] = run.accepted, run.rejected, run.evaluations, run.projections
+        _copy(p[i], own)
+        found = Found(found.times, found.indices, found.states, 0)
+        status, stopper, t, _, kept, found = _follow(
+            member, t0, t1, y0[i], control, watches, keep, nothing, flag, kept, found, seen, work, counts
+        )
+        results.status[i], results.index[i], results.t[i] = status, stopper, t
+        _copy(work.start, results.y[i])
+        _copy(seen.minima, results.minima[i])
+        _copy(seen.maxima, results.maxima[i])
+        _copy(seen.measured, results.measured[i])
+        counted = results.counts[i]
+        counted[0], counted[1], counted[2], counted[3] = counts[_ACCEPTS], counts[_REJECTS], counts[_EVALUATIONS], counts[_PROJECTIONS]
 
 
 # ------------------------------------------------------------ afterwards

@@ -49,8 +49,8 @@ class Work(NamedTuple):
     """Room for one step.
 
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
-    (`ready`: it is this step's), a trial state; watched functions `before` and `after` the step and at a trial, their last signs, where in
-    the step they vanish.
+    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
+    a trial, their last signs, where in the step they vanish.
     """
 
     k: Array
@@ -61,6 +61,7 @@ class Work(NamedTuple):
     dense: Array
     ready: Flags
     trial: Array
+    start: Array
     before: Array
     after: Array
     values: Array
