@@ -19,10 +19,10 @@ EXAMPLES = re.findall(r"```python\n([^`]*?)```\n\n```text\n([^`]*?)```", TEXT)
 
 
 def test_every_example_shows_what_it_prints():
-    assert len(EXAMPLES) == TEXT.count("```python") == 3
+    assert len(EXAMPLES) == TEXT.count("```python") == 4
 
 
-@pytest.mark.parametrize("example", range(3), ids=["first", "transformations", "singular"])
+@pytest.mark.parametrize("example", range(4), ids=["first", "groups", "transformations", "singular"])
 def test_the_readme_examples_print_what_is_shown(example):
     code, shown = EXAMPLES[example]
     printed = io.StringIO()
