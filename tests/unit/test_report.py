@@ -291,7 +291,8 @@ def test_reports_are_saved_and_shown(tmp_path, tyre):
 
 
 def test_without_ziamath_the_extra_is_named():
-    code = "import sys; sys.modules['ziamath'] = None\nimport chetaev as ch\ntry: ch.report(ch.gallery('krupkova'))\nexcept ch.UsageError as e: print(e)"
+    code = "import sys; sys.modules['ziamath'] = None\nimport chetaev as ch\n"
+    code += "try: ch.report(ch.gallery('krupkova'))\nexcept ch.UsageError as e: print(e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout == 'UsageError · report\n  a report needs ziamath, which sets its formulas.\n  -> pip install "chetaev[report]"\n'
 

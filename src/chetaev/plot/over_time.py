@@ -102,7 +102,8 @@ def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
     if len(group) == 1:
         text = label(motion.equations, group[0])
         upright = estimated_width(text) <= 4
-        ax.set_ylabel(text, rotation=0 if upright else 90, ha="right" if upright else "center", va="center")
+        place: dict[str, Any] = {"rotation": 0, "ha": "right", "va": "center"} if upright else {}
+        ax.set_ylabel(text, **place)
     else:
         legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.96), ncols=8, borderaxespad=0.0, columnspacing=1.2, handlelength=1.3)
     steady(ax)
