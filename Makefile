@@ -3,11 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := build/demo
 
 .PHONY: demo test lint types pages tests docs verify bench lock clean
 
 demo: $(READY)
-	$(RUN)/python examples/demo.py
+	mkdir -p $(DEMO)
+	$(RUN)/chetaev report examples/rocard.toml -o $(DEMO)/rocard.html
+	$(RUN)/chetaev compare examples/disk.toml --plot $(DEMO)/disk.png
+	@echo "Look at $(DEMO)/rocard.html in a browser, and at $(DEMO)/disk.png."
 
 test: lint types pages tests
 

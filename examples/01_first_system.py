@@ -11,6 +11,7 @@ from pathlib import Path
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 # (x, y) is the centre of mass and theta the heading. The blade is a distance a behind, and cannot slip sideways.
 sleigh = ch.System(

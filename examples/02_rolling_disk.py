@@ -11,6 +11,7 @@ from pathlib import Path
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 disk = ch.gallery("disk")  # a system of the literature with good values; print(disk) tells its story
 for principle in [ch.DAlembert(), ch.Vakonomic()]:

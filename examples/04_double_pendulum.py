@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 model = ch.gallery("double-pendulum")
 start = {"theta1": 2.0, "theta2": 1.0, "theta1'": 0, "theta2'": 0}

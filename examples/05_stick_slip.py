@@ -13,6 +13,7 @@ from chetaev.plot.scene import Scene
 from chetaev.plot.shapes import BLUE, GREY, Body, Disk, Rod, Spring
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 bow = ch.System(
     coordinates="x",

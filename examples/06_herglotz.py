@@ -11,6 +11,7 @@ from pathlib import Path
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 kinetic, potential = "(x'^2 + y'^2)/2", "-1/sqrt(x^2 + y^2)"
 herglotz = ch.System("x y", "gamma", lagrangian=f"{kinetic} - ({potential}) - gamma*s", action="s", name="planet in a gas")

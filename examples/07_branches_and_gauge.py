@@ -11,6 +11,7 @@ from pathlib import Path
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 cawley = ch.System("q1 q2 q3", lagrangian="q1'*q3' + q2^2*q3/2", name="Cawley's Lagrangian")
 equations = ch.derive(cawley)

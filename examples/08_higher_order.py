@@ -12,6 +12,7 @@ from pathlib import Path
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 free = "(q''^2 - (w1^2 + w2^2)*q'^2 + w1^2*w2^2*q^2)/2"
 oscillator = ch.System("q", "w1 w2 b", lagrangian=f"{free} - b*q^4/4", name="Pais-Uhlenbeck oscillator")

@@ -14,6 +14,7 @@ import numpy as np
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 stone = ch.gallery("rattleback")
 print(stone.prose, "\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 import chetaev as ch
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
+folder.mkdir(parents=True, exist_ok=True)
 
 # Rows in the sign of the inverse problem: dL/dx - d/dt dL/dx', minus those that `derive` prints.
 friction = ch.DynamicalForm("x", ["-x'' - b*x' - k*x"], parameters="b k", name="spring with friction")

@@ -32,7 +32,7 @@ PAGES = {
     "transformations": (
         "Transformations",
         "Morphism lift linearize_constraints friction_as_constraint contact_as_nonholonomic contact_as_vakonomic vakonomic_as_free "
-        "hamiltonian restrict change_coordinates reduce_velocities routh symmetries",
+        "hamiltonian restrict change_coordinates reduce_velocities hamel routh reduce symmetries",
     ),
     "singular": (
         "Singular systems and the inverse problem",
@@ -40,7 +40,7 @@ PAGES = {
         "ConstraintStructure constrain ConstrainedSystem dirac Dirac presymplectic Presymplectic lagrangian_forms reduced_phase_space",
     ),
     "groups": ("Groups", ""),
-    "files": ("Models, files, pictures", "Model gallery load save plot animate report"),
+    "files": ("Models, files, pictures", "Model gallery load save animate report Report"),
     "errors": (
         "Errors",
         "ChetaevError NotationError ModelError PrincipleError ParameterError InitialError StateError GaugeError BranchError UsageError",

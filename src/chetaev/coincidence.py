@@ -33,7 +33,10 @@ def coinciding_multipliers(
     """Initial multipliers with which the vakonomic motion is the given motion of another principle; None if there are none."""
     coordinates = vakonomic.system.coordinates
     names = [m.base for m in vakonomic.multipliers]
-    start = {z.name: float(other[z.name][0]) for q in coordinates for z in (q, q.d())}
+    system = vakonomic.system
+    places = [z for group in system.groups.values() for z in group.places]
+    positions = [*[q for q in coordinates if q not in system.frame.turning], *places]
+    start = {z.name: float(other[z.name][0]) for z in (*positions, *[q.d() for q in coordinates])}
     if other.equations.lowered.action is not None:
         start[other.equations.lowered.action.name] = float(other[other.equations.lowered.action.name][0])
     jets = [q.d(order) for order in _ORDERS for q in coordinates]
@@ -53,7 +56,7 @@ def coinciding_multipliers(
         return None
     if len(motion.t) < len(times) or len(other.t) < len(times):
         return None
-    apart = max(float(np.abs(motion[q.base] - other[q.base]).max()) for q in coordinates)
+    apart = max(float(np.abs(motion[z.name] - other[z.name]).max()) for z in positions)
     return Frozen(data) if apart < _SAME else None
 
 

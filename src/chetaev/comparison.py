@@ -148,7 +148,7 @@ def _cases(system: System | Model, principles: Sequence[Principle] | None, start
 
 def _pair(first: Trajectory, second: Trajectory, times: Array, values: Mapping[str, Any]) -> Pair:
     identical, reason = same_motions(first.equations, second.equations)
-    names = [q.base for q in first.equations.system.coordinates]
+    names = shown_names(first.equations.system)
     shorter = min(len(first.t), len(second.t))
     distance = np.max([np.abs(first[n][:shorter] - second[n][:shorter]) for n in names], axis=0)
     coinciding = None

@@ -1,24 +1,32 @@
-"""What holds for the leaves of every gallery system that the budget reaches."""
+"""What holds for the leaves of every gallery system that the budget reaches.
+
+The velocities of a group coordinate count as those of any other. Rows that contain entries of its matrix are no functions of jets, and the
+algorithm refuses them.
+"""
 
 import pytest
 from leaf_soundness import faults
 
 import chetaev as ch
-from chetaev.symbols import TIME
+from chetaev.symbols import TIME, Entry
 
 SECONDS = 5
 CASES = [(name, principle) for name in ch.gallery() for principle in ch.gallery(name).principles]
-
-
-def leaves(name, principle):
-    model = ch.gallery(name).under(principle)
-    return model, ch.constraint_algorithm(ch.derive(model), seconds=SECONDS)
+WITH_PLACES = {"chaplygin-ball", "elastic-ball-inhomogeneous", "lagrange-top", "rattleback", "rolling-disk", "veselova"}
+"""Group systems whose rows contain the entries of the matrix."""
 
 
 @pytest.mark.parametrize(("name", "principle"), CASES, ids=[f"{name}-{principle}" for name, principle in CASES])
 def test_leaves_of_the_gallery_are_sound(name, principle):
     """Rows and derivatives of constraints vanish at real points of every leaf, whether the tree is complete or not."""
-    model, tree = leaves(name, principle)
+    model = ch.gallery(name).under(principle)
+    equations = ch.derive(model)
+    if name in WITH_PLACES:
+        assert any(isinstance(z, Entry) for row in equations.rows for z in row.residual.free_symbols)
+        with pytest.raises(ch.ModelError, match="A is an element of SO3, and a dynamical form works in ordinary coordinates"):
+            ch.constraint_algorithm(equations, seconds=SECONDS)
+        return
+    tree = ch.constraint_algorithm(equations, seconds=SECONDS)
     assert tree.complete or tree.reason
     for leaf in tree.leaves:
         if leaf.real != "yes":

@@ -12,9 +12,21 @@ def analyzed(*args, principle=None, **parts):
     return ch.analyze(ch.derive(system, principle))
 
 
-@pytest.mark.parametrize("name", [n for n in ch.gallery() if n not in ("krupkova", "cawley", "transformer", "action-constraint")])
+OTHERS = ("krupkova", "cawley", "transformer", "action-constraint", "elastic-ball-inhomogeneous")
+
+
+@pytest.mark.parametrize("name", [n for n in ch.gallery() if n not in OTHERS])
 def test_the_regular_systems_of_the_gallery(name):
     assert ch.analyze(ch.gallery(name)).verdict == "REGULAR"
+
+
+def test_the_inhomogeneous_elastic_ball_of_the_gallery_is_inconsistent():
+    """The row that fails is the one without a reaction; what remains rolls about a horizontal principal axis."""
+    found = ch.analyze(ch.gallery("elastic-ball-inhomogeneous"))
+    assert (found.verdict, found.dimension) == ("INCONSISTENT", None)
+    assert "kinematic[2]' fails by" in found.evidence
+    (special,) = found.branches
+    assert (special.verdict, special.dimension) == ("CONSTRAINED", 5)
 
 
 def test_rocards_tyre():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy
+from models_in_charts import in_chart
 
 import chetaev as ch
 from chetaev.analysis.ranks import points_on
@@ -123,7 +124,7 @@ def gallery_cases():
     found = []
     for name in ch.gallery():
         system = ch.gallery(name).system
-        if name not in LARGE and system.action is None and system.kinematic:
+        if name not in LARGE and not system.groups and system.action is None and system.kinematic:
             found.append(name)
     return found
 
@@ -161,6 +162,41 @@ def test_gallery_agrees_with_chetaev(name):
             expected = [now[q.d(2).name] for q in form.coordinates]
             assert np.allclose(by_reduction(reduced, point), expected, rtol=1e-12 * scale, atol=1e-12 * scale)
     assert met
+
+
+@pytest.mark.parametrize("name", [n for n in ch.gallery() if ch.gallery(n).system.groups])
+def test_jets_of_groups_are_refused(name):
+    """Contact forms, dynamical forms and constraint structures live on the jets of ordinary coordinates."""
+    system = ch.gallery(name).system
+    free = ch.derive(system.replace(kinematic=(), variational=None), ch.Hamilton())
+    for made in (lambda: DynamicalForm.of(free), lambda: ConstraintStructure.of(system)):
+        with pytest.raises(ch.ModelError, match="works in ordinary coordinates"):
+            made()
+
+
+CHARTED = ["suslov", "roller-racer"]
+
+
+@pytest.mark.parametrize("name", CHARTED)
+def test_groups_in_a_chart_agree_with_chetaev(name):
+    """At the start of the gallery: accelerations of the group system, and those of the reduced equations in ordinary coordinates."""
+    chart = in_chart(ch.gallery(name))
+    now, system = ch.evaluate(ch.gallery(name)), chart.model.system
+    free = DynamicalForm.of(ch.derive(system.replace(kinematic=()), ch.Hamilton()))
+    reduced = constrain(free, ConstraintStructure.of(system))
+    there = ch.evaluate(chart.model)
+    point = {
+        **{z: there.jets[z] for z in free.phase},
+        **{p: chart.model.parameters[p.name] for p in system.parameters},
+        TIME: chart.model.t[0],
+    }
+    tops = dict(zip([q.d(2) for q in free.coordinates], by_reduction(reduced, point), strict=True))
+    for velocity, e in chart.velocities.items():
+        found = float(total_derivative(e).subs({**point, **tops}))
+        assert found == pytest.approx(now[velocity.d().name], rel=1e-10, abs=1e-10)
+    for q in system.coordinates:
+        if q.d(2).name in now:
+            assert tops[q.d(2)] == pytest.approx(now[q.d(2).name], rel=1e-10, abs=1e-10)
 
 
 def test_a_constraint_above_the_phase_space_has_no_b():

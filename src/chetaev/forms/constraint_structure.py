@@ -42,6 +42,7 @@ from chetaev.forms.dynamical import DynamicalForm
 from chetaev.forms.exterior import Form, all_of, d, exact, pull_back, zero_form
 from chetaev.forms.fields import VectorField
 from chetaev.functions import in_own_words
+from chetaev.groups.chart import require_coordinates
 from chetaev.notation import show
 from chetaev.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.zero import vanishes
@@ -75,8 +76,9 @@ class ConstraintStructure:
 
     @classmethod
     def of(cls, system: Any) -> ConstraintStructure:
-        """The structure of the kinematic rows of a system or of a model; rows with the action variable are refused."""
+        """The structure of the kinematic rows of a system or of a model; rows with the action variable and group coordinates are refused."""
         system = getattr(system, "system", system)
+        require_coordinates(system, "a constraint structure")
         where = f"constraint structure of {system.label}"
         given = {z for row in system.kinematic for z in jets_in(row.residual, Input)}
         if given or any(row.has_action for row in system.kinematic):

@@ -229,7 +229,7 @@ class _Parser:
         return self._no_primes(value, "a function")
 
     def _derivative(self, token: Token, opening: Token) -> Expr:
-        inner, times = self.sum(), 1
+        inner, times = self._component() or self.sum(), 1
         if self.take(","):
             count = self.next()
             if count.kind is not Kind.NUMBER or not count.text.isdigit() or len(count.text) > 2 or int(count.text) > HIGHEST_DERIVATIVE:
@@ -237,6 +237,15 @@ class _Parser:
             times = int(count.text)
         self.close(opening)
         return self._no_primes(self.derived(inner, times, token), "D(...)")
+
+    def _component(self) -> Expr | None:
+        """`A1` in `D(A1, 4)`, as derivatives of a group coordinate's components are shown: alone it means nothing."""
+        token, after = self.tokens[self.at], self.tokens[self.at + 1 : self.at + 3]
+        alone = token.kind is Kind.NAME and token.text in self.names.jets and token.text in self.names.forbidden
+        if not alone or [t.text for t in after[:1]] != [","] or after[-1].text.strip("0") == "":
+            return None
+        self.at += 1
+        return self.names.jets[token.text]
 
     def _variation(self, token: Token) -> Expr:
         name, allowed = token.text, self.names.variations

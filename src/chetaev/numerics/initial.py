@@ -283,6 +283,8 @@ def _read(
     for key, v in given.items():
         group = equations.system.groups.get(spell(str(key)))
         if group is not None:
+            if any(z in values for z in group.places):
+                raise InitialError(f"{key} is given twice.", where=where, hint="give it once")
             values |= read_element(group, v, dict(binding.parameters), f"{where}, {key}")
             continue
         jet = _named(equations, key, where)

@@ -56,18 +56,13 @@ def _along(found: NDArray[np.complex128], points: Array, parameter: str, title: 
         if stable.any():
             for ax in (upper, lower):
                 ax.fill_between(
-                    points, 0, 1, where=_neighbours(stable), transform=ax.get_xaxis_transform(), color=COLOURS[2], alpha=0.12, linewidth=0,
+                    points, 0, 1, where=stable, transform=ax.get_xaxis_transform(), color=COLOURS[2], alpha=0.12, linewidth=0,
                     label="no real part is positive", zorder=0,
                 )  # fmt: skip
             legend(upper, always=True, loc="best")
         for ax in (upper, lower):
             ax.margins(x=0.01)
     return picture
-
-
-def _neighbours(stable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A single stable value among others would have no width: a stretch is shaded where both its ends are stable."""
-    return stable
 
 
 def _in_the_plane(found: NDArray[np.complex128], title: str) -> Picture:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, final
 
-from sympy import Expr, S
+from sympy import Add, Expr, S
 
 from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
 from chetaev.calculus import SYMBOLIC, Calculus
@@ -23,7 +23,7 @@ from chetaev.recursion import deep
 from chetaev.symbols import Action, Coordinate, Multiplier, moved_by, order_in
 from chetaev.system import System
 from chetaev.values import Tape
-from chetaev.zero import random_point
+from chetaev.zero import random_point, seems_zero
 
 _POINTS = 9
 """Enough for several scales: constraints and their rows may be defined in a part of space only."""
@@ -61,7 +61,14 @@ class Lowered:
             | {q.base for row in self.reactions for q in row}
             | {q.base for q in self.system.forces}
         )
-        return tuple(q for q in self.system.coordinates if q.base in bases)
+        return tuple(q for a, q in enumerate(self.system.coordinates) if q.base in bases or self._turns(a))
+
+    def _turns(self, a: int) -> bool:
+        r"""Whether $C^c_{ab}\,\xi^b p_c$ is not zero: a momentum about one axis of a group coordinate acts on the others as they turn."""
+        frame = self.system.frame
+        turning = [(c, v * value) for b, v in enumerate(frame.velocities) for c, value in frame.bracket(a, b).items()]
+        orders = range(order_in(self.lagrangian, Coordinate) if turning else 0)
+        return any(not seems_zero(Add(*[e * self.lagrangian.diff(frame.velocities[c].d(k)) for c, e in turning])) for k in orders)
 
 
 class Principle(ABC):

@@ -192,12 +192,13 @@ def _nonzero(texts: Iterable[str], typeset: Typesetter) -> str:
 
 def _in_short(found: Equations, typeset: Typesetter) -> str:
     """Equations too long to be read: their form, and the constraints as they are written."""
-    rule = r"\frac{d}{dt} \frac{\partial L}{\partial \dot{q}^{i}} - \frac{\partial L}{\partial q^{i}}"
-    reactions = r" + \lambda_{a} R^{a}_{i}" if found.multipliers else ""
-    html = "<p>Written out the rows would fill pages; they are compiled as they stand. Their form is</p>"
-    form = " ".join(map(typeset.latex, (rule, rf"= \, u_{{i}}{reactions}")))
+    reactions = "" if found.lowered.vakonomic or not found.multipliers else r" + \lambda_{a} R^{a}_{i}"
+    form = typeset.latex(rf"E_{{i}} = u_{{i}}{reactions}")
+    meaning = f"with the Euler-Lagrange expressions {typeset.symbol('E_i')} of the Lagrangian and the forces {typeset.symbol('u_i')}"
+    meaning += f"; {typeset.latex('R^{a}_{i}')} are the coefficients of the variational rows" if reactions else ""
+    html = f"<p>Written out, the rows would fill pages; they are compiled as they stand. They are {form} {meaning}, and</p>"
     rows = [(f"<code>kinematic[{k}]</code>", typeset.formula(_row(str(r)))) for k, r in enumerate(found.system.kinematic)]
-    return html + _rows([(typeset.symbol("E_i"), form), *rows], labelled=True)
+    return html + _rows(rows, labelled=True)
 
 
 def _equation(found: Equations, row: Any) -> str:

@@ -21,7 +21,7 @@ from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
 from chetaev.trajectory import Trajectory
 
-_SECONDS = 3.0
+_SECONDS = 2.0
 """For the classification of constraints, whose distributions may swell."""
 _STEPS = 100_000
 """For motions beside the model's own."""
