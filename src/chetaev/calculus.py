@@ -121,24 +121,6 @@ class Frame:
                 structure[first + a, first + b] = {first + c: sympy.Integer(value) for c, value in parts.items()}
         return Frame(tuple(q.d() for q in coordinates), tuple(fields), structure)
 
-    @staticmethod
-    def moving(coordinates: Sequence[Coordinate], velocities: Mapping[Jet, Expr]) -> Frame:
-        r"""The frame of quasi-velocities $\xi^a = A^a_i(q)\, q'^i$, structure functions included (Hamel).
-
-        The fields are the columns of $A^{-1}$; from $d\omega^c(X_a, X_b) = -\omega^c([X_a, X_b])$ the structure functions are
-        $C^c_{ab} = \sum_{ij} (\partial_j A^c_i - \partial_i A^c_j) X_a^i X_b^j$.
-        """
-        forms = sympy.Matrix([[expression.diff(q.d()) for q in coordinates] for expression in velocities.values()])
-        fields = forms.inv()
-        n = len(coordinates)
-        structure = {
-            (a, b): {c: component for c in range(n) if (component := _curl(forms, fields, coordinates, c, a, b)) != 0}
-            for a in range(n)
-            for b in range(a + 1, n)
-        }
-        columns = tuple({q: fields[i, a] for i, q in enumerate(coordinates) if fields[i, a] != 0} for a in range(n))
-        return Frame(tuple(velocities), columns, structure)
-
     @cached_property
     def turning(self) -> dict[Jet, int]:
         """The components of group coordinates, `A1` and so on, with their numbers: their own value means nothing, only their fields."""
@@ -264,10 +246,3 @@ def _gathered(term: Expr) -> Expr:
     if not term.is_Mul or not any(factor.is_Add for factor in term.args):
         return term
     return sympy.Mul(*[part for factor in term.args for part in (factor.primitive() if factor.is_Add else (factor,))])
-
-
-def _curl(forms: sympy.Matrix, fields: sympy.Matrix, q: Sequence[Coordinate], c: int, a: int, b: int) -> Expr:
-    n = len(q)
-    return sympy.Add(
-        *[(forms[c, i].diff(q[j]) - forms[c, j].diff(q[i])) * fields[i, a] * fields[j, b] for i in range(n) for j in range(n) if i != j]
-    )

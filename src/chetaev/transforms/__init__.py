@@ -4,6 +4,7 @@ from chetaev.transforms.contact import contact_as_nonholonomic, contact_as_vakon
 from chetaev.transforms.coordinates import change_coordinates
 from chetaev.transforms.extended import vakonomic_as_free
 from chetaev.transforms.friction import friction_as_constraint
+from chetaev.transforms.hamel import hamel
 from chetaev.transforms.legendre import hamiltonian
 from chetaev.transforms.lift import lift
 from chetaev.transforms.linear import linearize_constraints
@@ -22,6 +23,7 @@ __all__ = [
     "contact_as_nonholonomic",
     "contact_as_vakonomic",
     "friction_as_constraint",
+    "hamel",
     "hamiltonian",
     "lift",
     "linearize_constraints",
