@@ -57,7 +57,7 @@ def rotating_frame():
 
 
 def moving(coordinates, velocities):
-    r"""The frame of $\xi^a = A^a_i(q)\, q'^i$: fields are the columns of $A^{-1}$, and from $d\omega^c(X_a, X_b) = -\omega^c([X_a, X_b])$ the
+    r"""The frame of $\xi^a = A^a_i(q)\, q'^i$: fields are the columns of $A^{-1}$; from $d\omega^c(X_a, X_b) = -\omega^c([X_a, X_b])$ the
     structure functions are $C^c_{ab} = \sum_{ij} (\partial_j A^c_i - \partial_i A^c_j) X_a^i X_b^j$.
     """
     forms = sympy.Matrix([[expression.diff(q.d()) for q in coordinates] for expression in velocities.values()])

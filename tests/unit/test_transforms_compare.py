@@ -65,3 +65,9 @@ def test_what_compare_needs():
         ch.compare(DISK)
     with pytest.raises(ch.UsageError, match="no interval is given"):
         ch.compare(DISK, [ch.DAlembert()], START)
+
+
+def test_jets_above_the_state_may_need_derivatives_of_inputs():
+    """The third derivatives that coinciding motions are told by contain the second derivative of the moment, which no row contains."""
+    found = ch.compare(ch.gallery("disk-resistance"), t=(0, 1))
+    assert found.pairs[0].coinciding is not None

@@ -76,7 +76,7 @@ class ConstraintStructure:
 
     @classmethod
     def of(cls, system: Any) -> ConstraintStructure:
-        """The structure of the kinematic rows of a system or of a model; rows with the action variable and group coordinates are refused."""
+        """The structure of the kinematic rows of a system or a model; rows with the action variable are refused, and group coordinates."""
         system = getattr(system, "system", system)
         require_coordinates(system, "a constraint structure")
         where = f"constraint structure of {system.label}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chetaev.model import Model
 from chetaev.numerics.initial import State
-from chetaev.principles import Chetaev, DAlembert, Vakonomic
+from chetaev.principles import Chetaev, DAlembert
 from chetaev.system import System
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def model() -> Model:
         parameters={"I": 0.0028, "M": 0.7, "r": 0.1, "Omega": 3.5},
         start=State({"A": [0.3, -0.5, 0.1], "a1": 0.6, "a2": -0.2, "a1'": 0.35, "a2'": 0.8, "A3'": -1.4}),
         t=(0, 12),
-        also={Chetaev(): {}, Vakonomic(): {"lambda1": 0.2, "lambda2": -0.3}},
+        also={Chetaev(): {}},
         invariants={
             "spin about the vertical": "A3'",
             "centre of the circle, 1": f"a1 - a2'/({share}*Omega)",

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
-from chetaev.calculus import total_derivative
 from chetaev.equations import Equations
 from chetaev.errors import StateError
-from chetaev.numerics.binding import Binding, bind
+from chetaev.numerics.binding import bind
 from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.evaluate import evaluate
-from chetaev.symbols import Input, jets_in
 
 
 def values_at(
@@ -33,14 +31,8 @@ def values_at(
     compiled = compile_equations(equations)
     flow = compiled.flow
     state = np.array([*[now.jets[z] for z in flow.state], *([0.0] if flow.has_power else [])])
-    written = [_with_inputs(e, binding, set(flow.inputs)) for e in expressions]
-    function = flow.function([flow.on_state(flow.graph.of(e)) for e in written])
+    function = flow.function([flow.with_inputs(flow.on_state(flow.graph.of(e)), binding.inputs) for e in expressions])
     found = np.array(function(t, state, compiled.parameters(binding, t, 0.0))).ravel()
     if not np.all(np.isfinite(found)):
         raise StateError("an expression has no finite value at this state.", where=where, hint="another state")
     return [float(v) for v in found]
-
-
-def _with_inputs(e: Expr, binding: Binding, known: set[Input]) -> Expr:
-    """An expression with those inputs written out that do not occur in the equations."""
-    return e.xreplace({z: total_derivative(binding.inputs[z.base], z.order) for z in jets_in(e, Input) if z not in known})

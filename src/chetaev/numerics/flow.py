@@ -6,17 +6,17 @@ needed), and parameters followed by the jets of inputs and the energy at the sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from chetaev.analysis.ranks import Point, matrices_at
-from chetaev.calculus import Calculus
+from chetaev.calculus import Calculus, total_derivative
 from chetaev.numerics.elimination import (
     Flags,
     Matrix,
@@ -158,6 +158,12 @@ class Flow:
             if unknown.base == z.base:
                 return z.order - d if z.order >= d else None
         return None
+
+    def with_inputs(self, e: ca.SX, functions: Mapping[str, Expr]) -> ca.SX:
+        """An expression in which inputs that are no arguments of the flow are written out as functions of time."""
+        others = [z for z in self.graph.symbols(e) if isinstance(z, Input) and z not in self.inputs]
+        written = [self.graph.of(total_derivative(functions[z.base], z.order)) for z in others]
+        return ca.substitute(e, self.graph.vector(others), ca.vertcat(*written)) if others else e
 
     # -- functions of (t, x, p) --------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.calculus import total_derivative
 from chetaev.frozen import Frozen
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_equations
@@ -22,7 +21,7 @@ from chetaev.numerics.methods.base import interpolate
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
 from chetaev.numerics.poles import has_pole
 from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import Input, Jet
+from chetaev.symbols import Jet
 
 _WORST_PIVOT = 1e-3
 _WATCHES: Remembered[Kernel] = Remembered(128)
@@ -90,7 +89,7 @@ class Setting:
 
     def written(self, e: Expr) -> ca.SX:
         """An expression on the state as a graph, with those inputs written out that are no arguments of the flow."""
-        return self._with_inputs(self.flow.on_state(self.flow.graph.of(e)))
+        return self.flow.with_inputs(self.flow.on_state(self.flow.graph.of(e)), self.binding.inputs)
 
     def watch(self, functions: Sequence[Expr]) -> Kernel:
         """Machine code of the determinant, the smallest pivot, and some functions; remembered."""
@@ -98,12 +97,6 @@ class Setting:
         if not functions:
             return self.compiled.watch()
         return _WATCHES.get(self.compiled, key, lambda: compile_kernel(self.flow.watch([self.written(e) for e in functions]), hot=False))
-
-    def _with_inputs(self, e: ca.SX) -> ca.SX:
-        graph = self.flow.graph
-        others = [z for z in graph.symbols(e) if isinstance(z, Input) and z not in self.flow.inputs]
-        written = [graph.of(total_derivative(self.binding.inputs[z.base], z.order)) for z in others]
-        return ca.substitute(e, graph.vector(others), ca.vertcat(*written)) if others else e
 
     def point(self, t: float, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
         """Values of all symbols of the flow at a state, for a new choice of pivots."""
