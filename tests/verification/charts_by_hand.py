@@ -26,13 +26,12 @@ class Chart:
         self.name, (self.word, *side) = name, kind.split()
         self.body = side == ["body"]
         assert self.word in ("SO3", "SE2")
-        self.size = 3
         self.names = [f"{name}_y{k}" for k in (1, 2, 3)]
         self.components = [f"{name}{k}" for k in (1, 2, 3)]
         self.y = [sympy.Function(y)(TIME) for y in self.names]
         self.constants = [[sympy.Symbol(f"{name}0_{i}{j}") for j in range(3)] for i in range(3)]
         origin = sympy.Matrix(self.constants)
-        self.matrix = origin * self._element(*self.y, sin, cos)
+        self.matrix = origin * sympy.Matrix(self._element(*self.y, sin, cos))
         self.directions = self._directions(origin)
 
     def entries(self) -> dict[sympy.Symbol, sympy.Expr]:
@@ -45,7 +44,7 @@ class Chart:
 
     def origin(self, element: mpmath.matrix) -> dict[str, mpmath.mpf]:
         """The constants that put an element at the coordinates `CENTRE`."""
-        small = mp.matrix(self._element(*map(mp.mpf, CENTRE), mp.sin, mp.cos).tolist())
+        small = mp.matrix(self._element(*map(mp.mpf, CENTRE), mp.sin, mp.cos))
         found = element * small**-1
         return {self.constants[i][j].name: found[i, j] for i in range(3) for j in range(3)}
 
@@ -63,11 +62,12 @@ class Chart:
         k = _hat(v)
         return mp.eye(3) + 2 * w * k + 2 * k * k
 
-    def _element(self, a, b, c, sin, cos) -> sympy.Matrix:
+    def _element(self, a, b, c, sin, cos) -> list[list]:
+        """The small motion of the chart, for numbers or expressions."""
         if self.word == "SE2":
-            return sympy.Matrix([[cos(c), -sin(c), a], [sin(c), cos(c), b], [0, 0, 1]])
+            return [[cos(c), -sin(c), a], [sin(c), cos(c), b], [0, 0, 1]]
         first, second, third = _turns(a, b, c, sin, cos)
-        return first * second * third
+        return _product(_product(first, second), third)
 
     def _directions(self, origin: sympy.Matrix) -> sympy.Matrix:
         """The matrix J with velocity = J y'."""
@@ -77,19 +77,24 @@ class Chart:
             shift, place = (turn.T, None) if self.body else (origin[:2, :2], self.matrix[:2, 2])
             last = [0, 0] if place is None else [place[1], -place[0]]  # in space the shift is that of the point over the origin
             return sympy.Matrix([[*shift.row(0), last[0]], [*shift.row(1), last[1]], [0, 0, 1]])
-        first, second, third = _turns(a, b, c, sin, cos)
+        first, second, third = map(sympy.Matrix, _turns(a, b, c, sin, cos))
         axes = [sympy.Matrix([int(i == k) for i in range(3)]) for k in range(3)]
         if self.body:
             return sympy.Matrix.hstack(third.T * second.T * axes[0], third.T * axes[1], axes[2])
         return origin * sympy.Matrix.hstack(axes[0], first * axes[1], first * second * axes[2])
 
 
-def _turns(a, b, c, sin, cos) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Matrix]:
+def _turns(a, b, c, sin, cos) -> tuple[list[list], list[list], list[list]]:
+    """Turns about the first, the second and the third axis."""
     return (
-        sympy.Matrix([[1, 0, 0], [0, cos(a), -sin(a)], [0, sin(a), cos(a)]]),
-        sympy.Matrix([[cos(b), 0, sin(b)], [0, 1, 0], [-sin(b), 0, cos(b)]]),
-        sympy.Matrix([[cos(c), -sin(c), 0], [sin(c), cos(c), 0], [0, 0, 1]]),
+        [[1, 0, 0], [0, cos(a), -sin(a)], [0, sin(a), cos(a)]],
+        [[cos(b), 0, sin(b)], [0, 1, 0], [-sin(b), 0, cos(b)]],
+        [[cos(c), -sin(c), 0], [sin(c), cos(c), 0], [0, 0, 1]],
     )
+
+
+def _product(a, b) -> list[list]:
+    return [[a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j] for j in range(3)] for i in range(3)]
 
 
 def _hat(v) -> mpmath.matrix:
