@@ -19,7 +19,7 @@ TARGET = DOCS / "verification.json"
 
 
 def main() -> int:
-    """Measure all, write the file, name what failed. The exit code is 1 if something did."""
+    """Measure all, write the file, name what missed its limit. That is part of the report; only a paper's test that fails is an error."""
     parts: dict[str, Any] = {"machine": machine()}
     for name, measure in (
         ("closed", accuracy.against_closed_forms),
@@ -33,9 +33,9 @@ def main() -> int:
         print(f"{name:<8} {time.monotonic() - begun:6.1f} s", flush=True)
     TARGET.write_text(json.dumps(rounded(parts), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     lines = failures(parts)
-    print("\n".join(lines) or "nothing failed")
+    print("\n".join(lines) or "nothing missed its limit")
     print(f"wrote {TARGET.relative_to(DOCS.parent)}; make docs shows it")
-    return 1 if lines else 0
+    return 1 if parts["papers"]["failed"] else 0
 
 
 def machine() -> dict[str, str]:

@@ -40,7 +40,7 @@ PAGES = {
         "ConstraintStructure constrain ConstrainedSystem dirac Dirac presymplectic Presymplectic lagrangian_forms reduced_phase_space",
     ),
     "groups": ("Groups", ""),
-    "files": ("Models, files, pictures", "Model gallery load save animate report Report"),
+    "files": ("Models, files, pictures", "Model gallery load save code animate report Report"),
     "errors": (
         "Errors",
         "ChetaevError NotationError ModelError PrincipleError ParameterError InitialError StateError GaugeError BranchError UsageError",

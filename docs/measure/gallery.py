@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,12 @@ def runs() -> list[dict[str, Any]]:
 
 def _run(name: str, model: ch.Model) -> dict[str, Any]:
     line: dict[str, Any] = {"name": name, "title": model.name, "principle": str(model.principle), "faults": []}
-    begun = time.process_time()
     try:
         motion = ch.simulate(model, progress=False)
     except ch.GaugeError as verdict:  # somebody has to choose a free function: the right answer, and nothing to measure
         return {**line, "outcome": verdict.what, "good": True}
     except ch.ChetaevError as fault:
         return {**line, "outcome": f"{type(fault).__name__}: {fault.what}", "good": False, "faults": ["no motion"]}
-    line["seconds"] = time.process_time() - begun
     line["outcome"], line["steps"] = str(motion.outcome), len(motion.t) - 1
     line["constraints"] = max((v for key, v in motion.drift.items() if key != "balance"), default=0.0)
     line["balance"] = motion.drift.get("balance", math.nan) / max(1.0, float(np.abs(motion.energy).max()))

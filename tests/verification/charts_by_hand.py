@@ -1,11 +1,13 @@
 """Charts of SO(3) and SE(2) for the second derivation: a group coordinate as a product of turns about fixed axes.
 
-Around a fixed element `A0` a rotation is `A = A0 R1(y1) R2(y2) R3(y3)`, and its angular velocity is the sum of the rates, each along the axis
-it turns about; nothing is differentiated. A motion of the plane is `A = A0 C` with `C` a turn by `y3` and a shift by `(y1, y2)`. The library
-uses quaternions and, for charts, Rodrigues' parameters. `A0` enters as constants, so that `y` can be anything at the state of interest.
+Around a fixed element `A0` a rotation is `A = A0 R1(y1) R2(y2) R3(y3)`, and its angular velocity is the sum of the rates, each along the
+axis it turns about; nothing is differentiated. A motion of the plane is `A = A0 C` with `C` a turn by `y3` and a shift by `(y1, y2)`. The
+library uses quaternions and, for charts, Rodrigues' parameters. `A0` enters as constants, so that `y` can be anything at a state.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import mpmath
 import sympy
@@ -38,6 +40,7 @@ class Chart:
         """The entries of the matrix, by the names a user writes."""
         return {sympy.Symbol(f"{self.name}{i + 1}{j + 1}"): self.matrix[i, j] for i in range(3) for j in range(3)}
 
+    @cached_property
     def velocities(self) -> list[sympy.Expr]:
         """The components of the velocity."""
         return list(self.directions * sympy.Matrix([sympy.Derivative(y, TIME) for y in self.y]))

@@ -302,7 +302,7 @@ class Second:
         e, table = ch.to_sympy(e, TIME), {}
         for chart in self.charts.values():
             table |= chart.entries()
-            for name, velocity in zip(chart.components, chart.velocities(), strict=True):
+            for name, velocity in zip(chart.components, chart.velocities, strict=True):
                 table |= {jet(name, k): velocity.diff(TIME, k - 1) if k > 1 else velocity for k in (1, 2) if orders(e, name)[-1:] >= [k]}
         return e.xreplace(table)
 
@@ -321,7 +321,7 @@ class Second:
     def velocity(self, path, name, order):
         """A derivative of a component of a group's velocity along a curve."""
         chart, k = self.components[name]
-        return rate(path.value(chart.velocities()[k]), order - 1)[0]
+        return rate(path.value(chart.velocities[k]), order - 1)[0]
 
     def place(self):
         """The coordinates of the charts at the state."""
@@ -337,6 +337,27 @@ class Second:
             step = self.turning(path, chart) ** -1 * rest
             jets = {**jets, **{y: [*jets[y], v] for y, v in zip(chart.names, step, strict=True)}}
         return jets
+
+    @cached_property
+    def public(self):
+        """The coordinates as the library calls them, with the order of the highest derivative to be found."""
+        return {q: top for q, top in self.tops.items() if q not in self.place()} | dict.fromkeys(self.components, 2)
+
+    def jets_behind(self, jets, name):
+        """The lists of jets that a public name needs; none for the action, whose rate is always known."""
+        names = self.components[name][0].names if name in self.components else [] if name == self.action else [name]
+        return [jets[n] for n in names]
+
+    def on_the_group(self, path, rows):
+        """Rows of motion by the library's label: `E_y = J^T E_A` inverted for group coordinates."""
+        found = {}
+        for q in self.model.system.coordinates:
+            chart, k = self.components.get(q.base, (None, 0))
+            if chart is None:
+                found[f"E_{q.base}"] = rows[q.base]
+            else:
+                found[f"E_{q.base}"] = (self.turning(path, chart).T ** -1 * mp.matrix([rows[y] for y in chart.names]))[k]
+        return found
 
     def turning(self, path, chart):
         """The matrix J at the first point of a curve."""
@@ -492,7 +513,9 @@ class Second:
         inverse = matrix**-1 if matrix.rows == matrix.cols else (matrix.T * matrix) ** -1 * matrix.T
         assert mp.mnorm(matrix, mp.inf) * mp.mnorm(inverse, mp.inf) < 1e6, "a state too close to a singular one for 12 digits"
         solved = self.raised(jets, list(inverse * right))
-        assert all(abs(r) < mp.mpf("1e-30") for r in self.residuals(solved, t, constants, level)), "the rows are affine, and all of them hold"
+        assert all(abs(r) < mp.mpf("1e-30") for r in self.residuals(solved, t, constants, level)), (
+            "the rows are affine, and all of them hold"
+        )
         return solved
 
 
@@ -515,19 +538,29 @@ def generator(case, seed):
     return np.random.default_rng([seed, zlib.crc32(str(case).encode())])
 
 
-def moved(value, rng):
-    return float(sympy.sympify(value)) * (1 + 0.15 * rng.uniform(-1, 1)) + 0.08 * rng.uniform(-1, 1)
+def number(value, constants):
+    """A number, or a text that may contain parameters."""
+    named = {name: sympy.Symbol(name) for name in constants}
+    return float(sympy.sympify(value, named).subs({named[name]: v for name, v in constants.items()}))
+
+
+def moved(value, rng, special=False):
+    """A value near another one; for special states zero stays zero."""
+    if isinstance(value, list):
+        return [moved(v, rng, special) for v in value]
+    return value if special and not value else value * (1 + 0.15 * rng.uniform(-1, 1)) + 0.08 * rng.uniform(-1, 1)
 
 
 def situation(case, seed):
     """Start, parameters and time: the model's own for seed 0, others near them for the other seeds."""
     model = case.model
-    fixed = {name: float(sympy.sympify(v)) for name, v in model.start.fixed.items()}
-    constants = {name: float(v) for name, v in model.parameters.items()}
-    t = float(model.t[0])
+    rng, constants, t = generator(case, seed), {name: float(v) for name, v in model.parameters.items()}, float(model.t[0])
+    fixed = {
+        name: [number(c, constants) for c in v] if name in model.system.groups else number(v, constants)
+        for name, v in model.start.fixed.items()
+    }
     if seed:
-        rng = generator(case, seed)
-        fixed = {name: moved(v, rng) for name, v in fixed.items()}
+        fixed = {name: moved(v, rng, case.name in SPECIAL) for name, v in fixed.items()}
         constants = {name: v * (1 + 0.08 * rng.uniform(-1, 1)) for name, v in constants.items()}
         t = rng.uniform(-1, 2)
     return ch.State(fixed, model.start.guess), constants, t
@@ -556,18 +589,23 @@ def first(case):
 
 
 def measured(case, seed):
-    """What the library says, as jets by name."""
+    """What the library says, parameters with the constants of charts around the elements it found, and the time."""
     start, constants, t = situation(case, seed)
-    if seed:
-        return dict(ch.evaluate(first(case), start, parameters=constants, t=t)), constants, t
-    return dict(ch.evaluate(case.model)), constants, t
+    now = ch.evaluate(first(case), start, parameters=constants, t=t) if seed else ch.evaluate(case.model)
+    own = second(case)
+    return now, constants | own.origins({name: mp.matrix(now.rotation(name).tolist()) for name in own.charts}), t
 
 
-def as_jets(values):
+def as_jets(own, now, t, constants):
+    """Jets by name, those of group coordinates as jets of the charts."""
     jets = {}
-    for name, v in sorted(values.items(), key=lambda item: split(item[0])[1]):
-        jets.setdefault(split(name)[0], []).append(mp.mpf(v))
-    return jets
+    for name, v in sorted(now.items(), key=lambda item: split(item[0])[1]):
+        if "." not in name:  # the numbers of a quaternion are read as a matrix
+            jets.setdefault(split(name)[0], []).append(mp.mpf(v))
+    jets = {**{y: [v] for y, v in own.place().items()}, **jets}
+    for _ in range(2):
+        jets = own.raise_in_charts(jets, jets, t, constants)
+    return {name: v for name, v in jets.items() if name not in own.components}
 
 
 def assert_close(values, expected, context):
@@ -589,31 +627,36 @@ def test_evaluate_returns_the_unique_solution(case):
     """State, accelerations and multipliers, signs included, against the solution of the second equations in 40 digits."""
     own = second(case)
     for seed in range(5):
-        now, constants, t = measured(case, seed)
-        start = situation(case, seed)[0]
-        given = {split(name): mp.mpf(v) for name, v in start.fixed.items()}
+        now = measured(case, seed)[0]
+        start, constants, t = situation(case, seed)
+        elements = {name: chart.element(start.fixed[name]) for name, chart in own.charts.items()}
+        for name, element in elements.items():
+            assert np.abs(now.rotation(name) - np.array(element.tolist(), dtype=float)).max() < TOLERANCE
+        constants |= own.origins(elements)
+        given = {split(name): mp.mpf(v) for name, v in start.fixed.items() if name not in elements}
         guess = {split(name): mp.mpf(v) for name, v in start.guess.items()}
         jets = own.state(given, guess, t, constants)
-        wanted = [split(name) for name in now]
+        wanted = [split(name) for name in now if "." not in name]
         level = 0
-        while any(k >= len(jets[name]) for name, k in wanted if name != own.action):
+        while any(k >= len(v) for name, k in wanted for v in own.jets_behind(jets, name)):
             jets = own.solve(jets, t, constants, level)
             level += 1
-        if own.action:
-            jets = own.path(jets, t, constants, 1).jets
-        assert {name for name, _ in wanted} == {*own.tops, *own.multipliers, *filter(None, [own.action])}
-        assert all((q, max(2, top)) in wanted for q, top in own.tops.items())
+        path = own.path(jets, t, constants, 3)
+        assert {name for name, _ in wanted} == {*own.public, *own.multipliers, *filter(None, [own.action])}
+        assert all((q, max(2, top)) in wanted for q, top in own.public.items())
         assert all((m, int(own.vakonomic)) in wanted for m in own.multipliers)
-        assert_close(now, {name: jets[split(name)[0]][split(name)[1]] for name in now}, (str(case), seed))
+        expected = {joined(*z): own.velocity(path, *z) if z[0] in own.components else path.jets[z[0]][z[1]] for z in wanted}
+        assert_close(now, expected, (str(case), seed))
 
 
 @pytest.mark.parametrize("case", REGULAR, ids=str)
 def test_what_evaluate_returns_satisfies_the_second_equations(case):
     """The library's numbers put into the second equations, the constraints and all their derivatives up to the accelerations."""
+    own = second(case)
     for seed in (0, 11, 12):
         now, constants, t = measured(case, seed)
-        jets = as_jets(now)
-        rows = second(case).residuals(jets, t, constants) + second(case).hidden(jets, t, constants)
+        jets = as_jets(own, now, t, constants)
+        rows = own.residuals(jets, t, constants) + own.hidden(jets, t, constants)
         assert_zero(rows, max(1, *map(abs, now.values())), (str(case), seed))
 
 
@@ -628,10 +671,15 @@ def test_rows_agree_at_random_jets(case):
         jets = {name: [mp.mpf(v) for v in rng.uniform(-1.5, 1.5, top + 1)] for name, top in heights.items()}
         if own.action:
             jets[own.action] = [mp.mpf(rng.uniform(-1, 1))]
-        path = own.path(jets, t, constants, own.terms())
-        expected = {f"E_{q}": row[0] for q, row in own.dynamics(path).items()}
+        elements = {name: chart.element(rng.uniform(-1, 1, 3)) for name, chart in own.charts.items()}
+        jets |= {y: [v, *jets[y][1:]] for y, v in own.place().items()}
+        inner = constants | own.origins(elements)
+        path = own.path(jets, t, inner, max(3, own.terms()))
+        expected = own.on_the_group(path, {q: row[0] for q, row in own.dynamics(path).items()})
         expected |= {f"kinematic[{k}]": path.value(g)[0] for k, g in enumerate(own.constraints)}
-        values = {joined(name, k): float(v) for name in heights for k, v in enumerate(jets[name])}
+        values = {joined(name, k): float(v) for name in heights if name not in own.place() for k, v in enumerate(jets[name])}
+        values |= {joined(a, k): float(own.velocity(path, a, k)) for a in own.components for k in (1, 2)}
+        values |= {name: np.array(element.tolist(), dtype=float) for name, element in elements.items()}
         if own.action:
             speed = rng.uniform(-1, 1)
             values |= {own.action: float(jets[own.action][0]), f"{own.action}'": speed}
@@ -647,7 +695,7 @@ def test_herglotz_with_an_integrating_factor(case):
     own = second(case)
     for seed in (0, 31, 32):
         now, constants, t = measured(case, seed)
-        jets = as_jets(now)
+        jets = as_jets(own, now, t, constants)
         path = own.path(jets, t, constants, own.terms())
         rows = [row[0] for row in own.integrating_factor_form(path).values()]
         rows.append(jets[own.action][1] - path.value(own.lagrangian)[0])
@@ -660,10 +708,11 @@ def test_the_series_agree_with_sympy(name):
     case = Case(name, (), ch.Hamilton())
     own, rng = second(case), generator(case, 41)
     _, constants, t = situation(case, 41)
+    constants |= own.origins({name: chart.element([0.4, -0.3, 0.6]) for name, chart in own.charts.items()})
     jets = {q: [mp.mpf(v) for v in rng.uniform(-1, 1, 5)] for q in own.coordinates}
     path = own.path(jets, t, constants, own.terms())
     numbers = {jet(q, k): sympy.Float(v, 40) for q in own.coordinates for k, v in reversed(list(enumerate(jets[q])))}
-    numbers |= {sympy.Symbol(c): sympy.Rational(v) for c, v in constants.items()}
+    numbers |= {sympy.Symbol(c): sympy.Float(v, 40) if isinstance(v, mp.mpf) else sympy.Rational(v) for c, v in constants.items()}
     rows = euler_equations(own.lagrangian, [jet(q) for q in own.coordinates], TIME)
     for q, row in zip(own.coordinates, rows, strict=True):
         theirs = mp.mpf(row.lhs.doit().expand().xreplace(numbers).evalf(35)) if row is not sympy.true else mp.zero

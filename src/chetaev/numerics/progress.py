@@ -85,12 +85,23 @@ class Progress:
         if time.monotonic() - self._began < _PATIENCE:
             return
         if self._bar is None:
-            from tqdm.auto import tqdm
+            tqdm = _bar_here()
 
             self._bar = tqdm(total=1.0, desc=self.title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}", leave=False)
         part = (float(_CLOCK[0]) - self.t0) / (self.t1 - self.t0)
         self._bar.n = min(max(part, self._bar.n), 1.0)
         self._bar.refresh()
+
+
+def _bar_here() -> Any:
+    """A bar for a notebook where its widgets are installed, else one of letters."""
+    from importlib.util import find_spec
+
+    if "IPython" in sys.modules and find_spec("ipywidgets") is not None:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    return tqdm
 
 
 def _watched_by_somebody() -> bool:

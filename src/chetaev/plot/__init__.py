@@ -9,6 +9,9 @@
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
     ch.plot.tree(analysis)                 the manifolds on which the motions live
 
+A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and other shapes:
+`ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
+
 Figures belong to the caller and not to pyplot: `figure.savefig("motion.pdf")`, or the last line of a notebook's cell.
 """
 
@@ -23,6 +26,29 @@ if TYPE_CHECKING:
     from chetaev.plot.manifolds import tree
     from chetaev.plot.over_time import series
     from chetaev.plot.plane import path, phase
+    from chetaev.plot.scene import Scene
+    from chetaev.plot.shapes import (
+        Arrow,
+        Ball,
+        Blade,
+        Body,
+        Circle,
+        Dial,
+        Disk,
+        Ellipsoid,
+        Frame,
+        Ground,
+        Label,
+        Patch,
+        Pivot,
+        Point,
+        Rod,
+        Slider,
+        Spring,
+        Trace,
+        Tyre,
+        Wheel,
+    )
     from chetaev.plot.spectrum import eigenvalues
     from chetaev.plot.style import Picture, label
 
@@ -32,12 +58,15 @@ _HOMES = {
     "chetaev.plot.manifolds": "tree",
     "chetaev.plot.plane": "path phase",
     "chetaev.plot.over_time": "series",
+    "chetaev.plot.scene": "Scene",
+    "chetaev.plot.shapes": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Slider Spring "
+    "Trace Tyre Wheel",
     "chetaev.plot.spectrum": "eigenvalues",
     "chetaev.plot.style": "Picture label",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-__all__ = ["Picture", "balance", "compare", "drift", "eigenvalues", "label", "path", "phase", "series", "tree"]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

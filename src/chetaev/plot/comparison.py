@@ -47,6 +47,7 @@ def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None
             for k, (text, curve) in enumerate(zip(shown, curves, strict=True)):
                 draw(ax, curve, name, COLOURS[k % len(COLOURS)], wrap=wrap, text=text, linestyle=DASHES[k % len(DASHES)])
             finish(ax, first, [name])
+            ax.sharex(axes[0])
         if several:
             _distances(axes[-1], shown, chosen)
         time_axis(axes, columns)

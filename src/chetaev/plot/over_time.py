@@ -140,7 +140,8 @@ def happened(motion: Trajectory) -> list[str]:
     kinds = list(dict.fromkeys(text for _, text in met))
     for text in kinds[:_MOST_KINDS]:
         times = [t for t, other in met if other == text]
-        words.append(f"{label(motion.equations, f'{text} = 0')} {f'at t = {times[0]:.4g}' if len(times) == 1 else f'{len(times)} times'}")
+        often = f"at t = {times[0]:.4g}" if len(times) == 1 else f"({len(times)} times)"
+        words.append(f"{label(motion.equations, f'{text} = 0')} {often}")
     if len(kinds) > _MOST_KINDS:
         words.append(f"and {len(kinds) - _MOST_KINDS} more")
     if motion.outcome is not Outcome.FINISHED:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Painter:
         tall = round(wide / self.drawing.ratio)
         height = tall + _HEAD + foot
         height += height % 2
-        figure = figures.Figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+        figure = _still(figures)(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
         canvas.FigureCanvasAgg(figure)
         axes = figure.add_axes((left / WIDTH, foot / height, wide / WIDTH, tall / height), facecolor="white")
         axes.set_aspect("equal", adjustable="box")
@@ -117,6 +118,19 @@ class Painter:
 def picture(drawing: Drawing, k: int, clock: str = "") -> Any:
     """A figure of its own for one moment."""
     return Painter(drawing, clock).draw(k)
+
+
+@lru_cache(maxsize=1)
+def _still(figures: Any) -> Any:
+    """A kind of figure that shows itself in a notebook though pyplot does not know it."""
+
+    class Still(figures.Figure):
+        def _repr_png_(self) -> bytes:
+            held = io.BytesIO()
+            self.savefig(held, format="png")
+            return held.getvalue()
+
+    return Still
 
 
 def _matplotlib() -> tuple[Any, Any]:

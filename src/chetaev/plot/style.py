@@ -80,6 +80,10 @@ class Picture(Figure):
         with matplotlib.rc_context(_STYLE):
             super().draw(renderer)
 
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """As matplotlib's own, at a resolution that a page can show."""
+        super().savefig(fname, **{"dpi": _STYLE["savefig.dpi"], **options})
+
     def _repr_png_(self) -> bytes:
         held = io.BytesIO()
         self.savefig(held, format="png")
