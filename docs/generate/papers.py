@@ -227,7 +227,7 @@ def index() -> str:
         "carries the marker `erratum` shows the printed form to fail and the correct one to hold.",
         table(["", "paper", "authors", "equations", "checked by tests", "corrected", "errata"], lines),
         "Faults may belong to the text from which the paper was read rather than to the paper. If you find one of these corrections wrong, "
-        "please report it: nothing here is beyond doubt except that the test passes.",
+        "please report it.",
         "```{toctree}\n:hidden:\n\n" + "\n".join(PAPERS) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"

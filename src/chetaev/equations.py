@@ -209,7 +209,7 @@ class Equations:
         names = " ".join(z.base for z in self.unknowns)
         text = f"{rows} equation{'s' * (rows != 1)} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
         if rows > unknowns:
-            text += f"  ({rows - unknowns} more equations than unknowns: overdetermined)"
+            text += f"  ({rows - unknowns} more equation{'s' * (rows - unknowns > 1)} than unknowns: overdetermined)"
         if rows < unknowns:
-            text += f"  ({unknowns - rows} more unknowns than equations: underdetermined)"
+            text += f"  ({unknowns - rows} more unknown{'s' * (unknowns - rows > 1)} than equations: underdetermined)"
         return text

@@ -282,6 +282,9 @@ class Section(Mapping[str, Any], Standing):
     def __iter__(self) -> Iterator[str]:
         return (z.name for z in self.motion.jets)
 
+    def __contains__(self, name: object) -> bool:
+        return any(z.name == name for z in self.motion.jets)
+
     def __len__(self) -> int:
         return len(self.motion.jets)
 

@@ -207,6 +207,14 @@ def test_without_a_principle_only_a_free_system_is_accepted():
 
 def test_counts_are_shown_when_they_differ():
     under = DISK.replace(kinematic=["x' = theta'*cos(varphi)"], variational=["δx = 0", "δy = 0"])
-    assert "1 more unknowns than equations" in str(ch.derive(under, ch.VirtualWork()))
+    assert "1 more unknown than equations" in str(ch.derive(under, ch.VirtualWork()))
     over = DISK.replace(variational=["δx = 0"])
-    assert "1 more equations than unknowns" in str(ch.derive(over, ch.VirtualWork()))
+    assert "1 more equation than unknowns" in str(ch.derive(over, ch.VirtualWork()))
+
+
+def test_chetaev_refuses_a_square_that_vanishes():
+    """x'^2 = 0 has the direction 2 x' dx, which is no direction where the row holds."""
+    system = ch.System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x'^2 = 0"])
+    with pytest.raises(ch.PrincipleError, match="no slope"):
+        ch.derive(system, ch.Chetaev())
+    assert ch.derive(system.replace(kinematic=["1e-5*x'^3 = y'"]), ch.Chetaev()).counts == (3, 3)

@@ -10,9 +10,9 @@ from sympy import Expr
 
 from chetaev.equations import Equations
 from chetaev.errors import StateError
-from chetaev.numerics.binding import bind
-from chetaev.numerics.compiled import compile_equations
-from chetaev.numerics.evaluate import evaluate
+from chetaev.numerics.binding import Binding, bind
+from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_equations
+from chetaev.numerics.evaluate import Evaluation, evaluate
 
 
 def values_at(
@@ -28,11 +28,17 @@ def values_at(
     where = f"values of {equations.system.label}"
     now = evaluate(equations, start, parameters=parameters, t=t, inputs=inputs)
     binding = bind(equations.system, parameters, inputs, where)
-    compiled = compile_equations(equations)
-    flow = compiled.flow
-    state = np.array([*[now.jets[z] for z in flow.state], *([0.0] if flow.has_power else [])])
-    function = flow.function([flow.with_inputs(flow.on_state(flow.graph.of(e)), binding.inputs) for e in expressions])
-    found = np.array(function(t, state, compiled.parameters(binding, t, 0.0))).ravel()
+    found = _read(compile_equations(equations), expressions, now, binding, t)
+    if not np.all(np.isfinite(found)):  # a pivot may vanish here though the state is not singular
+        point = {**binding.at(frozenset(equations.system.parameters), t), **now.jets}
+        found = _read(compile_at(equations, point), expressions, now, binding, t)
     if not np.all(np.isfinite(found)):
         raise StateError("an expression has no finite value at this state.", where=where, hint="another state")
     return [float(v) for v in found]
+
+
+def _read(compiled: Compiled, expressions: Sequence[Expr], now: Evaluation, binding: Binding, t: float) -> Array:
+    flow = compiled.flow
+    state = np.array([*[now.jets[z] for z in flow.state], *([0.0] if flow.has_power else [])])
+    function = flow.function([flow.with_inputs(flow.on_state(flow.graph.of(e)), binding.inputs) for e in expressions])
+    return np.array(function(t, state, compiled.parameters(binding, t, 0.0))).ravel()

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
+import numpy as np
 import sympy
 from sympy import Expr
 
-from chetaev.analysis.ranks import generic_rank
+from chetaev.analysis.ranks import Point, generic_rank, matrices_at
 from chetaev.budget import deadline
 from chetaev.notation import show
 from chetaev.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
 from chetaev.principles.computed import lowered_with
 from chetaev.system import System
+from chetaev.values import Tape
+from chetaev.zero import random_point
+
+_ELSEWHERE = 5
+_SMALL = 1e-3
 
 
 @final
@@ -28,6 +35,14 @@ class Chetaev(Principle):
     def rewrite(self, system: System) -> Lowered:
         rows = [chetaev_row(system, row) for row in system.kinematic]
         points = points_of(system, system.kinematic)
+        for k, row in enumerate(rows):
+            if _vanishes_on_itself(row, points):
+                raise self.refusal(
+                    system,
+                    f"kinematic[{k}] has no slope in its highest derivatives where it holds: {system.kinematic[k]}.",
+                    why="A square, or another multiple root, gives no direction to a reaction.",
+                    hint="state the root itself, such as x' = 0 instead of x'^2 = 0",
+                )
         found = generic_rank(matrix(rows, system.coordinates), points)
         if found < len(rows):
             why, hint = _consequence(system, rows)
@@ -38,6 +53,16 @@ class Chetaev(Principle):
                 hint=f"{hint}, or VirtualWork() with rows of your own",
             )
         return lowered_with(self, system)
+
+
+def _vanishes_on_itself(row: RowV, points: Sequence[Point]) -> bool:
+    """Whether all coefficients of a row are small on the constraint beside what they are elsewhere: a multiple root is only neared."""
+    entries = [list(row.values())]
+    on = [float(np.abs(a).max()) for a in matrices_at(entries, points)]
+    off = [
+        float(np.abs(a).max()) for a in matrices_at(entries, [random_point(Tape(entries[0]).symbols, seed) for seed in range(_ELSEWHERE)])
+    ]
+    return bool(on) and bool(off) and max(on) < _SMALL * float(np.median(off))
 
 
 def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
