@@ -56,7 +56,8 @@ def coinciding_multipliers(
         return None
     if len(motion.t) < len(times) or len(other.t) < len(times):
         return None
-    apart = max(float(np.abs(motion[z.name] - other[z.name]).max()) for z in positions)
+    known = positions or [q.d() for q in coordinates]  # of a reduced system only velocities are known
+    apart = max(float(np.abs(motion[z.name] - other[z.name]).max()) for z in known)
     return Frozen(data) if apart < _SAME else None
 
 

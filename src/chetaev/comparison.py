@@ -165,7 +165,7 @@ def shown_names(system: System) -> list[str]:
     found: list[str] = []
     for name in system.kinds:
         group = system.groups.get(name)
-        found += [name] if group is None else [str(z) for z in group.chart]
+        found += [name] if group is None else [str(z) for z in group.chart] or [q.d().name for q in group.components]
     return found
 
 

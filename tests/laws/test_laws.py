@@ -20,6 +20,7 @@ MODELS = [(name, principle) for name in NAMES for principle in ch.gallery(name).
 REGULAR = [(name, principle) for name, principle in MODELS if name not in SINGULAR]
 ON_GROUPS = [case for case in REGULAR if ch.gallery(case[0]).system.groups]
 ORDINARY = [case for case in REGULAR if case not in ON_GROUPS]
+ONCE = [case for case in ON_GROUPS if case[1] != ch.Chetaev()]  # on linear rows it is d'Alembert's, by a law below
 
 
 def ids(case):
@@ -183,7 +184,7 @@ def _new_jets(chart, now, highest):
     return at
 
 
-@pytest.mark.parametrize("case", ON_GROUPS, ids=ids)
+@pytest.mark.parametrize("case", ONCE, ids=ids)
 def test_derive_commutes_with_a_chart_of_the_group(case):
     """The group system and the same system in ordinary coordinates have the same accelerations and multipliers."""
     model = model_of(case)
@@ -194,7 +195,7 @@ def test_derive_commutes_with_a_chart_of_the_group(case):
     compare(now, there, [z.name for z in now.jets if not isinstance(z, Place) and z.base not in {v.base for v in chart.velocities}])
 
 
-@pytest.mark.parametrize("case", ON_GROUPS, ids=ids)
+@pytest.mark.parametrize("case", ONCE, ids=ids)
 def test_velocities_of_the_body_and_of_space_give_the_same_motion(case):
     r"""The same system with the velocities of the other side: $\xi_{body} = A^{-1} \xi_{spatial} A$ in expressions, rows and variations."""
     model = model_of(case)

@@ -32,7 +32,7 @@ def in_chart(model):
     ((name, group),) = model.system.groups.items()
     here = [now.jets[z] for z in group.places]
     centre = [sympy.Rational(str(v)) + sympy.Rational(str(shift)) for v, shift in zip(here, OFF, strict=False)]
-    written = _Chart(group, centre).velocities()
+    written = _Chart(model.system, group, centre).velocities()
     there = {Coordinate(f"{name}_{k + 1}"): v for k, v in enumerate(_coordinates_of(group, centre, here))}
     slopes = np.array([[float(e.diff(y.d()).subs(there)) for y in there] for e in written])
     speeds = np.linalg.solve(slopes, [now[q.d().name] for q in group.components])

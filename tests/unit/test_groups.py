@@ -657,3 +657,54 @@ def test_principles_are_compared_on_groups():
     assert pair.identical is False
     assert pair.distance.max() > 0.1
     assert pair.coinciding == pytest.approx({"lambda1": 0, "lambda2": 0}, abs=1e-9)
+
+
+@pytest.mark.parametrize("corner", ["abs(A33)", "max(A33, -A33)", "sign(A33)*A33"])
+def test_corners_in_entries_are_switched(corner):
+    """A body that turns about one axis sees A33 = cos(q): the same potential in one angle switches at the same times."""
+    body = ch.System({"A": "SO3 body"}, lagrangian=f"(A1'^2 + A2'^2 + A3'^2)/2 - {corner}")
+    angle = ch.System("q", lagrangian=f"q'^2/2 - {corner.replace('A33', 'cos(q)')}")
+    turned = ch.simulate(ch.derive(body), {"A": [0.7, 0, 0], "A1'": 0.9, "A2'": 0, "A3'": 0}, (0, 8), tolerance=1e-10)
+    wanted = ch.simulate(ch.derive(angle), {"q": 0.7, "q'": 0.9}, (0, 8), tolerance=1e-10)
+    assert [s.t for s in turned.switches] == pytest.approx([s.t for s in wanted.switches], abs=1e-7)
+    assert len(wanted.switches) >= 2
+    assert turned.final["A33"] == pytest.approx(wanted.final["cos(q)"], abs=1e-7)
+
+
+def test_there_and_back_again():
+    """Backwards over a long time as well as forwards, and as many steps for a slow motion as for the same motion faster."""
+    free = ch.derive(ch.System({"A": "SO3 body"}, lagrangian="(A1'^2 + 2*A2'^2 + 3*A3'^2)/2"))
+    start = {"A": [0.4, -0.3, 0.2], "A1'": 0.3, "A2'": 0.7, "A3'": -0.2}
+    there = ch.simulate(free, start, (0, -100), tolerance=1e-11)
+    back = ch.simulate(free, there.final, (-100, 0), tolerance=1e-11)
+    assert back.final.rotation("A") == pytest.approx(there.rotation("A")[0], abs=1e-8)
+    slow = {**start, **{v: 1e-4 * start[v] for v in ("A1'", "A2'", "A3'")}}
+    fast, slower = (ch.simulate(free, s, (0, 50 * k), tolerance=1e-8) for s, k in ((start, 1.0), (slow, 1e4)))
+    assert slower.counts["accepted"] < 2 * fast.counts["accepted"]
+    assert slower.final.rotation("A") == pytest.approx(fast.final.rotation("A"), abs=1e-5)
+
+
+def test_what_a_reduced_motion_offers():
+    """Of a reduced system only velocities are known; certificates and comparisons do with them."""
+    small = ch.System({"A": "so3 body"}, lagrangian="(A1'^2 + 1.7*A2'^2 + 0.8*A3'^2)/2 + A1'*A3'/5", kinematic=["A3' = 0"])
+    compared = ch.compare(small, [ch.Chetaev(), ch.DAlembert()], {"A1'": 0.3, "A2'": 0.2}, t=(0, 2))
+    assert compared.pairs[0].identical is True
+    assert compared[ch.DAlembert()].verify().worst < 1e-6
+
+
+def test_charts_keep_out_of_the_way_of_names():
+    system = ch.System({"A": "SO3 body", "A_1": "line"}, lagrangian="A1'^2 + 7*A_1'^2")
+    assert len(ch.groups.in_coordinates(system).coordinates) == 4
+
+
+def test_a_multiplier_that_runs_is_no_steady_motion():
+    system = ch.System({"A": "SO3 body", "z": "line"}, lagrangian="(A1'^2 + A2'^2 + A3'^2)/2 + z", kinematic=["z' = A2'^2/2"])
+    start = {"A": [0, 0, 0.3], "A1'": 0, "A2'": 0, "A3'": 1, "z": 0, "lambda1": 0.3}
+    assert not ch.linearize(ch.derive(system, ch.Vakonomic()), start).steady
+
+
+def test_a_file_may_state_entries(tmp_path):
+    system = ch.System({"A": "SO3 body"}, lagrangian="(A1'^2 + A2'^2 + A3'^2)/2 - A33")
+    start = ch.State({"A33": 0.5, "A1'": 0, "A2'": 0.1, "A3'": 1}, {"A": [0.3, 0, 0]})
+    model = ch.Model(system, ch.Hamilton(), start=start, t=(0, 1))
+    assert ch.load(ch.save(model, tmp_path / "x.toml")) == model

@@ -41,7 +41,7 @@ def test_a_group_system_and_its_chart_have_the_same_accelerations(word, side):
     speeds = dict(zip(velocities, map(float, rng.normal(size=n)), strict=True))
     now = ch.evaluate(ch.derive(system, ch.DAlembert()), {"A": PLACES[word] if n > 1 else PLACES[word][0], "x": 0.3, **speeds})
 
-    written = _Chart(system.groups["A"], place).velocities()
+    written = _Chart(system, system.groups["A"], place).velocities()
     flat = ch.derive(in_coordinates(system, {"A": place}), ch.DAlembert())
     start = {"x": 0.3, **{f"A_{a + 1}": 0 for a in range(n)}, **dict(zip(written, speeds.values(), strict=True))}
     other = ch.evaluate(flat, start)

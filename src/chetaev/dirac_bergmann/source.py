@@ -12,10 +12,10 @@ from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.functions import in_own_words
 from chetaev.groups.chart import require_coordinates
+from chetaev.names import fresh
 from chetaev.principles import Principle
 from chetaev.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
 from chetaev.system import System
-from chetaev.transforms.names import fresh
 
 
 @dataclass(frozen=True)

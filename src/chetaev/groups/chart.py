@@ -20,6 +20,7 @@ from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
 from chetaev.errors import ModelError
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.names import fresh
 from chetaev.symbols import Coordinate, Entry, delta, jets_in
 from chetaev.system import System
 
@@ -33,9 +34,9 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
     >>> in_coordinates(top).coordinates
     (A_1, A_2, A_3)
     """
-    charts = {name: _Chart(group, (at or {}).get(name)) for name, group in system.groups.items()}
-    if not charts:
+    if not system.groups:
         return system
+    charts = {name: _Chart(system, group, (at or {}).get(name)) for name, group in system.groups.items()}
     table: dict[Symbol, Expr] = {}
     variations: dict[Coordinate, dict[Coordinate, Expr]] = {}
     for chart in charts.values():
@@ -77,10 +78,10 @@ def require_coordinates(system: System, verb: str) -> None:
 class _Chart:
     """The places of one group coordinate as functions of ordinary coordinates."""
 
-    def __init__(self, group: GroupCoordinate, centre: Sequence[Any] | None) -> None:
+    def __init__(self, system: System, group: GroupCoordinate, centre: Sequence[Any] | None = None) -> None:
         self.group = group
         self.whole = GroupCoordinate(group.name, group.word.upper(), group.body)  # a reduced coordinate counts with any position
-        self.coordinates = tuple(Coordinate(f"{group.name}_{a + 1}") for a in range(group.group.dimension))
+        self.coordinates = tuple(fresh(system, [f"{group.name}_{a + 1}" for a in range(group.group.dimension)]))
         self.centre = [Rational(c) for c in centre] if centre is not None else self._unit()
         self.places = self._places()
 

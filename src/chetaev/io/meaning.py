@@ -17,7 +17,7 @@ from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
 from chetaev.notation.lexer import spell
 from chetaev.numerics.binding import number
-from chetaev.symbols import TIME, Input, Multiplier, jets_in
+from chetaev.symbols import TIME, Input, Multiplier, jets_in, moved_by
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
 _SMALLEST_TOLERANCE = 1e-17
@@ -70,8 +70,9 @@ class Meaning:
             if name in self.model.system.kinds:  # a coordinate; of a group its value may be a matrix
                 continue
             if not self._is_multiplier(name):
-                moving = [z for z in jets_in(parse_expression(name, self.model.system.vocabulary, where)) if not isinstance(z, Input)]
-                if not moving:
+                said = parse_expression(name, self.model.system.vocabulary, where)
+                moving = [z for z in jets_in(said) if not isinstance(z, Input)]
+                if not moving and not moved_by(said):
                     known = [q.base for q in self.model.system.coordinates]
                     raise InitialError(f"{name} is not an unknown of the motion.", where=where, hint=f"jets of {' '.join(known)}")
             if TIME in parse_expression(value, self._constants, where).free_symbols:

@@ -27,7 +27,7 @@ from chetaev.numerics.shadows import motor
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import Surfaces
 from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
-from chetaev.symbols import Input, Jet, jets_in
+from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
 _FALLEN_DETERMINANT = 1e-4
@@ -220,7 +220,7 @@ class Course:
         """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
         here, t = piece.setting, piece.end
         changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
-        if any(jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+        if any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
             return 0.0
         new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
         return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))

@@ -29,7 +29,7 @@ from chetaev.numerics.elimination import (
     solve_positive,
 )
 from chetaev.numerics.energy import energy_and_power
-from chetaev.numerics.graph import GraphAlgebra, larger, minus, over, plus, size, smaller, times
+from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, smaller, times
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
 from chetaev.symbols import TIME, Input, Jet, Parameter, Place
@@ -96,18 +96,8 @@ class Flow:
 
     def _rate(self, z: Jet) -> ca.SX:
         if isinstance(z, Place):
-            rate = self.on_state(Calculus(self.graph, self.system.equations.system.frame).total(self.graph.leaf(z)))
-            return plus(rate, self._towards_unit_length(z))
+            return self.on_state(Calculus(self.graph, self.system.equations.system.frame).total(self.graph.leaf(z)))
         return self.tops[z.d()] if z.d() in self.tops else self.graph.leaf(z.d())
-
-    def _towards_unit_length(self, z: Place) -> ca.SX:
-        r"""$\tfrac12 (1 - |q|^2)\,q$ for a quaternion, zero for other places: its length means nothing, and this keeps it from fading."""
-        group = next(g for g in self.system.equations.system.groups.values() if z in g.places)
-        quaternion = [self.graph.leaf(w) for w in group.places[-4:]] if "w" in group.group.places else []
-        if z not in group.places[-4:] or not quaternion:
-            return ca.SX(0)
-        excess = minus(ca.SX(0.5), times(ca.SX(0.5), _dot(quaternion, quaternion)))
-        return times(excess, self.graph.leaf(z))
 
     @cached_property
     def _energy(self) -> tuple[ca.SX, ca.SX]:

@@ -31,7 +31,7 @@ from chetaev.notation import show
 from chetaev.numerics.binding import Binding
 from chetaev.principles.base import RowV
 from chetaev.recursion import deep
-from chetaev.symbols import TIME, Multiplier, Parameter, jets_in
+from chetaev.symbols import TIME, Multiplier, Parameter, jets_in, moved_by
 from chetaev.system import System
 
 _CORNERS = (Sign, Magnitude, Minimum, Maximum)
@@ -61,7 +61,7 @@ class Mode:
     @property
     def constant(self) -> bool:
         """Whether the function depends on parameters alone, so that the mode never changes."""
-        return not jets_in(self.function) and TIME not in self.function.free_symbols
+        return not jets_in(self.function) and not moved_by(self.function) and TIME not in self.function.free_symbols
 
 
 @dataclass(frozen=True)

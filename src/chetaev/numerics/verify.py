@@ -123,7 +123,7 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
         if z.d() in motion.jets:
             rows[f"rate of {z.name}"] = (curve.jet(z.d()) - curve.rate(z, 1), np.abs(curve.jet(z.d())) + curve.natural(z, 1))
     for group in motion.equations.system.groups.values():
-        rows |= _turning(group, curve)
+        rows |= {} if group.reduced else _turning(group, curve)
     switched = smooth(motion.equations, Frozen({}))
     rows |= _mechanics(switched.smooth, curve)
     rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes}

@@ -9,9 +9,9 @@ from typing import Any
 
 from chetaev.derivation import derive
 from chetaev.frozen import Frozen
+from chetaev.names import fresh
 from chetaev.principles import Hamilton, Vakonomic
 from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.names import fresh
 from chetaev.transforms.sides import source_under
 
 

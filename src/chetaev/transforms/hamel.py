@@ -32,12 +32,12 @@ from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.groups.chart import require_coordinates
+from chetaev.names import fresh
 from chetaev.principles import VirtualWork
 from chetaev.recursion import deep
 from chetaev.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
 from chetaev.transforms.momenta import energy
 from chetaev.transforms.morphism import Morphism
-from chetaev.transforms.names import fresh
 from chetaev.transforms.rows import virtual
 from chetaev.transforms.velocity_definition import Definition
 from chetaev.transforms.velocity_frame import VelocityFrame

@@ -7,9 +7,9 @@ from sympy import Expr
 from chetaev.analysis.classify import classify
 from chetaev.constraints import Constraint
 from chetaev.errors import PrincipleError
+from chetaev.names import fresh
 from chetaev.symbols import Parameter
 from chetaev.system import System
-from chetaev.transforms.names import fresh
 
 Constants = dict[Parameter, Expr]
 

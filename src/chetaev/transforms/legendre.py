@@ -26,12 +26,12 @@ from chetaev.equations import Equations
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.groups.chart import require_coordinates
+from chetaev.names import fresh
 from chetaev.notation import show
 from chetaev.principles import Hamilton, Herglotz, Principle, VirtualWork
 from chetaev.symbols import Coordinate, Jet, jets_in
 from chetaev.transforms.momenta import momenta as momenta_of
 from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.names import fresh
 from chetaev.transforms.rows import rewritten, virtual
 from chetaev.zero import seems_zero
 

@@ -17,10 +17,10 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import PrincipleError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.names import fresh
 from chetaev.principles import VirtualWork
 from chetaev.symbols import Coordinate, jets_in, order_in
 from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.names import fresh
 from chetaev.transforms.rows import rewritten, virtual
 from chetaev.transforms.sides import with_reactions
 

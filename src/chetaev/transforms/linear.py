@@ -16,11 +16,11 @@ from chetaev.constraints import Constraint
 from chetaev.derivation import derive
 from chetaev.errors import PrincipleError
 from chetaev.frozen import Frozen
+from chetaev.names import fresh
 from chetaev.notation import show
 from chetaev.principles import VirtualWork
 from chetaev.symbols import TIME, Coordinate, jets_in
 from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.names import fresh
 from chetaev.transforms.rows import virtual
 from chetaev.transforms.sides import with_reactions
 

@@ -24,6 +24,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ModelError, PrincipleError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.names import fresh
 from chetaev.notation import parse_expression, show
 from chetaev.notation.lexer import spell
 from chetaev.principles import VirtualWork
@@ -31,7 +32,6 @@ from chetaev.principles.base import points_of
 from chetaev.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
 from chetaev.transforms.momenta import energy
 from chetaev.transforms.morphism import Morphism
-from chetaev.transforms.names import fresh
 from chetaev.transforms.nullspace import (
     Vector,
     explicit_solve,

@@ -23,6 +23,7 @@ from chetaev.equations import Equations
 from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.groups.chart import require_coordinates
+from chetaev.names import fresh
 from chetaev.notation import show
 from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.principles.base import points_of
@@ -30,7 +31,6 @@ from chetaev.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
 from chetaev.system import System
 from chetaev.transforms.integrate import with_integrals
 from chetaev.transforms.morphism import Morphism, image_of
-from chetaev.transforms.names import fresh
 from chetaev.transforms.nullspace import independent, normal_solve
 from chetaev.transforms.pullback import (
     Substitution,

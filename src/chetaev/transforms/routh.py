@@ -18,11 +18,11 @@ from chetaev.constraints import Constraint
 from chetaev.derivation import derive
 from chetaev.errors import PrincipleError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.names import fresh
 from chetaev.notation.lexer import spell
 from chetaev.principles import Hamilton, VirtualWork
 from chetaev.symbols import Coordinate, Parameter, jets_in, order_in
 from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.names import fresh
 from chetaev.transforms.sides import source_under
 from chetaev.zero import seems_zero
 

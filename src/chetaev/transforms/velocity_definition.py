@@ -19,12 +19,12 @@ from chetaev.declarations import read_value
 from chetaev.equations import Equations
 from chetaev.errors import ModelError, UsageError, require_mapping
 from chetaev.functions import bent_by_corners
+from chetaev.names import fresh
 from chetaev.notation import show
 from chetaev.notation.lexer import spell
 from chetaev.principles.base import points_of
 from chetaev.symbols import TIME, Coordinate, Input, Jet, jets_in
 from chetaev.system import System
-from chetaev.transforms.names import fresh
 from chetaev.transforms.nullspace import independent
 from chetaev.transforms.velocity_frame import VelocityFrame
 from chetaev.zero import seems_zero

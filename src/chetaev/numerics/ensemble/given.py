@@ -13,7 +13,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Expr
+from sympy import Expr, Symbol
 
 from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, InitialError, ParameterError, UsageError, require_mapping
@@ -103,8 +103,11 @@ def read(
     compiled = _compiled(switched.smooth, where)
     listed = _listed(starts, where)
     if equations.system.groups:
-        listed = None if listed is None else [_standing(equations, start, where) for start in listed]
-        starts = starts if listed is not None else _standing(equations, starts if isinstance(starts, State) else State(starts), where)
+        constants = {z: float(arrays[z.name]) for z in equations.system.parameters if not arrays[z.name].ndim}
+        if listed is None:
+            starts = _standing(equations, starts if isinstance(starts, State) else State(starts), constants, where)
+        else:
+            listed = [_standing(equations, start, constants, where) for start in listed]
 
     def given(start: State) -> _Columns:
         return _Columns(equations, binding, start, compiled.flow.state, where)
@@ -167,14 +170,14 @@ def _listed(starts: Any, where: str) -> list[State] | None:
     return [start if isinstance(start, State) else State(start) for start in starts]
 
 
-def _standing(equations: Equations, start: State, where: str) -> State:
+def _standing(equations: Equations, start: State, constants: Mapping[Symbol, float], where: str) -> State:
     """A start with the elements of group coordinates as numbers of their places, one for all members or one for each."""
 
     def placed(values: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, v in values.items():
             group = equations.system.groups.get(spell(str(key)))
-            found |= {key: v} if group is None else {z.name: w for z, w in read_elements(group, v, {}, f"{where}, {key}").items()}
+            found |= {key: v} if group is None else {z.name: w for z, w in read_elements(group, v, constants, f"{where}, {key}").items()}
         return found
 
     return State(placed(start.fixed), placed(start.guess))

@@ -15,7 +15,7 @@ from chetaev.numerics.prolong import Problem
 from chetaev.numerics.stability.position import carried, centred, directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of, spectrum_of, without_null
 from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, spot_at, view_at
-from chetaev.symbols import TIME, Input, Jet
+from chetaev.symbols import TIME, Coordinate, Input, Jet
 
 _FAMILY = 0.05
 _KEPT = 1e-8
@@ -111,7 +111,7 @@ class Local:
         system = self.problem.system
         if not system.equations.system.groups or self._depends_on_time():
             return False
-        accelerating = [i for i, z in enumerate(directions(system)) if z.order]
+        accelerating = [i for i, z in enumerate(directions(system)) if z.order or not isinstance(z, Coordinate)]
         fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1.0
         for s in (0.0, 0.37, 1.23, 0.37 / fastest, 1.23 / fastest):
             problem, x = carried(self.problem, self.view.spot.x, s)

@@ -1,4 +1,4 @@
-"""New names for the coordinates a transformation adds."""
+"""New names for coordinates that are added to a system."""
 
 from __future__ import annotations
 
