@@ -689,7 +689,8 @@ def test_what_a_reduced_motion_offers():
     small = ch.System({"A": "so3 body"}, lagrangian="(A1'^2 + 1.7*A2'^2 + 0.8*A3'^2)/2 + A1'*A3'/5", kinematic=["A3' = 0"])
     compared = ch.compare(small, [ch.Chetaev(), ch.DAlembert()], {"A1'": 0.3, "A2'": 0.2}, t=(0, 2))
     assert compared.pairs[0].identical is True
-    assert compared[ch.DAlembert()].verify().worst < 1e-6
+    motion = ch.simulate(ch.derive(small, ch.DAlembert()), {"A1'": 0.3, "A2'": 0.2}, (0, 2))
+    assert motion.verify().worst < 1e-6
 
 
 def test_charts_keep_out_of_the_way_of_names():
