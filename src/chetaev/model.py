@@ -38,6 +38,8 @@ class Model:
     def __post_init__(self) -> None:
         for name in ("parameters", "inputs", "also", "invariants"):
             object.__setattr__(self, name, Frozen(getattr(self, name)))
+        if not isinstance(self.start, State):
+            object.__setattr__(self, "start", State(self.start))
         object.__setattr__(self, "prose", cleandoc(self.prose))
 
     @property

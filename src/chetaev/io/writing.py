@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chetaev.constraints import Constraint, VariationalConstraint
+from chetaev.errors import UsageError
 from chetaev.model import Model
 from chetaev.notation import show
 from chetaev.principles import Herglotz, Principle
@@ -16,6 +17,9 @@ from chetaev.system import System
 
 def save(model: Model, path: Any) -> Path:
     """Write a model to a file that `load` reads back as the same model."""
+    if not isinstance(model, Model):
+        what = f"save takes a model, not {type(model).__name__}."
+        raise UsageError(what, where="save", hint="save(ch.Model(system, principle, parameters=..., start=...), path)")
     file = Path(path)
     file.write_text(dumps(model), encoding="utf-8")
     return file

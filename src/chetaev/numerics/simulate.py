@@ -16,7 +16,6 @@ from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
 from chetaev.numerics.course import follow
-from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.events import On, read_events
 from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
@@ -78,9 +77,12 @@ def simulate(
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
-    if not isinstance(equations, Equations) or start is None:
-        evaluate(equations, start)  # says what is wrong
+    if not isinstance(equations, Equations):
+        hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
+        raise UsageError(f"simulate takes equations or a model, not {type(equations).__name__}.", where="simulate", hint=hint)
     where = f"simulate {equations.system.label}"
+    if start is None:
+        raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
     times = _times(t, where)
     binding = bind(equations.system, parameters, inputs, where)
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where)

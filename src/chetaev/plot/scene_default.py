@@ -23,7 +23,7 @@ Places = list[tuple[str, ...]]
 
 
 def default_scene(system: System) -> Scene:
-    """Points for `x y`, `x y z`, `x1 x2`, `x1 y1 x2 y2 ...` or `r theta`; one further angle is the heading of a single point in the plane.
+    """Points for `x y`, `x y z`, `x1 x2`, `x1 y1 x2 y2 ...` or `r theta`; the first further angle is the heading of a single point.
 
     A coordinate that is a rotation or a rigid motion is drawn as a body. A system without such coordinates is shown by its quantities: a
     dial for every angle, a marker on an axis for everything else. What the scene leaves out is said in its caption.
@@ -41,8 +41,8 @@ def default_scene(system: System) -> Scene:
         return _flat([*bodies, *((place, None) for place in points)], left)
     if points:
         heading = [name for name in left if _is_angle(name, system)]
-        if len(points) == len(heading) == 1 and len(points[0]) == 2:
-            return _flat([(points[0], heading[0])], [name for name in left if name not in heading])
+        if len(points) == 1 and heading and len(points[0]) == 2:
+            return _flat([(points[0], heading[0])], [name for name in left if name != heading[0]])
         return _flat([(place, None) for place in points], left)
     return Scene([_quantity(name, kinds[name], system) for name in kinds])
 
