@@ -10,7 +10,6 @@ import sympy
 
 import chetaev as ch
 from chetaev.groups import in_coordinates
-from chetaev.groups.chart import _Chart
 from chetaev.numerics.prolong import prolongation
 from chetaev.symbols import Coordinate, Place
 
@@ -32,14 +31,17 @@ def in_chart(model):
     ((name, group),) = model.system.groups.items()
     here = [now.jets[z] for z in group.places]
     centre = [sympy.Rational(str(v)) + sympy.Rational(str(shift)) for v, shift in zip(here, OFF, strict=False)]
-    written = _Chart(model.system, group, centre).velocities()
-    there = {Coordinate(f"{name}_{k + 1}"): v for k, v in enumerate(_coordinates_of(group, centre, here))}
+    system = in_coordinates(model.system, {name: centre})
+    plain = model.system.replace(kinematic=(), variational=None, forces={}, dissipation=None, where={}, quasi={})
+    written = [in_coordinates(plain.replace(lagrangian=q.d()), {name: centre}).lagrangian for q in group.components]
+    chart = [q for q in system.coordinates if q not in model.system.coordinates]
+    there = dict(zip(chart, _coordinates_of(group, centre, here), strict=True))
     slopes = np.array([[float(e.diff(y.d()).subs(there)) for y in there] for e in written])
     speeds = np.linalg.solve(slopes, [now[q.d().name] for q in group.components])
     start = {y.name: v for y, v in there.items()} | {y.d().name: float(v) for y, v in zip(there, speeds, strict=True)}
     start |= {z.name: now.jets[z] for z in state_beside(model, group)}
     flat = ch.Model(
-        in_coordinates(model.system, {name: centre}),
+        system,
         model.principle,
         parameters=model.parameters,
         start=ch.State(start),
