@@ -46,8 +46,8 @@ def model(forward: bool = True) -> Model:
         """,
         reference="Cendra, Ibort, de León, Martín de Diego (2004), section 3, equations (18)-(25); Rocard (1949).",
         corrections=(
-            "The line '(I+M)psi'psi'' - K epsilon (theta' - epsilon') = 0' of 001 is the rate of energy, not zero.",
-            "Energy decays as -(M psi'^2 + K) epsilon (theta' - epsilon') up to order epsilon^4, not epsilon^2.",
+            "The line (I + M)*psi'*psi'' - K*epsilon*(theta' - epsilon') = 0 of 001 is the rate of energy, not zero.",
+            "Energy decays as -(M*psi'^2 + K)*epsilon*(theta' - epsilon') up to order epsilon^4, not epsilon^2.",
             "Without sign(psi'), as in 000, the model holds only for psi' > 0.",
         ),
     )

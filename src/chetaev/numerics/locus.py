@@ -80,7 +80,8 @@ def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
     if bases is None:
         return None
     with deadline(_SECONDS):  # the factors are right, only perhaps longer than they need to be
-        bases = [factor for base in bases for factor in _numerator_factors(sympy.trigsimp(base))]
+        for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
+            bases = [factor for base in bases for factor in _numerator_factors(sympy.trigsimp(base))]
     return tuple(dict.fromkeys(b for b in bases if b.free_symbols and not b.is_positive))
 
 
