@@ -10,14 +10,18 @@ a block ends in any case.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 
 _PATIENCE = 4.0
 _LEAST = 0.005
+_AGAIN = 0.5
+_CALLBACK_DEPTH = 4
 
 
 class OutOfTime(BaseException):
@@ -41,13 +45,16 @@ def deadline(seconds: float) -> Iterator[Clock]:
     over = False
 
     def interrupt() -> None:
-        with lock:
-            if not over:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(here), ctypes.py_object(mine))
+        while not over:
+            with lock:
+                sent = not over and not _would_be_lost(sys._current_frames().get(here))
+                if sent:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(here), ctypes.py_object(mine))
+            woken.wait(_AGAIN if sent else _LEAST)
 
+    woken = threading.Event()
     over_wall = time.monotonic() + _PATIENCE * seconds
     over_processor = _processor_time(here) + seconds
-    woken = threading.Event()
 
     def watch() -> None:
         left = seconds
@@ -74,6 +81,17 @@ def deadline(seconds: float) -> Iterator[Clock]:
             _surely(stop, mine)
     except mine:
         clock.expired = True
+
+
+def _would_be_lost(frame: FrameType | None) -> bool:
+    """Whether a thread runs the callback of a weak reference or a finaliser, in which Python swallows exceptions."""
+    for _ in range(_CALLBACK_DEPTH):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "__del__" or frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _processor_time(thread: int) -> float:

@@ -294,7 +294,7 @@ def system_of(coordinates):
         ("r theta", [("r*cos(theta)", "r*sin(theta)")], ""),
         ({"r": "line", "q": "angle"}, [("r*cos(q)", "r*sin(q)")], ""),
         ("x y theta u", [("x", "y")], "not shown: u"),
-        ("x y alpha beta", [("x", "y")], "not shown: α, β"),
+        ("x y alpha beta", [("x", "y")], "not shown: β"),
     ],
 )
 def test_default_scenes_by_names(coordinates, places, caption):
