@@ -111,9 +111,9 @@ class Standing(ABC):
         return found
 
     def _places(self, name: str) -> Any:
-        from chetaev.numerics import attitude
+        from chetaev.groups.named import group_named
 
-        group = attitude.group_named(self._of.system, name, f"motion of {self._of.system.label}")
+        group = group_named(self._of.system, name, f"motion of {self._of.system.label}")
         return group, np.stack([self[z.name] for z in group.places], axis=-1)
 
 

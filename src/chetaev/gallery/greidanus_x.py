@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chetaev.gallery.rocard import tyre_scene
 from chetaev.model import Model
 from chetaev.numerics.initial import State
 from chetaev.principles import VirtualWork
@@ -63,18 +64,4 @@ def model() -> Model:
 
 def scene() -> Scene:
     """The wheel, of radius 1, with the contact zone under it: turned against the wheel's plane and pushed aside."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import Ground, Patch, Trace, Wheel
-
-    contact = "x1, x2"
-    return Scene(
-        [
-            Ground(0),
-            Trace(f"{contact}, 0"),
-            Patch(f"{contact}, 0", "theta - epsilon", 0.9),
-            Wheel("y1, y2, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
-        ],
-        follow="y1, y2, 0.9",
-        room=1.7,
-        view=(-55, 20),
-    )
+    return tyre_scene("y1, y2", "x1, x2")

@@ -55,18 +55,22 @@ def model(forward: bool = True) -> Model:
 
 def scene() -> Scene:
     """The wheel, of radius 1, with the contact zone under it: turned against the wheel's plane."""
+    return tyre_scene("x1, x2", "x1, x2")
+
+
+def tyre_scene(wheel: str, contact: str) -> Scene:
+    """A wheel of radius 1 above a place, and the contact zone at another, turned by epsilon against the wheel's plane."""
     from chetaev.plot.scene import Scene
     from chetaev.plot.shapes import Ground, Patch, Trace, Wheel
 
-    contact = "x1, x2"
     return Scene(
         [
             Ground(0),
             Trace(f"{contact}, 0"),
             Patch(f"{contact}, 0", "theta - epsilon", 0.9),
-            Wheel("x1, x2, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
+            Wheel(f"{wheel}, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
         ],
-        follow="x1, x2, 0.9",
+        follow=f"{wheel}, 0.9",
         room=1.7,
         view=(-55, 20),
     )

@@ -19,11 +19,11 @@ from sympy import Expr, S, Symbol
 
 from chetaev.derivation import derive
 from chetaev.equations import Equations
-from chetaev.errors import ModelError, UsageError
+from chetaev.errors import ModelError
 from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.groups.named import group_named
 from chetaev.notation import show
-from chetaev.notation.lexer import spell
 from chetaev.symbols import Entry, Jet, delta
 from chetaev.system import System
 from chetaev.transforms.morphism import Morphism
@@ -46,7 +46,7 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
     """
     source = given if isinstance(given, Equations) else derive(given, principle)
     system, where = source.system, f"reduce {source.system.label}"
-    coordinate = _coordinate(system, group, where)
+    coordinate = group_named(system, group, where)
     at_identity = _Invariance(system, coordinate, where).at_identity
     reduced = system.replace(
         coordinates={name: str(_algebra(coordinate)) if name == coordinate.name else kind for name, kind in system.kinds.items()},
@@ -77,14 +77,6 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
         f"symmetry under {side} translations of {coordinate.name}: equations on the Lie algebra (001, Theorem 6.1)",
         notes=(f'{coordinate.name} itself follows by reconstruct(motion, {{"{coordinate.name}": ...}}).',),
     )
-
-
-def _coordinate(system: System, name: str, where: str) -> GroupCoordinate:
-    found = system.groups.get(spell(str(name)))
-    if found is None or found.reduced:
-        known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
-        raise UsageError(f"{name} is not a group coordinate of the system.", where=where, hint=f"group coordinates: {known}")
-    return found
 
 
 def _algebra(coordinate: GroupCoordinate) -> GroupCoordinate:

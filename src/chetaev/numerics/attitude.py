@@ -16,10 +16,8 @@ from sympy import Symbol
 from chetaev.errors import InitialError, UsageError
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.groups.kinds import SIDES
-from chetaev.notation.lexer import spell
 from chetaev.numerics.binding import number
 from chetaev.symbols import Place
-from chetaev.system import System
 
 Array = NDArray[np.float64]
 
@@ -53,15 +51,6 @@ def read_elements(group: GroupCoordinate, given: Any, names: Mapping[Symbol, flo
         return dict(read_element(group, given, names, where))
     read = [read_element(group, part, names, f"{where}[{k}]") for k, part in enumerate(array.tolist())]
     return {z: np.array([element[z] for element in read]) for z in group.places}
-
-
-def group_named(system: System, name: str, where: str) -> GroupCoordinate:
-    """The group coordinate of a name."""
-    found = system.groups.get(spell(name))
-    if found is None or found.reduced:
-        known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
-        raise UsageError(f"{name} is not a group coordinate.", where=where, hint=f"group coordinates: {known}")
-    return found
 
 
 def matrices(group: GroupCoordinate, places: Array) -> Array:

@@ -13,9 +13,10 @@ from chetaev.analysis.ranks import Matrix, equilibrated
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, NotationError, StateError, UsageError
+from chetaev.groups.named import group_named
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
-from chetaev.numerics.attitude import Array, group_named, matrices
+from chetaev.numerics.attitude import Array, matrices
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins

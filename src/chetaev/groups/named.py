@@ -1,0 +1,17 @@
+"""Finding a group coordinate by its name."""
+
+from __future__ import annotations
+
+from chetaev.errors import UsageError
+from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.notation.lexer import spell
+from chetaev.system import System
+
+
+def group_named(system: System, name: str, where: str) -> GroupCoordinate:
+    """The group coordinate of a name, if it is one and not only its velocity is known."""
+    found = system.groups.get(spell(str(name)))
+    if found is None or found.reduced:
+        known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
+        raise UsageError(f"{name} is not a group coordinate.", where=where, hint=f"group coordinates: {known}")
+    return found
