@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics import machine, progress
+from chetaev.numerics import engine, progress
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.outcomes import Ending, accumulation, verdict
 from chetaev.numerics.remembered import Remembered
@@ -98,10 +98,10 @@ def test_nothing_is_compiled_twice():
     """A second run, with other values and another start, finds all its machine code; so does one that sticks."""
     options = {"events": ["x - 1/3"], "tolerance": 1e-9}
     ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9}, **options)
-    known = len(machine._ADDRESSES)
+    known = len(engine._ADDRESSES)
     motion = ch.simulate(DRY, {"x": -7, "x'": 1}, (0, 50), parameters={"mu": 0.8}, **options)
     assert motion.switches[-1].after == 0
-    assert len(machine._ADDRESSES) == known
+    assert len(engine._ADDRESSES) == known
 
 
 def test_the_trajectory_knows_its_tolerance():

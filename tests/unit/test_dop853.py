@@ -11,7 +11,7 @@ import pytest
 from numba import cfunc
 from scipy.integrate import solve_ivp
 
-from chetaev.numerics import machine
+from chetaev.numerics import kernel_call
 from chetaev.numerics.methods import dop853_loop, dop853_tableau, dop853_types
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle
 
@@ -592,7 +592,7 @@ def test_one_compilation_serves_all():
 def test_basis_of_the_cached_loop_is_current():
     """Numba looks at dop853_loop.py alone: without a new BASIS there, old machine code with old numbers would be read from disk."""
     parts = [Path(inspect.getfile(module)).read_text() for module in (dop853_tableau, dop853_types)]
-    digest = hashlib.sha256("".join([*parts, inspect.getsource(machine._call_kernel)]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256("".join([*parts, inspect.getsource(kernel_call._call_kernel)]).encode()).hexdigest()[:16]
     assert digest == dop853_loop.BASIS, f'write BASIS = "{digest}" in dop853_loop.py'
 
 

@@ -14,8 +14,9 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from chetaev.numerics import machine
-from chetaev.numerics.machine import Kernel, call_kernel, compile_kernel
+from chetaev.numerics import engine, instructions, machine
+from chetaev.numerics.kernel_call import call_kernel
+from chetaev.numerics.machine import Kernel, compile_kernel
 
 INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 1e-300, -1e-300, 1e300, -1e300, INF, -INF, NAN]
@@ -130,7 +131,7 @@ def test_operations_of_two_arguments(name):
 
 def test_every_operation_that_compiles_is_tested():
     tested = {getattr(ca, f"OP_{name}") for name in UNARY | BINARY}
-    assert set(machine._LINES) == tested
+    assert set(instructions.LINES) == tested
 
 
 def test_corners_and_zeros_have_their_signs():
@@ -324,7 +325,7 @@ SCRIPT = """
 import pickle, sys
 import numpy as np
 from numba import njit
-from chetaev.numerics.machine import call_kernel
+from chetaev.numerics.kernel_call import call_kernel
 
 @njit(cache=True)
 def euler(address, y, p, h, n):
@@ -454,11 +455,11 @@ def test_a_function_that_no_library_has():
 
 def test_libm_is_found_where_the_process_does_not_show_it(monkeypatch):
     found = {}
-    monkeypatch.setattr(machine.llvm, "address_of_symbol", lambda name: None)
-    monkeypatch.setattr(machine.llvm, "add_symbol", found.__setitem__)
-    for name in machine._LIBM:
-        machine._bind(name)
-    assert set(machine._LIBM) <= set(found)
+    monkeypatch.setattr(engine.llvm, "address_of_symbol", lambda name: None)
+    monkeypatch.setattr(engine.llvm, "add_symbol", found.__setitem__)
+    for name in instructions.LIBM:
+        engine.bind(name)
+    assert set(instructions.LIBM) <= set(found)
     assert all(found.values())
 
 
@@ -524,7 +525,7 @@ def test_code_made_in_a_hurry_computes_the_same_to_the_last_bit():
         (lambda a, b, c: c - a * a, "fma(-a, a, c)"),
     ],
 )
-@pytest.mark.skipif("fma" not in machine.llvm.get_host_cpu_features() and sys.platform == "linux", reason="no fused instruction")
+@pytest.mark.skipif("fma" not in engine.llvm.get_host_cpu_features() and sys.platform == "linux", reason="no fused instruction")
 def test_a_product_that_is_added_once_is_rounded_with_the_sum(make, expected):
     """Against exact arithmetic: c is the product's rounded value, so that only its rounding error is left."""
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 0)

@@ -15,7 +15,8 @@ from sympy import Expr
 from chetaev.calculus import total_derivative
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.flow import Flow
-from chetaev.numerics.machine import Kernel, call_kernel
+from chetaev.numerics.kernel_call import call_kernel
+from chetaev.numerics.machine import Kernel
 from chetaev.symbols import TIME, Input
 
 Array = NDArray[np.float64]

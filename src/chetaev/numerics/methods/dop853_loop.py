@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from chetaev.numerics.machine import call_kernel
+from chetaev.numerics.kernel_call import call_kernel
 from chetaev.numerics.methods import dop853_tableau as c
 from chetaev.numerics.methods.dop853_types import Array, Control, Found, Integers, Kept, Results, Run, Seen, System, Watches, Work
 
