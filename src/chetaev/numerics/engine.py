@@ -10,6 +10,7 @@ import hashlib
 import re
 import sys
 import threading
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -51,14 +52,38 @@ def _in_blocks(text: str) -> str:
 
 
 def _compiled(text: str, symbol: str, level: int) -> int:
-    engine = _engine()
     with llvm.create_context() as context, llvm.parse_assembly(_spelled_for_this_llvm(text), context) as module:
-        module.triple = llvm.get_process_triple()
         module.get_function(NAME).name = symbol
-        code = _target(level).emit_object(module)
+        code = object_of(module, level)
+    return _loaded(code, [symbol])[0]
+
+
+def object_of(module: Any, level: int = 3) -> bytes:
+    """The machine code of a module for this processor, as an object file."""
+    module.triple = llvm.get_process_triple()
+    return bytes(_target(level).emit_object(module))
+
+
+def load_object(code: bytes, symbols: Sequence[str]) -> list[int]:
+    """The addresses of symbols in an object file that was made for this processor."""
+    with _LOCK:
+        return _loaded(code, symbols)
+
+
+def _loaded(code: bytes, symbols: Sequence[str]) -> list[int]:
+    engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return int(engine.get_function_address(symbol))
+    return [int(engine.get_function_address(symbol)) for symbol in symbols]
+
+
+def processor() -> tuple[str, str]:
+    """The name and the features of this processor."""
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # the processor does not tell
+        features = ""
+    return llvm.get_host_cpu_name(), features
 
 
 def _spelled_for_this_llvm(text: str) -> str:
@@ -80,13 +105,9 @@ def _new_target(level: int) -> Any:
     """This processor, with the models of memory that numba's own engine uses on it."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    try:
-        features = llvm.get_host_cpu_features().flatten()
-    except RuntimeError:  # the processor does not tell
-        features = ""
     target = llvm.Target.from_triple(llvm.get_process_triple())
     reloc = "static" if target.name.startswith("x86") else "default"
-    return target.create_target_machine(llvm.get_host_cpu_name(), features, level, reloc, "jitdefault", jit=True)
+    return target.create_target_machine(*processor(), level, reloc, "jitdefault", jit=True)
 
 
 _LIBRARIES: dict[str, tuple[str | None, ...]] = {"win32": ("ucrtbase", "msvcrt"), "darwin": (None, "/usr/lib/libSystem.B.dylib")}

@@ -15,7 +15,7 @@ import numpy as np
 from chetaev.errors import UsageError
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task
-from chetaev.numerics.methods.dop853_types import Run
+from chetaev.numerics.methods.dop853.types import Run
 
 _PATIENCE = 1.0
 """Seconds after which a run counts as long."""

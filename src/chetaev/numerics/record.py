@@ -11,7 +11,7 @@ from chetaev.frozen import Frozen
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.dop853_types import Integers
+from chetaev.numerics.methods.dop853.types import Integers
 from chetaev.numerics.modes import Switched
 from chetaev.numerics.outcomes import Verdict
 from chetaev.numerics.pieces import Layout, Piece

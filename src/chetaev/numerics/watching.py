@@ -58,8 +58,8 @@ def watching(request: Request, surfaces: Surfaces, here: Setting) -> Watching:
     changes = changes_of(request.switched, here.configuration)
     events = [request.switched.read(e.expression, here.configuration) for e in request.events]
     ends = [change.function for change in changes]
-    watches = [Watch(e.direction, e.stops) for e in request.events]
-    watches += [Watch(change.direction, True) for change in changes]
+    watches = [Watch(e.direction, e.stops, closely=True) for e in request.events]
+    watches += [Watch(change.direction, True, closely=True) for change in changes]
     watches += [Watch(-change.direction, True) for change in changes]
     return Watching((*events, *ends, *[surfaces.rate(here, e) for e in ends]), tuple(watches))
 

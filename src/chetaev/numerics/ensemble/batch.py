@@ -8,15 +8,14 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.calculus import total_derivative
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.flow import Flow
-from chetaev.numerics.kernel_call import call_kernel
 from chetaev.numerics.machine import Kernel
+from chetaev.numerics.methods import dop853
 from chetaev.symbols import TIME, Input
 
 Array = NDArray[np.float64]
@@ -83,12 +82,4 @@ def mapped(function: ca.Function, *columns: Array) -> Array:
 
 def each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
     """Machine code at many points."""
-    found = np.empty((len(t), kernel.n_out))
-    _calls(kernel.address, t, np.ascontiguousarray(states), np.ascontiguousarray(p), found)
-    return found
-
-
-@njit(error_model="numpy", cache=True, nogil=True)
-def _calls(address: int, t: Array, states: Array, p: Array, out: Array) -> None:
-    for i in range(t.size):
-        call_kernel(address, t[i], states[i].ctypes, p[i].ctypes, out[i].ctypes)
+    return dop853.evaluate(kernel.address, t, states, p, kernel.n_out)

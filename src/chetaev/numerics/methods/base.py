@@ -1,6 +1,6 @@
 r"""What a method is: from kernels and a state to a run with nodes and what lies between them.
 
-A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$: `nested`, the form of `dop853_loop`, with seven rows, or
+A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$: `nested`, the form of `dop853.dense`, with seven rows, or
 `powers`, $y + \sum_{k \ge 1} c_k \theta^k$, with as many rows as the method's polynomials have.
 """
 
@@ -18,7 +18,7 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.dop853_types import Array, Integers, Run
+from chetaev.numerics.methods.dop853.types import Array, Integers, Run
 
 NESTED, POWERS = "nested", "powers"
 
@@ -28,11 +28,12 @@ _FIRST_STEPS = 128
 
 @dataclass(frozen=True)
 class Watch:
-    """One watched function: its direction, whether it ends the run, and how small it may become."""
+    """One watched function: its direction, whether it ends the run, how small it may become, and whether no root of it may be missed."""
 
     direction: int = 0
     terminal: bool = False
     floor: float = 0.0
+    closely: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
+        closely=[w.closely for w in task.watches],
         flag=task.flag,
     )
 

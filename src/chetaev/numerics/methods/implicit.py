@@ -11,7 +11,7 @@ import numpy as np
 from chetaev.numerics.machine import compile_kernel
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853_types import Array, Run
+from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.march import Step, StepFailed, call, march, right_hand_side
 
 

@@ -19,7 +19,7 @@ from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853_types import Array, Run
+from chetaev.numerics.methods.dop853.types import Array, Run
 
 _EARLY = 1e-6
 """Roots in this part of the first step are the start itself."""

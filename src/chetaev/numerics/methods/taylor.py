@@ -15,7 +15,7 @@ from chetaev.errors import UsageError
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853_types import Array, Run
+from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.march import Step, StepFailed, march
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME

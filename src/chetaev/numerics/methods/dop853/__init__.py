@@ -23,11 +23,12 @@ correction of more than 10 tolerances rejects the step and halves it; the third 
 are those of the interpolant, not projected; `settle` projects them.
 
 **Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
-with projected trial states; the time found lies on the new side. An even number of roots in one step is not seen. Terminal functions end
-the run at the earliest of their roots: the step is cut there. The others are recorded up to there. The sign at the start is the sign a
-little later, at 1e-6 of the first accepted step: a run that starts at a root, or a rounding error before it, does not find that root again.
-A value of exactly zero at the end of a step leaves the memory of the sign as it is. `directions` are meant along the motion, forwards or
-backwards. `floor` is tested at accepted steps, not at the start.
+with projected trial states; the time found lies on the new side. Of a function that is watched closely no root is missed: a step in which
+it is not resolved, or changes its sign more than once, is shortened (`watch`). Of the others an even number of roots in one step is not
+seen. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are recorded up to there. The sign at
+the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or a rounding error before it, does
+not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it is. `directions` are meant along
+the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
 """
 
 from __future__ import annotations
@@ -36,30 +37,55 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chetaev.numerics.methods import dop853_loop as loop
-from chetaev.numerics.methods.dop853_types import Array, Control, Flags, Integers, Results, Run, System, Watches
+from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.types import (
+    Array,
+    Control,
+    Flags,
+    Found,
+    Integers,
+    Kept,
+    Progress,
+    Results,
+    Run,
+    Seen,
+    System,
+    Watches,
+    Work,
+)
+from chetaev.numerics.precompiled import Precompiled
 
-__all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "interpolate", "run", "run_many", "settle"]
+__all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "evaluate", "interpolate", "run", "run_many", "settle"]
 
-FINAL, STEPS, TIMES = loop.FINAL, loop.STEPS, loop.TIMES
+_loop = Precompiled(
+    "chetaev.numerics.methods.dop853.loop",
+    ("integrate", "integrate_some", "interpolate", "settle", "evaluate"),
+    sorted(Path(__file__).parent.glob("*.py")),
+)
+_ROOM = 64
+"""Steps for which there is room at first."""
+_FOUND = 4
+"""Roots, for each watched function."""
 
 
 class Status(IntEnum):
     """Why a run ended."""
 
-    FINISHED = loop.FINISHED
-    WATCH = loop.WATCH
-    FLOOR = loop.FLOOR
-    TOO_MANY_STEPS = loop.TOO_MANY_STEPS
-    STEP_TOO_SMALL = loop.STEP_TOO_SMALL
-    DRIFT = loop.DRIFT
-    NOT_FINITE = loop.NOT_FINITE
-    INTERRUPTED = loop.INTERRUPTED
+    FINISHED = codes.FINISHED
+    WATCH = codes.WATCH
+    FLOOR = codes.FLOOR
+    TOO_MANY_STEPS = codes.TOO_MANY_STEPS
+    STEP_TOO_SMALL = codes.STEP_TOO_SMALL
+    DRIFT = codes.DRIFT
+    NOT_FINITE = codes.NOT_FINITE
+    INTERRUPTED = codes.INTERRUPTED
 
     @property
     def sentence(self) -> str:
@@ -118,14 +144,15 @@ def run(
     directions: Sequence[int] | Integers | None = None,
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
+    closely: Sequence[bool] | Flags | None = None,
     flag: Integers | None = None,
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
     p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `first_step` 0 = choose;
     `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from
-    t0 towards t1). Watched functions are not terminal and fire in both directions unless said otherwise. Set `flag[0]` from another thread
-    to stop the run: the call releases the GIL, but a signal handler cannot run before it returns.
+    t0 towards t1). Watched functions are not terminal, fire in both directions and are not watched closely unless said otherwise. Set
+    `flag[0]` from another thread to stop the run: the call releases the GIL, but a signal handler cannot run before it returns.
     """
     y = _row(y0, "y0")
     system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))
@@ -134,19 +161,44 @@ def run(
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
     _check(system, t0, t1, n_watch, n_measure, keep)
-    done: Run = loop.integrate(
-        system,
-        float(t0),
-        float(t1),
-        y,
-        control,
-        _watches(n_watch, directions, terminal, floor),
-        n_measure,
-        int(keep),
-        wanted,
-        np.zeros(1, np.int64) if flag is None else flag,
+    watches = _watches(n_watch, directions, terminal, floor, closely)
+    kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
+    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(8, np.int64))
+    work.start[:] = y
+    stop, status = np.zeros(1, np.int64) if flag is None else flag, codes.NEW
+    while status in (codes.NEW, codes.NO_ROOM):
+        progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
+        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, progress)
+        status = int(progress.counts[codes.STATUS])
+        if status == codes.NO_ROOM:
+            kept, found = _with_room(keep, kept, found, n_watch, progress.counts)
+    return _run(keep, work.start, kept, found, seen, progress)
+
+
+def _run(keep: int, y: Array, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
+    """What is in the arrays, without the room that is left."""
+    accepted, rejected, evaluations, projections, size, roots, status, stopper = map(int, progress.counts)
+    steps = size - 1 if keep == STEPS else 0
+    return Run(
+        Status(status),
+        stopper,
+        float(progress.clock[codes.NOW]),
+        y.copy(),
+        kept.nodes[:size],
+        kept.states[:size],
+        kept.coefficients[:steps],
+        found.times[:roots],
+        found.indices[:roots],
+        found.states[:roots],
+        seen.minima,
+        seen.maxima,
+        seen.measured,
+        abs(float(progress.clock[codes.STEP])),
+        accepted,
+        rejected,
+        evaluations,
+        projections,
     )
-    return done._replace(status=Status(done.status))
 
 
 def run_many(
@@ -171,24 +223,25 @@ def run_many(
     directions: Sequence[int] | Integers | None = None,
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
+    closely: Sequence[bool] | Flags | None = None,
     flag: Integers | None = None,
     threads: int | None = None,
 ) -> Ensemble:
     """Integrate from every row of y0 with the same row of p (one row of p serves all), several members at a time.
 
     Each member is the run with `keep=FINAL` and the same arguments, bit for bit, whatever the number of threads; a member that fails
-    affects no other. Roots of functions that are not terminal are not recorded. Ctrl-C stops all members and raises KeyboardInterrupt;
+    affects no other. Roots of functions that are not terminal are not recorded, and need no projection. Ctrl-C stops all members and raises KeyboardInterrupt;
     `flag` stops them and returns what there is.
     """
     starts = np.array(y0, np.float64, order="C", ndmin=2)
     members, n = starts.shape
     given = np.array(p, np.float64, order="C", ndmin=2)
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
-    system = System(rhs, project, inputs, watch, measure, first_input, np.empty(given.shape[1]))
-    _check(system, t0, t1, n_watch, n_measure, FINAL)
+    code = (rhs, project, inputs, watch, measure, first_input)
+    _check(System(*code, given[0]), t0, t1, n_watch, n_measure, FINAL)
     control = _control(n, rtol, atol, first_step, max_step, max_steps)
     results = Results(
-        status=np.full(members, loop.INTERRUPTED),
+        status=np.full(members, codes.INTERRUPTED),
         index=np.full(members, -1),
         t=np.full(members, float(t0)),
         y=starts.copy(),
@@ -198,11 +251,14 @@ def run_many(
         counts=np.zeros((members, 4), np.int64),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
-    watches = _watches(n_watch, directions, terminal, floor)
+    watches = _watches(n_watch, directions, terminal, floor, closely)
 
     def some(first: int) -> None:
-        last = min(first + portion, members)
-        loop.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, FINAL, results, stop)
+        last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
+        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), np.zeros(8, np.int64))
+        _loop.integrate_some(
+            first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
+        )
 
     workers = threads or _processors()
     portion = max(1, members // (16 * workers) if workers > 1 else members)
@@ -219,8 +275,10 @@ def run_many(
 
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
     """States and their rates at any times, from what `run` kept with STEPS; NaN outside the nodes, a node's own state at a node."""
-    found: tuple[Array, Array] = loop.interpolate(nodes, states, coefficients, _row(times, "times"))
-    return found
+    wanted = _row(times, "times")
+    found = np.full((2, wanted.size, states.shape[1]), np.nan)
+    _loop.interpolate(_solid(nodes), _solid(states), _solid(coefficients), wanted, found[0], found[1])
+    return found[0], found[1]
 
 
 def settle(
@@ -236,8 +294,18 @@ def settle(
     """States projected at their times, as `run` does after a step, and how far each was moved at first, in units of the tolerance."""
     moved = np.array(states, np.float64, order="C", ndmin=2)
     system = System(project, project, inputs, 0, 0, first_input, _row(p, "p"))
-    far: Array = loop.settle(system, _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0), _row(times, "times"), moved)
+    wanted = _row(times, "times")
+    far = np.empty(wanted.size)
+    _loop.settle(system, _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0), wanted, moved, np.empty(moved.shape[1]), far)
     return moved, far
+
+
+def evaluate(address: int, times: ArrayLike, states: ArrayLike, p: ArrayLike, outputs: int) -> Array:
+    """A kernel at many points, one row each."""
+    wanted = _row(times, "times")
+    found = np.empty((wanted.size, outputs))
+    _loop.evaluate(int(address), wanted, _solid(states), _solid(p), found)
+    return found
 
 
 def _row(values: ArrayLike, name: str) -> Array:
@@ -265,13 +333,80 @@ def _control(n: int, rtol: float, atol: ArrayLike, first_step: float, max_step: 
 
 
 def _watches(
-    n: int, directions: Sequence[int] | Integers | None, terminal: Sequence[bool] | Flags | None, floor: Sequence[float] | Array | None
+    n: int,
+    directions: Sequence[int] | Integers | None,
+    terminal: Sequence[bool] | Flags | None,
+    floor: Sequence[float] | Array | None,
+    closely: Sequence[bool] | Flags | None,
 ) -> Watches:
     return Watches(
         np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
         np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
         np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
+        np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
     )
+
+
+# -- room for the compiled loop
+
+
+def _work(n: int, watched: int) -> Work:
+    """Rows have room up to a multiple of four, which stays zero."""
+    width = -(-n // 4) * 4
+    k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
+    stage, free, end, slope, trial, start = rows[:, :n]
+    return Work(
+        k=k,
+        stage=stage,
+        free=free,
+        end=end,
+        slope=slope,
+        dense=np.zeros((7, width)),
+        ready=np.zeros(1, np.bool_),
+        trial=trial,
+        start=start,
+        before=values[0],
+        after=values[1],
+        values=values[2],
+        signs=np.zeros(watched, np.int64),
+        roots=values[3],
+        samples=np.zeros((codes.SAMPLES, watched)),
+        rough=values[4],
+        room=np.zeros(16),
+    )
+
+
+def _kept(keep: int, times: int, n: int) -> Kept:
+    room, steps = {FINAL: (0, 0), STEPS: (_ROOM, _ROOM - 1), TIMES: (times, 0)}[keep]
+    return Kept(np.empty(room), np.empty((room, n)), np.empty((steps, 7, n)))
+
+
+def _found(room: int, n: int) -> Found:
+    return Found(np.empty(room), np.empty(room, np.int64), np.empty((room, n)))
+
+
+def _seen(n: int, measures: int) -> Seen:
+    return Seen(np.empty(n), np.empty(n), np.empty(measures), np.empty(measures))
+
+
+def _with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
+    """Twice the room, where there is none left."""
+    if keep == STEPS and counts[codes.KEPT] == kept.nodes.size:
+        kept = Kept(*[_longer(a, 2 * kept.nodes.size - (a is kept.coefficients)) for a in kept])
+    if counts[codes.FOUND] + watched > found.times.size:
+        size = 2 * found.times.size
+        found = Found(_longer(found.times, size), _longer(found.indices, size), _longer(found.states, size))
+    return kept, found
+
+
+def _longer(rows: Any, size: int) -> Any:
+    longer = np.empty((size, *rows.shape[1:]), rows.dtype)
+    longer[: len(rows)] = rows
+    return longer
+
+
+def _solid(values: ArrayLike) -> Array:
+    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def _check(system: System, t0: float, t1: float, n_watch: int, n_measure: int, keep: int) -> None:

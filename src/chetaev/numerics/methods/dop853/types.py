@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Matrix = Annotated[NDArray[np.float64], 2]
+Stack = Annotated[NDArray[np.float64], 3]
 Integers = NDArray[np.int64]
+Table = Annotated[NDArray[np.int64], 2]
 Flags = NDArray[np.bool_]
 
 
@@ -38,11 +41,14 @@ class Control(NamedTuple):
 
 
 class Watches(NamedTuple):
-    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any)."""
+    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any), and
+    whether steps are to be so short that none of its changes of sign is missed.
+    """
 
     directions: Integers
     terminal: Flags
     floor: Array
+    closely: Flags
 
 
 class Work(NamedTuple):
@@ -50,15 +56,17 @@ class Work(NamedTuple):
 
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
-    a trial, their last signs, where in the step they vanish.
+    a trial, their last signs, where in the step they vanish, their values at equal distances in the step, and which of them are too `rough`
+    for a closer look; sixteen numbers of `room`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the other
+    rows have as much room behind them.
     """
 
-    k: Array
+    k: Matrix
     stage: Array
     free: Array
     end: Array
     slope: Array
-    dense: Array
+    dense: Matrix
     ready: Flags
     trial: Array
     start: Array
@@ -67,24 +75,25 @@ class Work(NamedTuple):
     values: Array
     signs: Integers
     roots: Array
+    samples: Matrix
+    rough: Array
+    room: Array
 
 
 class Found(NamedTuple):
-    """Roots recorded so far, in flat arrays with room to grow."""
+    """Roots recorded so far, in arrays with room for more; without any room none are recorded."""
 
     times: Array
     indices: Integers
-    states: Array
-    size: int
+    states: Matrix
 
 
 class Kept(NamedTuple):
-    """States kept so far, in flat arrays with room to grow."""
+    """States kept so far, in arrays with room for more."""
 
     nodes: Array
-    states: Array
-    coefficients: Array
-    size: int
+    states: Matrix
+    coefficients: Stack
 
 
 class Seen(NamedTuple):
@@ -94,6 +103,15 @@ class Seen(NamedTuple):
     maxima: Array
     measured: Array
     residuals: Array
+
+
+class Progress(NamedTuple):
+    """Where a run is: time and size of the next step; counts of accepted and rejected steps, evaluations, projections, nodes kept and roots
+    found, the status, and the watched function that stopped it.
+    """
+
+    clock: Array
+    counts: Integers
 
 
 class Run(NamedTuple):
@@ -130,8 +148,8 @@ class Results(NamedTuple):
     status: Integers
     index: Integers  # type: ignore[assignment]
     t: Array
-    y: Array
-    minima: Array
-    maxima: Array
-    measured: Array
-    counts: Integers
+    y: Matrix
+    minima: Matrix
+    maxima: Matrix
+    measured: Matrix
+    counts: Table

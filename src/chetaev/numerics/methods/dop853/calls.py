@@ -1,0 +1,67 @@
+"""Calls of kernels, norms, and the projection onto the constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.methods.dop853.types import Array, Control, System
+from chetaev.numerics.native import call_kernel, part
+
+TINY = 1e-300
+_SQUARE_SETTLED = 3e-9
+"""A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
+
+
+@part
+def call(address: int, system: System, t: float, y: Array, out: Array) -> None:
+    """A kernel at (t, y), the inputs first."""
+    if system.inputs != 0:
+        call_kernel(system.inputs, t, y.ctypes, system.p.ctypes, system.p[system.first_input :].ctypes)
+    call_kernel(address, t, y.ctypes, system.p.ctypes, out.ctypes)
+
+
+@part
+def copy(x: Array, out: Array) -> None:
+    """out[:] = x, as far as `x` goes, which numba would compile into twenty functions that format messages about shapes."""
+    for j in range(x.size):
+        out[j] = x[j]
+
+
+@part
+def finite(x: Array) -> bool:
+    """Are all entries finite numbers?"""
+    total = 0.0
+    for j in range(x.size):
+        total += 0.0 * x[j]
+    return total == 0.0
+
+
+@part
+def distance(x: Array, y: Array, at: Array, control: Control) -> float:
+    """Root mean square of x - y in units of the tolerance at a state."""
+    total = 0.0
+    for j in range(at.size):
+        total += ((x[j] - y[j]) / (control.atol[j] + control.rtol * abs(at[j]) + TINY)) ** 2
+    return np.sqrt(total / at.size)
+
+
+@part
+def settle(system: System, control: Control, t: float, y: Array, trial: Array) -> tuple[float, int]:
+    """Project y in place until the correction is round-off or no longer shrinks; the first correction, in tolerances, and the calls."""
+    unit = control.rtol
+    for j in range(y.size):
+        unit = max(unit, control.atol[j])
+    first, previous, calls = 0.0, np.inf, 0
+    while calls < 3:
+        call(system.project, system, t, y, trial)
+        calls += 1
+        size = distance(trial, y, y, control)
+        if calls == 1:
+            first = size
+        if not size < previous:
+            break
+        copy(trial, y)
+        if size * unit < _SQUARE_SETTLED:
+            break
+        previous = size
+    return first, calls

@@ -1,0 +1,16 @@
+"""Numbers that the compiled loop and its callers share: why a run ended, what it keeps, and places in its arrays."""
+
+NEW, RUNNING, FINISHED, WATCH, FLOOR, TOO_MANY_STEPS, STEP_TOO_SMALL, DRIFT, NOT_FINITE, INTERRUPTED = range(-2, 8)
+NO_ROOM = -3
+"""The run waits for more room to keep steps or roots."""
+
+FINAL, STEPS, TIMES = range(3)
+"""What is kept: the final state, every accepted step, given times."""
+
+ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER = range(8)
+"""Places in the counts of a run."""
+NOW, STEP = range(2)
+"""Places in its clock."""
+
+SAMPLES = 9
+"""Points in a step at which functions that are watched closely are looked at, the ends included."""

@@ -1,0 +1,103 @@
+r"""What lies between the nodes.
+
+A step of length h from (t, y) is described by $\theta \in [0, 1]$ and the nested polynomial of degree 7
+
+$$P(\theta) = y + \theta(F_0 + (1-\theta)(F_1 + \theta(F_2 + (1-\theta)(F_3 + \theta(F_4 + (1-\theta)(F_5 + \theta F_6))))))$$
+
+whose rows $F_0, \dots, F_6$ are the array `dense`. A projection that moves the end of the step by $\delta$ adds $\delta\theta^2(3 -
+2\theta)$, which is $F_0 + \delta, F_1 - \delta, F_2 + 2\delta$; $F_2$ also loses $h(f(y + \delta) - f(y))$, so that the slope at the end is
+the one the next step starts with: P is C1.
+"""
+
+from __future__ import annotations
+
+from chetaev.numerics.methods.dop853 import tableau as c
+from chetaev.numerics.methods.dop853.calls import call, copy
+from chetaev.numerics.methods.dop853.codes import EVALUATIONS
+from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, System, Work
+from chetaev.numerics.native import add_rows, part, sum_rows
+
+
+@part
+def interpolant(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+    """The polynomial of the step just accepted, ending in `end` with slope `slope`, unless it is there already.
+
+    Three evaluations, four if the projection moved the state.
+    """
+    if work.ready[0]:
+        return
+    work.ready[0] = True
+    k, z, f, dense = work.k, work.stage, system.rhs, work.dense
+    width, moved = k.shape[1], False
+    for j in range(y.size):
+        moved |= work.end[j] != work.free[j]
+    if moved:
+        call(f, system, t + h, work.free, k[12])
+    else:
+        copy(work.slope, k[12])
+    counts[EVALUATIONS] += 4 if moved else 3
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A13)
+    call(f, system, t + c.C13 * h, z, k[13])
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A14)
+    call(f, system, t + c.C14 * h, z, k[14])
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A15)
+    call(f, system, t + c.C15 * h, z, k[15])
+    for j in range(y.size):  # Hermite data at both ends, the projection folded in
+        dense[0, j] = work.end[j] - y[j]
+        dense[1, j] = h * k[0, j] - dense[0, j]
+        dense[2, j] = 2.0 * dense[0, j] - h * (work.slope[j] + k[0, j])
+    sum_rows(dense[3].ctypes, h, k.ctypes, width, c.D3)
+    sum_rows(dense[4].ctypes, h, k.ctypes, width, c.D4)
+    sum_rows(dense[5].ctypes, h, k.ctypes, width, c.D5)
+    sum_rows(dense[6].ctypes, h, k.ctypes, width, c.D6)
+
+
+@part
+def state(y: Array, dense: Matrix, theta: float, out: Array) -> None:
+    """P(theta), without rounding where theta = 0."""
+    rest = 1.0 - theta
+    for j in range(y.size):
+        high = dense[3, j] + theta * (dense[4, j] + rest * (dense[5, j] + theta * dense[6, j]))
+        out[j] = y[j] + theta * (dense[0, j] + rest * (dense[1, j] + theta * (dense[2, j] + rest * high)))
+
+
+@part
+def rate(dense: Matrix, theta: float, h: float, out: Array) -> None:
+    """P'(theta)/h by the product rule, from the innermost bracket outwards."""
+    for j in range(out.size):
+        value, slope = dense[6, j], 0.0
+        for i in range(5, -1, -1):
+            if i % 2 == 1:
+                value, slope = dense[i, j] + theta * value, value + theta * slope
+            else:
+                value, slope = dense[i, j] + (1.0 - theta) * value, (1.0 - theta) * slope - value
+        out[j] = (value + theta * slope) / h
+
+
+@part
+def cut(y: Array, dense: Matrix, theta: float, end: Array, newton: Array, nodes: Array) -> None:
+    r"""Shorten the step to its part [0, theta] and bend it by $\delta\theta^2(3 - 2\theta)$ to end in `end`.
+
+    The nested form is Newton's with the nodes 0, 1, 0, 1, 0, 1, 0; new nodes 0, theta, ... enter at the front while the old ones leave.
+    `newton` and `nodes` are room for eight and seven numbers.
+    """
+    for j in range(y.size):
+        newton[0] = y[j]
+        for i in range(7):
+            newton[i + 1] = dense[i, j] if i in (0, 3, 4) else -dense[i, j]
+            nodes[i] = i % 2
+        for entering in range(7):
+            node = 0.0 if entering % 2 == 0 else theta
+            for i in range(6, -1, -1):
+                newton[i] += (node - nodes[i]) * newton[i + 1]
+            for i in range(6, 0, -1):
+                nodes[i] = nodes[i - 1]
+            nodes[0] = node
+        power = 1.0
+        for i in range(7):
+            power *= theta
+            dense[i, j] = power * (newton[i + 1] if i in (0, 3, 4) else -newton[i + 1])
+        delta = end[j] - y[j] - dense[0, j]
+        dense[0, j] = end[j] - y[j]
+        dense[1, j] -= delta
+        dense[2, j] += 2.0 * delta

@@ -1,0 +1,381 @@
+"""The compiled loop of DOP853: steps, and what is kept of them.
+
+Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` is the door to it. Nothing is allocated: where
+there is no room to keep more, a run pauses and can be resumed.
+"""
+
+from __future__ import annotations
+
+from chetaev.numerics.methods.dop853.calls import call, copy, finite
+from chetaev.numerics.methods.dop853.calls import settle as settle_one
+from chetaev.numerics.methods.dop853.codes import (
+    ACCEPTED,
+    DRIFT,
+    EVALUATIONS,
+    FINISHED,
+    FLOOR,
+    FOUND,
+    INTERRUPTED,
+    KEPT,
+    NEW,
+    NO_ROOM,
+    NOT_FINITE,
+    NOW,
+    REJECTED,
+    RUNNING,
+    STATUS,
+    STEP,
+    STEP_TOO_SMALL,
+    STEPS,
+    STOPPER,
+    TIMES,
+    TOO_MANY_STEPS,
+)
+from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
+from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
+from chetaev.numerics.methods.dop853.types import (
+    Array,
+    Control,
+    Found,
+    Integers,
+    Kept,
+    Matrix,
+    Progress,
+    Results,
+    Seen,
+    Stack,
+    System,
+    Watches,
+    Work,
+)
+from chetaev.numerics.methods.dop853.watch import any_closely, begin, below_floor, look, quiet, seen_part
+from chetaev.numerics.native import call_kernel, inner, part
+
+_PATIENCE = 20
+"""Trial steps in a row that are not finite."""
+_SHORTENED = 40
+"""Trial steps in a row that are shortened for the sake of watched functions."""
+
+
+# ------------------------------------------------------------ what is kept
+
+
+@part
+def _keep_start(keep: int, times: Array, kept: Kept, t: float, y: Array, counts: Integers) -> None:
+    if keep == STEPS:
+        kept.nodes[0] = t
+        copy(y, kept.states[0])
+        counts[KEPT] = 1
+    while keep == TIMES and counts[KEPT] < times.size and times[counts[KEPT]] == t:
+        kept.nodes[counts[KEPT]] = t
+        copy(y, kept.states[counts[KEPT]])
+        counts[KEPT] += 1
+
+
+@part
+def _keep_step(kept: Kept, t_new: float, work: Work, counts: Integers) -> None:
+    size = counts[KEPT]
+    kept.nodes[size] = t_new
+    copy(work.end, kept.states[size])
+    for i in range(7):
+        for j in range(work.end.size):
+            kept.coefficients[size - 1, i, j] = work.dense[i, j]
+    counts[KEPT] += 1
+
+
+@part
+def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+    """The states at the times in the step from (t, y) to (t_new, end), which is h long or was cut short."""
+    while counts[KEPT] < times.size and (times[counts[KEPT]] - t_new) * h <= 0.0:
+        size = counts[KEPT]
+        kept.nodes[size] = times[size]
+        if times[size] == t_new:
+            copy(work.end, kept.states[size])
+        else:
+            interpolant(system, t, h, y, work, counts)
+            state(y, work.dense, (times[size] - t) / (t_new - t), kept.states[size])
+        counts[KEPT] += 1
+
+
+@inner
+def _include(system: System, t: float, y: Array, seen: Seen) -> None:
+    """Extremes of the state and largest residuals (a residual that is no number stays)."""
+    for j in range(y.size):
+        seen.minima[j] = min(seen.minima[j], y[j])
+        seen.maxima[j] = max(seen.maxima[j], y[j])
+    if seen.measured.size > 0:
+        call(system.measure, system, t, y, seen.residuals)
+        for j in range(seen.measured.size):
+            size = abs(seen.residuals[j])
+            if size > seen.measured[j] or size != size:
+                seen.measured[j] = size
+
+
+@inner
+def _commit(
+    system: System,
+    t: float,
+    t_new: float,
+    step: float,
+    y: Array,
+    keep: int,
+    times: Array,
+    kept: Kept,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+) -> None:
+    """An accepted step becomes part of the run: what is kept of it, and y at its end."""
+    if keep == STEPS and t_new != t:
+        interpolant(system, t, step, y, work, counts)
+        _keep_step(kept, t_new, work, counts)
+    elif keep == TIMES:
+        _keep_times(times, kept, system, t, t_new, step, y, work, counts)
+    copy(work.end, y)
+    copy(work.slope, work.k[0])
+    counts[ACCEPTED] += 1
+    _include(system, t_new, y, seen)
+
+
+# ------------------------------------------------------------ the loop
+
+
+@part
+def _start(
+    system: System,
+    t: float,
+    t1: float,
+    y: Array,
+    control: Control,
+    keep: int,
+    times: Array,
+    kept: Kept,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+) -> tuple[int, float]:
+    """Everything before the first step: status and size of that step."""
+    for j in range(counts.size):
+        counts[j] = 0
+    counts[STOPPER] = -1
+    for j in range(work.rough.size):
+        work.rough[j] = 0.0
+    for j in range(y.size):
+        seen.minima[j] = seen.maxima[j] = y[j]
+    for j in range(seen.measured.size):
+        seen.measured[j] = 0.0
+    _keep_start(keep, times, kept, t, y, counts)
+    call(system.rhs, system, t, y, work.k[0])
+    counts[EVALUATIONS] += 1
+    h, status = control.first_step * (1.0 if t1 >= t else -1.0), RUNNING
+    if not (finite(y) and finite(work.k[0, : y.size])):
+        status = NOT_FINITE
+    elif h == 0.0 and t != t1:
+        h = first_step(system, control, t, y, t1 - t, work)
+        counts[EVALUATIONS] += 1
+    _include(system, t, y, seen)
+    return status, h
+
+
+@part
+def _before_step(control: Control, t: float, t1: float, h: float, counts: Integers, broken: int, drifted: int, flag: Integers) -> int:
+    """Why the loop must end before the next trial step, or RUNNING."""
+    if t == t1:
+        return FINISHED
+    if flag[0] != 0:
+        return INTERRUPTED
+    if drifted >= 3:
+        return DRIFT
+    if broken >= _PATIENCE:
+        return NOT_FINITE
+    if abs(h) < 10.0 * EPSILON * abs(t) and abs(h) < abs(t1 - t):
+        return NOT_FINITE if broken > 0 else STEP_TOO_SMALL
+    if counts[ACCEPTED] + counts[REJECTED] >= control.max_steps:
+        return TOO_MANY_STEPS
+    return RUNNING
+
+
+@inner
+def _has_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> bool:
+    """Is there room for one more step, and for a root of every watched function?"""
+    if keep == STEPS and counts[KEPT] >= kept.nodes.size:
+        return False
+    return found.times.size == 0 or counts[FOUND] + watched <= found.times.size
+
+
+@part
+def _follow(
+    system: System,
+    t: float,
+    t1: float,
+    h: float,
+    y: Array,
+    control: Control,
+    watches: Watches,
+    keep: int,
+    times: Array,
+    flag: Integers,
+    kept: Kept,
+    found: Found,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+) -> tuple[int, float, float]:
+    """Steps until the run ends or needs room, its state in y: status, time, size of the next step."""
+    direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
+    broken, drifted, shortened, rejected, left = 0, 0, 0, False, 0.0
+    while True:
+        status = _before_step(control, t, t1, h, counts, broken, drifted, flag)
+        if status != RUNNING:
+            return status, t, h
+        if not _has_room(keep, kept, found, watched, counts):
+            return NO_ROOM, t, h
+        last = (t + 1.01 * h - t1) * direction >= 0.0
+        t_new = t1 if last else t + h
+        step = t_new - t
+        verdict, error = attempt(system, control, t, step, y, work, counts)
+        growth = factor(verdict, error)
+        if verdict != ACCURATE:
+            counts[REJECTED] += 1
+            broken += verdict == BROKEN
+            drifted += verdict == DRIFTED
+            rejected, h = True, step * min(0.9, growth)
+            continue
+        if watched > 0:
+            call(system.watch, system, t_new, work.end, work.after)
+            left = begin(system, control, t, step, y, work, counts) if counts[ACCEPTED] == 0 else 0.0
+            if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
+                whole = seen_part(system, watches, t, step, y, work, counts, shortened > 0)
+                if whole < 1.0:
+                    counts[REJECTED] += 1
+                    shortened += 1
+                    rejected, h = True, step * whole
+                    continue
+        proposal = abs(step) * (min(1.0, growth) if rejected else growth)
+        h = direction * min(control.max_step, max(proposal, abs(h)) if last else proposal)
+        broken, drifted, shortened, rejected = 0, 0, 0, False
+        if watched > 0:
+            if quiet(watches, work):
+                low = below_floor(watches, work.after)
+                if low >= 0:
+                    status, counts[STOPPER] = FLOOR, low
+            else:
+                status, t_new = look(system, control, watches, t, t_new, y, left, found, work, counts)
+        _commit(system, t, t_new, step, y, keep, times, kept, seen, work, counts)
+        t = t_new
+        if status != RUNNING:
+            return status, t, h
+
+
+@part
+def integrate(
+    system: System,
+    t1: float,
+    y: Array,
+    control: Control,
+    watches: Watches,
+    keep: int,
+    times: Array,
+    flag: Integers,
+    kept: Kept,
+    found: Found,
+    seen: Seen,
+    work: Work,
+    progress: Progress,
+) -> None:
+    """Integrate to t1 from a new state, or go on; arguments as `chetaev.numerics.methods.dop853.run` prepares them."""
+    counts, t, h, status = progress.counts, progress.clock[NOW], progress.clock[STEP], RUNNING
+    if counts[STATUS] == NEW:
+        status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, counts)
+    if status == RUNNING:
+        status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, counts)
+    progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
+
+
+@part
+def integrate_some(
+    first: int,
+    last: int,
+    system: System,
+    t0: float,
+    t1: float,
+    y0: Matrix,
+    p: Matrix,
+    control: Control,
+    watches: Watches,
+    flag: Integers,
+    keep: int,
+    times: Array,
+    kept: Kept,
+    found: Found,
+    seen: Seen,
+    work: Work,
+    counts: Integers,
+    results: Results,
+) -> None:
+    """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p; what one does is invisible to the others.
+
+    All use the same room, one after the other. `keep` is FINAL, as an argument: as a constant it would have the loop compiled once more.
+    """
+    y = work.start
+    for i in range(first, last):
+        copy(p[i], system.p)
+        copy(y0[i], y)
+        status, h = _start(system, t0, t1, y, control, keep, times, kept, seen, work, counts)
+        t = t0
+        if status == RUNNING:
+            status, t, h = _follow(system, t0, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, counts)
+        results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
+        copy(y, results.y[i])
+        copy(seen.minima, results.minima[i])
+        copy(seen.maxima, results.maxima[i])
+        copy(seen.measured, results.measured[i])
+        for j in range(results.counts.shape[1]):
+            results.counts[i, j] = counts[j]
+
+
+# ------------------------------------------------------------ afterwards
+
+
+@part
+def interpolate(nodes: Array, states: Matrix, coefficients: Stack, times: Array, values: Matrix, rates: Matrix) -> None:
+    """States and their time derivatives at given times, in any order; untouched outside the nodes. At a node the state is the node's,
+    exactly.
+    """
+    steps = coefficients.shape[0]
+    direction = 1.0 if nodes[-1] >= nodes[0] else -1.0
+    for i in range(times.size):
+        t = times[i]
+        if not (t - nodes[0]) * (nodes[-1] - t) >= 0.0:
+            continue
+        low, high = 0, nodes.size
+        while high - low > 1:  # nodes[low] is the last one that is not after t
+            middle = (low + high) // 2
+            if (t - nodes[middle]) * direction >= 0.0:
+                low = middle
+            else:
+                high = middle
+        if t == nodes[low]:
+            copy(states[low], values[i])
+        if steps == 0:
+            continue
+        step = min(low, steps - 1)
+        h = nodes[step + 1] - nodes[step]
+        theta = (t - nodes[step]) / h
+        if t != nodes[low]:
+            state(states[step], coefficients[step], theta, values[i])
+        rate(coefficients[step], theta, h, rates[i])
+
+
+@part
+def settle(system: System, control: Control, times: Array, states: Matrix, trial: Array, moved: Array) -> None:
+    """Project states in place, as after an accepted step; how far each was moved at first, in units of the tolerance."""
+    for i in range(times.size):
+        moved[i], _ = settle_one(system, control, times[i], states[i], trial)
+
+
+@part
+def evaluate(address: int, times: Array, states: Matrix, p: Matrix, out: Matrix) -> None:
+    """A kernel at many points."""
+    for i in range(times.size):
+        call_kernel(address, times[i], states[i].ctypes, p[i].ctypes, out[i].ctypes)

@@ -1,0 +1,324 @@
+r"""Watched functions: their changes of sign within a step, found and recorded.
+
+A change of sign from one end of a step to the other is located on the interpolant. A function that is watched closely is also looked at on
+the way: at `SAMPLES` points of the step, at equal distances. The step is too long
+
+- if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
+  the function has not been seen. If a shorter step does not see it better, it is rough (it jumps, or it is round-off) and accepted as it is;
+- if the signs of the values change more than once;
+- if a parabola through three values, refined twice, finds a value of the other sign between them: the function touches zero and turns back.
+
+In the last two cases the step is shortened so that it contains one change of sign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.methods.dop853.calls import call, copy, settle
+from chetaev.numerics.methods.dop853.codes import FLOOR, FOUND, PROJECTIONS, RUNNING, SAMPLES, STOPPER, WATCH
+from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
+from chetaev.numerics.methods.dop853.step import EPSILON
+from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Watches, Work
+from chetaev.numerics.native import part
+
+_NEVER = 2.0
+"""A root that is not in the step."""
+_EARLY = 1e-6
+"""Roots in this part of the first step are the start itself."""
+_ROOT = 1e-13
+"""Width of the bracket of a root, in steps."""
+_UNSEEN = 0.1
+"""A part of the largest value by which a function may differ from the polynomial through every second value."""
+_BETTER = 0.25
+"""Part of that difference that is left, at most, in a step of half the size, if the function is smooth: 1/32 if it is very smooth."""
+_NEAR = 0.25
+"""A parabola's extreme value, in parts of the value beside it, that is worth a look at the function there."""
+
+_BETWEEN = (
+    (35.0 / 128.0, 35.0 / 32.0, -35.0 / 64.0, 7.0 / 32.0, -5.0 / 128.0),
+    (-5.0 / 128.0, 15.0 / 32.0, 45.0 / 64.0, -5.0 / 32.0, 3.0 / 128.0),
+    (3.0 / 128.0, -5.0 / 32.0, 45.0 / 64.0, 15.0 / 32.0, -5.0 / 128.0),
+    (-5.0 / 128.0, 7.0 / 32.0, -35.0 / 64.0, 35.0 / 32.0, 35.0 / 128.0),
+)
+"""Lagrange's weights of the values at 0, 1/4, ..., 1 for the polynomial at 1/8, 3/8, 5/8, 7/8."""
+
+
+@part
+def _sign(x: float) -> int:
+    return 1 if x > 0.0 else (-1 if x < 0.0 else 0)
+
+
+@part
+def _place(system: System, control: Control, t: float, h: float, y: Array, theta: float, out: Array, work: Work, counts: Integers) -> None:
+    """The state at theta of the step, projected."""
+    state(y, work.dense, theta, out)
+    if system.project != 0:
+        _, calls = settle(system, control, t + theta * h, out, work.trial)
+        counts[PROJECTIONS] += calls
+
+
+# ------------------------------------------------------------ is the step short enough?
+
+
+@part
+def begin(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+    """The signs at the start of the first step, which are those a little later: a function that starts at its root does not fire.
+
+    Returns how much later, in steps.
+    """
+    left = max(_EARLY, min(0.5, 16.0 * EPSILON * abs(t / h)))
+    interpolant(system, t, h, y, work, counts)
+    _place(system, control, t, h, y, left, work.stage, work, counts)
+    call(system.watch, system, t + left * h, work.stage, work.before)
+    for which in range(work.signs.size):
+        work.signs[which] = _sign(work.before[which])
+    return left
+
+
+@part
+def any_closely(watches: Watches) -> bool:
+    """Is any function watched closely?"""
+    found = False
+    for which in range(watches.closely.size):
+        found |= watches.closely[which]
+    return found
+
+
+@part
+def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers, again: bool) -> float:
+    """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
+
+    `before` and `after` hold the values at both ends; `again`: the step was shortened before.
+    """
+    interpolant(system, t, h, y, work, counts)
+    samples, last, found = work.samples, SAMPLES - 1, 1.0
+    copy(work.before, samples[0])
+    copy(work.after, samples[last])
+    for i in range(1, last):
+        _at(system, t, h, y, i / last, work, samples[i])
+    for which in range(watches.closely.size):
+        if watches.closely[which]:
+            if not _smooth(work, which, again):
+                found = min(found, 0.5)
+            else:
+                found = min(found, _part_with_one_change(system, t, h, y, work, which))
+    return found
+
+
+@part
+def _at(system: System, t: float, h: float, y: Array, theta: float, work: Work, out: Array) -> None:
+    """The watched functions on the interpolant."""
+    state(y, work.dense, theta, work.stage)
+    call(system.watch, system, t + theta * h, work.stage, out)
+
+
+@part
+def _smooth(work: Work, which: int, again: bool) -> bool:
+    """Is a function seen in this step, or so rough that no step would show it? `rough` remembers how badly it was seen; -1: give up."""
+    samples, largest, off = work.samples, 0.0, 0.0
+    for i in range(SAMPLES):
+        largest = max(largest, abs(samples[i, which]))
+    for i in range(4):
+        weights = _BETWEEN[i]
+        value = samples[2 * i + 1, which]
+        for m in range(5):
+            value -= weights[m] * samples[2 * m, which]
+        off = max(off, abs(value))
+    if not off > _UNSEEN * largest:  # nor where it is no number
+        work.rough[which] = 0.0
+        return True
+    if work.rough[which] < 0.0 or (again and work.rough[which] > 0.0 and off > _BETTER * work.rough[which]):
+        work.rough[which] = -1.0
+        return True
+    work.rough[which] = off
+    return False
+
+
+@part
+def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Work, which: int) -> float:
+    samples, last = work.samples, SAMPLES - 1
+    sign, changes, first, before = work.signs[which], 0, 0, 0
+    for i in range(SAMPLES):
+        new = _sign(samples[i, which]) if i > 0 else sign
+        if new == 0:
+            continue
+        if sign != 0 and new != sign:
+            changes += 1
+            if changes == 2:
+                return 0.5 * (first + before) / last
+            first = i
+        sign, before = new, i
+    return _turn(system, t, h, y, work, which) if changes == 0 else 1.0
+
+
+@part
+def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int) -> float:
+    """Where a function that keeps its sign at all samples has the other one, near a turning point; 1 = nowhere."""
+    samples, last = work.samples, SAMPLES - 1
+    for i in range(1, last):
+        a, b, c = samples[i - 1, which], samples[i, which], samples[i + 1, which]
+        left, middle, right = (i - 1) / last, i / last, (i + 1) / last
+        sign = _sign(b)
+        if sign == 0:
+            continue
+        for _ in range(3):
+            # the parabola through three points, and where it is nearest to zero
+            fall, rise = (b - a) / (middle - left), (c - b) / (right - middle)
+            bend = (rise - fall) / (right - left)
+            if not sign * bend > 0.0:
+                break
+            theta = 0.5 * (left + middle) - 0.5 * fall / bend
+            value = b + (theta - middle) * (fall + bend * (theta - left))
+            if not (left < theta < right and sign * value < _NEAR * abs(b)) or theta == middle:
+                break
+            _at(system, t, h, y, theta, work, work.values)
+            value = work.values[which]
+            if _sign(value) == -sign:
+                return theta
+            if theta < middle:
+                right, c, middle, b = middle, b, theta, value
+            else:
+                left, a, middle, b = middle, b, theta, value
+    return 1.0
+
+
+# ------------------------------------------------------------ roots
+
+
+@part
+def _changed(watches: Watches, work: Work, which: int) -> bool:
+    """Has a watched function changed its sign in the direction asked for?"""
+    old, new, wanted = work.signs[which], _sign(work.after[which]), watches.directions[which]
+    return old != 0 and new != 0 and new != old and (wanted == 0 or wanted == new)
+
+
+@part
+def quiet(watches: Watches, work: Work) -> bool:
+    """No watched function changes its sign: then their signs and values are renewed."""
+    for which in range(watches.floor.size):
+        if _changed(watches, work, which):
+            return False
+    for which in range(watches.floor.size):
+        new = _sign(work.after[which])
+        if new != 0:
+            work.signs[which] = new
+        work.before[which] = work.after[which]
+    return True
+
+
+@part
+def _root(system: System, control: Control, t: float, h: float, y: Array, left: float, which: int, work: Work, counts: Integers) -> float:
+    """Where a watched function changes sign between `left` and the end of the step: the end of a bracket of width 1e-13 on the new side.
+
+    The trial states are projected, so that the state found satisfies both. Method ITP: I. F. D. Oliveira, R. H. C. Takahashi, ACM Trans.
+    Math. Softw. 47 (2020) 5; never more than one evaluation beyond bisection.
+    """
+    a, b, below, above = left, 1.0, work.before[which], work.after[which]
+    if below == 0.0:
+        return a
+    half = 0.5 * _ROOT
+    radius = 2.0 * half * 2.0 ** np.ceil(np.log2((b - a) / (2.0 * half)))
+    while b - a > _ROOT:
+        middle = 0.5 * (a + b)
+        secant = (above * a - below * b) / (above - below)
+        side = 1.0 if middle >= secant else -1.0
+        shift = 0.2 * (b - a) ** 2
+        theta = secant + side * shift if shift <= abs(middle - secant) else middle
+        reach = radius - 0.5 * (b - a)
+        if not abs(theta - middle) <= reach:
+            theta = middle - side * reach
+        if not a < theta < b:
+            theta = middle
+        _place(system, control, t, h, y, theta, work.stage, work, counts)
+        call(system.watch, system, t + theta * h, work.stage, work.values)
+        value = work.values[which]
+        if value * above > 0.0:
+            b, above = theta, value
+        elif value * below > 0.0:
+            a, below = theta, value
+        else:
+            return theta
+        radius *= 0.5
+    return b
+
+
+@part
+def _roots(
+    system: System, control: Control, watches: Watches, t: float, h: float, y: Array, left: float, work: Work, counts: Integers
+) -> int:
+    """The roots in the step in `work.roots`, the sign memory renewed; the terminal function whose root is the earliest, or -1."""
+    stop = -1
+    for which in range(watches.floor.size):
+        work.roots[which] = _NEVER
+        if _changed(watches, work, which):
+            work.roots[which] = _root(system, control, t, h, y, left, which, work, counts)
+            if watches.terminal[which] and (stop < 0 or work.roots[which] < work.roots[stop]):
+                stop = which
+        new = _sign(work.after[which])
+        if new != 0:
+            work.signs[which] = new
+    return stop
+
+
+@part
+def _next_found(watches: Watches, roots: Array, limit: float) -> int:
+    """The earliest root of a function that is not terminal, up to a limit; -1 = none."""
+    found = -1
+    for which in range(roots.size):
+        if not watches.terminal[which] and roots[which] <= limit and (found < 0 or roots[which] < roots[found]):
+            found = which
+    return found
+
+
+@part
+def below_floor(watches: Watches, values: Array) -> int:
+    """A function that is smaller than its floor; -1 = none."""
+    for which in range(values.size):
+        if abs(values[which]) < watches.floor[which]:
+            return which
+    return -1
+
+
+@part
+def look(
+    system: System,
+    control: Control,
+    watches: Watches,
+    t: float,
+    t_new: float,
+    y: Array,
+    left: float,
+    found: Found,
+    work: Work,
+    counts: Integers,
+) -> tuple[int, float]:
+    """The watched functions over an accepted step in which one changes its sign: status and where the step ends now. Roots are recorded."""
+    h = t_new - t
+    interpolant(system, t, h, y, work, counts)
+    stop = _roots(system, control, watches, t, h, y, left, work, counts)
+    copy(work.after, work.before)
+    limit = 1.0 if stop < 0 else work.roots[stop]
+    which = _next_found(watches, work.roots, limit)
+    while which >= 0:
+        if counts[FOUND] < found.times.size:
+            _place(system, control, t, h, y, work.roots[which], work.stage, work, counts)
+            _record(found, t + work.roots[which] * h, which, work.stage, counts)
+        work.roots[which] = _NEVER
+        which = _next_found(watches, work.roots, limit)
+    if stop >= 0:
+        _place(system, control, t, h, y, limit, work.end, work, counts)
+        cut(y, work.dense, limit, work.end, work.room[:8], work.room[8:])
+        counts[STOPPER] = stop
+        return WATCH, t + limit * h
+    low = below_floor(watches, work.after)
+    counts[STOPPER] = low
+    return (FLOOR if low >= 0 else RUNNING), t_new
+
+
+@part
+def _record(found: Found, t: float, which: int, y: Array, counts: Integers) -> None:
+    size = counts[FOUND]
+    found.times[size], found.indices[size] = t, which
+    copy(y, found.states[size])
+    counts[FOUND] += 1

@@ -1,0 +1,183 @@
+"""Functions that numba compiles once per machine: afterwards they are loaded from disk, without numba.
+
+Importing numba with its tables takes half a second, loading the code a few milliseconds. The code is kept beside this file, or in the
+user's cache directory where that cannot be written to. The name of its file is a digest of the sources it was made from, of the processor
+and of the versions of LLVM, so that nothing that changed is loaded; the file begins with a digest of itself, so that half a file is not
+loaded either.
+
+The functions return nothing; results are written to arrays. Numba passes an array by its parts and a tuple by its fields. So does `_flat`,
+and what it passes is compared with what was compiled: machine code does not notice when it is given something else.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import json
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numpy as np
+
+from chetaev.numerics.engine import load_object, processor
+
+_DIGEST = 32
+"""Bytes of the digest in front of a file."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code of several functions, and the kinds of their arguments."""
+
+    signatures: Mapping[str, str]
+    object_file: bytes
+
+    def packed(self) -> bytes:
+        contents = json.dumps(dict(self.signatures)).encode() + b"\n" + self.object_file
+        return hashlib.sha256(contents).digest() + contents
+
+    @staticmethod
+    def unpacked(stored: bytes) -> Code | None:
+        """None if it is not whole."""
+        digest, contents = stored[:_DIGEST], stored[_DIGEST:]
+        if hashlib.sha256(contents).digest() != digest:
+            return None
+        signatures, _, object_file = contents.partition(b"\n")
+        return Code(json.loads(signatures), object_file)
+
+
+class Precompiled:
+    """The functions of a module, by their names; `sources` are the files that their machine code depends on.
+
+    The code is found, or made, when one of them is asked for.
+    """
+
+    def __init__(self, module: str, names: Sequence[str], sources: Sequence[Path]) -> None:
+        self.module, self.names, self.sources = module, tuple(names), tuple(sources)
+        self._lock = threading.Lock()
+        self._functions: dict[str, Callable[..., None]] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("_") or name not in self.names:
+            raise AttributeError(f"no compiled function {name}")
+        with self._lock:
+            if not self._functions:
+                self._functions = self._loaded()
+        return self._functions[name]
+
+    def _loaded(self) -> dict[str, Callable[..., None]]:
+        digest = self._digest()
+        file = f"{self.module.rpartition('.')[2]}-{digest[:24]}.o"
+        code = next((found for folder in _folders() if (found := _read(folder / file)) is not None), None)
+        if code is None:
+            code = self._compiled(digest)
+            _write(file, code.packed())
+        addresses = load_object(code.object_file, [_symbol(name, digest) for name in code.signatures])
+        return {name: _callable(name, at, code.signatures[name]) for name, at in zip(code.signatures, addresses, strict=True)}
+
+    def _compiled(self, digest: str) -> Code:
+        from chetaev.numerics.compiling import compile_functions
+
+        module = importlib.import_module(self.module)
+        return Code(*compile_functions({name: getattr(module, name) for name in self.names}, lambda name: _symbol(name, digest)))
+
+    def _digest(self) -> str:
+        made_by = [llvmlite.__version__, *processor(), sys.platform]
+        here = Path(__file__)
+        contents = [
+            file.read_bytes() for file in sorted({*self.sources, here, here.with_name("compiling.py"), here.with_name("native.py")})
+        ]
+        return hashlib.sha256(b"\0".join([*[text.encode() for text in made_by], *contents])).hexdigest()
+
+
+def _symbol(name: str, digest: str) -> str:
+    """A name that no other code in the process has."""
+    return f"chetaev_{name}_{digest[:24]}"
+
+
+# -- on disk
+
+
+def _folders() -> list[Path]:
+    """Where code may be, in the order in which it is looked for and written."""
+    if sys.platform == "win32":
+        caches = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        caches = Path.home() / "Library" / "Caches"
+    else:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [Path(__file__).with_name("__pycache__"), caches / "chetaev"]
+
+
+def _read(file: Path) -> Code | None:
+    try:
+        return Code.unpacked(file.read_bytes())
+    except OSError:
+        return None
+
+
+def _write(name: str, contents: bytes) -> None:
+    """Keep code in the first folder where that is possible; without any it is compiled again next time."""
+    for folder in _folders():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                file.write(contents)
+            written = Path(file.name)
+            written.chmod(0o644)  # a library that one user installed serves the others
+            written.replace(folder / name)  # at once: another process may be reading
+        except OSError:
+            continue
+        return
+
+
+# -- calls
+
+
+def _callable(name: str, address: int, signature: str) -> Callable[..., None]:
+    """Machine code as a Python function of numbers, arrays and tuples of these; the call releases the GIL."""
+    types = [t for kind in signature.split() for t in _parts(kind)]
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
+    def call(*arguments: Any) -> None:
+        kinds: list[str] = []
+        values: list[Any] = []
+        for argument in arguments:
+            _flat(argument, kinds, values)
+        if " ".join(kinds) != signature:
+            raise TypeError(f"{name} takes {signature}, not {' '.join(kinds)}")
+        result, exception = ctypes.c_void_p(), ctypes.c_void_p()  # where numba leaves them
+        if entry(ctypes.addressof(result), ctypes.addressof(exception), *values):
+            raise RuntimeError(f"{name} did not end as it should")
+
+    return call
+
+
+def _parts(kind: str) -> list[Any]:
+    """How an argument is passed; an array by owner, parent, items, size of an item, data, shape, strides."""
+    if kind in ("int", "float"):
+        return [ctypes.c_int64 if kind == "int" else ctypes.c_double]
+    pointer, dimensions = ctypes.c_void_p, int(kind.rpartition(":")[2])
+    return [pointer, pointer, ctypes.c_int64, ctypes.c_int64, pointer, *[ctypes.c_int64] * (2 * dimensions)]
+
+
+def _flat(value: Any, kinds: list[str], values: list[Any]) -> None:
+    """The kinds and the parts of an argument."""
+    if isinstance(value, tuple):
+        for field in value:
+            _flat(field, kinds, values)
+    elif isinstance(value, np.ndarray):
+        if not value.flags.c_contiguous:
+            raise TypeError("compiled functions take contiguous arrays")
+        kinds.append(f"{value.dtype.str[1:]}:{value.ndim}")
+        values += [None, None, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides]
+    else:
+        kinds.append(type(value).__name__)
+        values.append(value)
