@@ -1,4 +1,4 @@
-"""(c) Ten thousand sleighs, against a loop of solve_ivp with a numba right-hand side.
+"""(c) Ten thousand sleighs, against a loop of solve_ivp with a numba right-hand side, by its default method and by DOP853.
 
 The library integrates all of them, in parallel, with projection; the peer's loop runs over a sample and is scaled. Wall time, since threads
 are part of the answer; the ratio of CPU times says what they contribute.
@@ -23,6 +23,8 @@ from chetaev.numerics.methods import dop853
 MEMBERS = 10_000
 T = 10.0
 TOLERANCE = 1e-8
+METHODS = ("RK45", "DOP853")
+"""The default of solve_ivp, and the method of the library."""
 
 Members = Mapping[str, Any]
 
@@ -34,13 +36,13 @@ def tables(effort: Effort) -> list[Table]:
     sample = np.linspace(0, MEMBERS - 1, 20 if effort.quick else 200).astype(int)
     way, run = _library(case.model, starts)
 
-    def loop() -> Any:
-        return np.array([peer.integrate(case.jitted, T, _reduced(starts, i), TOLERANCE) for i in sample])
+    def loop(method: str) -> Any:
+        return np.array([peer.integrate(case.jitted, T, _reduced(starts, i), TOLERANCE, method) for i in sample])
 
-    ends, by_hand = run(), loop()
-    spent: dict[str, list[float]] = {"chetaev": [], "peer": []}
-    works: dict[str, Callable[[], Any]] = {"chetaev": run, "peer": loop}
-    scale = {"chetaev": 1.0, "peer": MEMBERS / len(sample)}
+    ends, by_hand = run(), loop("DOP853")
+    works: dict[str, Callable[[], Any]] = {"chetaev": run, **{method: partial(loop, method) for method in METHODS}}
+    spent: dict[str, list[float]] = {name: [] for name in works}
+    scale = {"chetaev": 1.0, **dict.fromkeys(METHODS, MEMBERS / len(sample))}
 
     def measured(name: str) -> float:
         wall = time.perf_counter()
@@ -51,16 +53,19 @@ def tables(effort: Effort) -> list[Table]:
     cpus = {name: Spread(tuple(values)) for name, values in spent.items()}
     found = Table(
         "(c) Ensemble of 10,000 sleighs",
-        ["clock", "chetaev", "loop of solve_ivp, numba", "ratio"],
+        ["clock", "chetaev", *[column for method in METHODS for column in (f"loop of solve_ivp, {method}, numba", "ratio")]],
         f"T = {T:g}, tolerance {TOLERANCE:g}, by {way}. The peer ran {len(sample)} members, scaled to {MEMBERS}. "
         f"Largest difference of positions at the end: {figures(float(np.max(np.abs(ends[sample] - by_hand[:, :3]))))}; "
         f"members that failed: {int(np.sum(~np.isfinite(ends).all(axis=1)))}.",
     )
     for clock, times in (("wall", walls), ("CPU", cpus)):
-        found.add(
-            clock, f"{figures(times['chetaev'].median)} s", f"{figures(times['peer'].median)} s", times["peer"].over(times["chetaev"])
-        )
+        peers = [cell for name in METHODS for cell in (_seconds(times[name]), times[name].over(times["chetaev"]))]
+        found.add(clock, _seconds(times["chetaev"]), *peers)
     return [found]
+
+
+def _seconds(times: Spread) -> str:
+    return f"{figures(times.median)} s"
 
 
 def _starts() -> Members:

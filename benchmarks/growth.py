@@ -25,6 +25,8 @@ def tables(effort: Effort) -> list[Table]:
     )
     rounds = 2 if effort.long else 3
     for family, title in TITLES.items():
+        if family not in ch.gallery():
+            continue
         setup = [chetaev_setup(family, n, rounds) for n in sizes]
         models = [ch.gallery(family, n=n) for n in sizes]
         prepared = [states_along(ch.derive(model), model, 0.5) for model in models]

@@ -41,7 +41,7 @@ def lambdified(system: Symbolic, symbolic_inverse: bool = False) -> Rhs:
     return rhs
 
 
-def integrate(rhs: Rhs, t: float, start: Any, tolerance: float) -> Array:
-    """The state at t by DOP853, from 0."""
-    found: Array = solve_ivp(rhs, (0.0, t), start, method="DOP853", rtol=tolerance, atol=tolerance).y[:, -1]
+def integrate(rhs: Rhs, t: float, start: Any, tolerance: float, method: str = "DOP853") -> Array:
+    """The state at t, from 0."""
+    found: Array = solve_ivp(rhs, (0.0, t), start, method=method, rtol=tolerance, atol=tolerance).y[:, -1]
     return found

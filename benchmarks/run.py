@@ -18,6 +18,7 @@ from pathlib import Path
 
 import compiler
 import ensembles
+import groups
 import growth
 import integration
 import large_input
@@ -32,6 +33,7 @@ PARTS = {
     "ensembles": ensembles,
     "long_runs": long_runs,
     "growth": growth,
+    "groups": groups,
 }
 RESULTS = Path(__file__).with_name("results.md")
 

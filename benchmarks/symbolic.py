@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, sin
 from typing import Any
 
@@ -36,6 +36,18 @@ def chain(n: int, tag: int) -> Symbolic:
     links = range(1, n + 1)
     values = [*[MASSES[k % 4] for k in links], *[LENGTHS[k % 4] for k in links], 9.81]
     return Symbolic(lagrangian, q, [*m, *a, g], values, [*[ANGLES[k % 5] for k in links], *[SPINS[k % 3] for k in links]])
+
+
+def bobs(n: int, tag: int) -> Symbolic:
+    """The same chain from the positions of its bobs."""
+    same, t = chain(n, tag), dynamicsymbols._t
+    q, m, a, g = same.coordinates, same.parameters[:n], same.parameters[n:-1], same.parameters[-1]
+    factors = [float(unique(tag)), *[1] * (n - 1)]
+    x = y = lagrangian = sympy.S.Zero
+    for k in range(n):
+        x, y = x + a[k] * sympy.sin(q[k]), y - a[k] * sympy.cos(q[k])
+        lagrangian += factors[k] * m[k] / 2 * (x.diff(t) ** 2 + y.diff(t) ** 2) - m[k] * g * y
+    return replace(same, lagrangian=lagrangian)
 
 
 def trailer(n: int, tag: int) -> Symbolic:
@@ -100,4 +112,4 @@ def cartesian_pendulum(values: Sequence[float], start: Sequence[float]) -> Symbo
     return Symbolic(lagrangian, [x, y], parameters, values, start, holonomic=[x**2 + y**2 - a**2])
 
 
-FAMILIES = {"chain": chain, "trailer": trailer}
+FAMILIES = {"chain": chain, "bobs": bobs, "trailer": trailer}

@@ -1,4 +1,4 @@
-"""Two families of systems as text, for the library: those of the gallery.
+"""Families of systems as text, for the library: those of the gallery, and the chain as most people would write it.
 
 Every call makes a system that did not exist before: `tag` enters all names and one number, so that no memory of an earlier one, in SymPy,
 in the library or on disk, can help.
@@ -7,7 +7,7 @@ in the library or on disk, can help.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MASSES, INERTIAS, LENGTHS = (1.6, 0.9, 1.2, 0.7), (0.5, 0.3, 0.4), (0.8, 1.1, 0.6, 0.9)
 ANGLES, SPINS = (0.4, 0.1, -0.3, 0.2, -0.1), (-0.6, 0.8, 0.2)
@@ -51,6 +51,18 @@ def chain(n: int, tag: int) -> Text:
     )
 
 
+def bobs(n: int, tag: int) -> Text:
+    """The same chain from the positions of its bobs, as one writes it without thinking."""
+    same, links = chain(n, tag), range(1, n + 1)
+    q, m, a, x, y, g = (f"{letter}{tag}_" for letter in ("theta", "m", "l", "x", "y", "g"))
+    where: dict[str, str] = {}
+    for k in links:
+        where[f"{x}{k}"] = (f"{x}{k - 1} + " if k > 1 else "") + f"{a}{k}*sin({q}{k})"
+        where[f"{y}{k}"] = (f"{y}{k - 1} - " if k > 1 else "-") + f"{a}{k}*cos({q}{k})"
+    energies = [f"{unique(tag) if k == 1 else 1}*{m}{k}/2*({x}{k}'^2 + {y}{k}'^2) - {m}{k}*{g}*{y}{k}" for k in links]
+    return replace(same, where=where, lagrangian=" + ".join(energies))
+
+
 def trailer(n: int, tag: int) -> Text:
     """A tractor with n trailers."""
     axles, trailers = range(n + 1), range(1, n + 1)
@@ -81,5 +93,5 @@ def trailer(n: int, tag: int) -> Text:
     )
 
 
-FAMILIES = {"chain": chain, "trailer": trailer}
-TITLES = {"chain": "n-link pendulum", "trailer": "n-trailer"}
+FAMILIES = {"chain": chain, "bobs": bobs, "trailer": trailer}
+TITLES = {"chain": "n-link pendulum", "bobs": "n-link pendulum, from positions", "trailer": "n-trailer"}
