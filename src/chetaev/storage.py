@@ -233,6 +233,9 @@ def _parts(system: System, own_words: bool) -> dict[str, Any]:
     def row(r: Any) -> str:
         return str(r if own_words else replace(r, text=""))
 
+    def formula(title: str, e: Any) -> str:
+        return (system.written.get(title, "") if own_words else "") or show(e)
+
     return {
         "name": system.name,
         "coordinates": dict(system.kinds),
@@ -240,12 +243,12 @@ def _parts(system: System, own_words: bool) -> dict[str, Any]:
         "lagrangian": (own_words and system.lagrangian_text) or show(system.lagrangian),
         "kinematic": [row(r) for r in system.kinematic],
         "variational": None if system.variational is None else [row(r) for r in system.variational],
-        "forces": {q.base: show(u) for q, u in system.forces.items()},
-        "dissipation": show(system.dissipation) if system.dissipation != 0 else None,
+        "forces": {q.base: formula(f"force {q.base}", u) for q, u in system.forces.items()},
+        "dissipation": formula("dissipation", system.dissipation) if system.dissipation != 0 else None,
         "action": system.action.base if system.action else None,
-        "inputs": {z.base: None if u is None else show(u) for z, u in system.inputs.items()},
-        "where": {name: show(e) for name, e in system.where.items()},
-        "quasi": {name: show(e) for name, e in system.quasi.items()},
+        "inputs": {z.base: None if u is None else formula(f"input {z.base}", u) for z, u in system.inputs.items()},
+        "where": {name: formula(f"where {name}", e) for name, e in system.where.items()},
+        "quasi": {name: formula(f"quasi {name}'", e) for name, e in system.quasi.items()},
     }
 
 

@@ -33,6 +33,11 @@ from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation
 from chetaev.zero import seems_zero
 
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
+_OTHER_WORDS = {
+    **dict.fromkeys(("constraint", "constraints", "holonomic", "nonholonomic", "rows"), "kinematic"),
+    **dict.fromkeys(("kinetic", "potential", "energy", "L"), "lagrangian"),
+}
+"""What others call the parts."""
 
 
 @dataclass(frozen=True, init=False)
@@ -61,6 +66,8 @@ class System:
     quasi: Frozen[str, Expr]
     name: str
     lagrangian_text: str = field(compare=False)
+    written: Frozen[str, str] = field(compare=False, repr=False)
+    """Parts as the user wrote them, by the titles under which they are printed: names inside them are not written out."""
 
     def __init__(
         self,
@@ -96,9 +103,8 @@ class System:
         name = str(name)
         place = f"system {name!r}" if name else "system"
         for word in unknown:
-            raise UsageError(
-                f"System has no part {word!r}.", where=place, hint=f"{did_you_mean(word, _PARTS)}  Parts: {' '.join(_PARTS)}".strip()
-            )
+            meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, _PARTS)
+            raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(_PARTS)}".strip())
         for part, given in {"forces": forces, "inputs": inputs, "where": where, "quasi": quasi}.items():
             if given is not None:
                 require_mapping(given, f"{part} are", place, f'{part}={{"...": "..."}}')
@@ -126,6 +132,7 @@ class System:
         put(self, "quasi", Frozen(vocabulary.quasi))
         put(self, "lagrangian", read(lagrangian, "lagrangian"))
         put(self, "lagrangian_text", _as_written(lagrangian))
+        put(self, "written", Frozen(_written(where, quasi, forces, dissipation, inputs)))
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
         put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
         rows = _rows(kinematic, "kinematic", place)
@@ -192,6 +199,9 @@ class System:
         changed = System(**(parts | changes))
         if not changes.keys() & {"lagrangian", "where", "quasi"}:
             object.__setattr__(changed, "lagrangian_text", self.lagrangian_text)
+        if not changes.keys() & {"where", "quasi"}:
+            kept = {title: text for title, text in self.written.items() if _TITLES[title.split()[0]] not in changes}
+            object.__setattr__(changed, "written", Frozen(kept | dict(changed.written)))
         return changed
 
     def __str__(self) -> str:
@@ -209,24 +219,29 @@ class System:
         def listed(symbols: Sequence[sympy.Symbol]) -> str:
             return (" " if form == "text" else r"\ ").join(show(z, form) for z in symbols)
 
-        lines = [(self.name or "system", ""), ("coordinates", listed([q for q in self.coordinates if q.base in self.kinds]))]
+        def formula(title: str, e: Expr) -> tuple[str, str]:
+            return title, (self.written.get(title, "") if form == "text" else "") or show(e, form)
+
+        lines = [(self.name or "system", "")]
+        ordinary = [q for q in self.coordinates if q.base in self.kinds]
+        lines += [("coordinates", listed(ordinary))] if ordinary else []
         lines += [(f"group {name}", str(group) if form == "text" else rf"\text{{{group}}}") for name, group in self.groups.items()]
         if self.parameters:
             lines.append(("parameters", listed(self.parameters)))
         written = self.lagrangian_text if form == "text" else ""
         lines.append(("lagrangian", written or show(self.lagrangian, form)))
         if form == "text":  # the typeset form has the names written out
-            lines += [(f"where {name}", show(e)) for name, e in self.where.items()]
-            lines += [(f"quasi {name}'", show(e)) for name, e in self.quasi.items()]
+            lines += [formula(f"where {name}", e) for name, e in self.where.items()]
+            lines += [formula(f"quasi {name}'", e) for name, e in self.quasi.items()]
         lines += [(f"kinematic[{k}]", row(r)) for k, r in enumerate(self.kinematic)]
         lines += [(f"variational[{k}]", row(r)) for k, r in enumerate(self.variational or ())]
-        lines += [(f"force {q.base}", show(u, form)) for q, u in self.forces.items()]
+        lines += [formula(f"force {q.base}", u) for q, u in self.forces.items()]
         if self.dissipation != 0:
-            lines.append(("dissipation", show(self.dissipation, form)))
+            lines.append(formula("dissipation", self.dissipation))
         if self.action:
             lines.append(("action", show(self.action, form)))
         lines += [
-            (f"input {z.base}", ("open" if form == "text" else r"\text{open}") if u is None else show(u, form))
+            (f"input {z.base}", "open" if form == "text" else r"\text{open}") if u is None else formula(f"input {z.base}", u)
             for z, u in self.inputs.items()
         ]
         return lines
@@ -319,6 +334,20 @@ def _as_written(given: Any) -> str:
     if isinstance(given, Constraint | VariationalConstraint):
         return given.text
     return " ".join(given.split()) if isinstance(given, str) else ""
+
+
+_TITLES = {"where": "where", "quasi": "quasi", "force": "forces", "dissipation": "dissipation", "input": "inputs"}
+"""The parts of the constructor by the first word of their titles."""
+
+
+def _written(where: Any, quasi: Any, forces: Any, dissipation: Any, inputs: Any) -> dict[str, str]:
+    """The texts among the parts, by title."""
+    parts: dict[str, Any] = {f"where {spell(str(name))}": e for name, e in (where or {}).items()}
+    parts |= {f"quasi {spell(str(name))}'": e for name, e in (quasi or {}).items()}
+    parts |= {f"force {_coordinate_name(q)}": u for q, u in (forces or {}).items()}
+    parts |= {"dissipation": dissipation}
+    parts |= {f"input {spell(_input_name(z))}": u for z, u in (inputs or {}).items()}
+    return {title: " ".join(text.split()) for title, text in parts.items() if isinstance(text, str)}
 
 
 def _coordinate_name(key: Any) -> str:

@@ -136,7 +136,7 @@ def test_what_cannot_be_written_is_refused_before_the_run(chetaev, tmp_path):
         ("simulate sleigh -o run.xls", "files with the ending .xls are not written"),
         ("simulate sleigh -o run", "files without an ending"),
         ("simulate sleigh -o no/such/run.csv", "there is no folder no/such"),
-        ("simulate sleigh --plot run.bmp", "Error: Got unexpected extra argument"),
+        ("simulate sleigh --plot run.bmp", "files with the ending .bmp are not written"),
         ("simulate sleigh --plot no/such/run.png", "there is no folder"),
         ("simulate sleigh -o run.npz --points 5", "--points is for tables"),
         ("simulate sleigh -o run.csv --points 1", "1 points make no table"),

@@ -62,11 +62,11 @@ def test_a_row_of_a_long_list_has_its_own_line(chetaev, tmp_path):
 def test_what_is_not_a_file(chetaev, tmp_path):
     (tmp_path / "folder.toml").mkdir()
     for given, what in (
-        ("missing.toml", "No such file"),
+        ("missing.toml", "there is no such file"),
         ("folder.toml", "Is a directory"),
         ("/dev/zero", "more than 1000000 bytes"),
         ("rocrd", "Did you mean rocard?"),
-        ("no/such/folder", "No such file"),
+        ("no/such/folder", "There is no folder no/such"),
     ):
         found = chetaev(f"derive {given}")
         assert found.exit_code == 2

@@ -7,8 +7,11 @@
 from pathlib import Path
 
 import pytest
+from scipy.spatial.transform import Rotation
 
 import chetaev as ch
+from chetaev.plot.scene import Scene
+from chetaev.plot.shapes import Wheel
 from chetaev.symbols import Coordinate
 
 CATALOGUE = Path(__file__).with_name("expected.txt")
@@ -53,6 +56,23 @@ def without(*names):
 def pendulum(start, **options):
     system = ch.System("x y", "l", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["x^2 + y^2 = l^2"], name="pendulum")
     return lambda: ch.evaluate(ch.derive(system, ch.DAlembert()), start, parameters={"l": 1}, **options)
+
+
+def rod(start, **options):
+    equations = ch.derive(ch.System({"A": "SO3 body"}, lagrangian="A1'^2/2 + A2'^2/2", name="rod"))
+    return lambda: ch.evaluate(equations, start, **options)
+
+
+TOP = "(A1'^2 + A2'^2 + A3'^2)/2"
+
+
+def tilted(start):
+    equations = ch.derive(ch.System({"A": "SO3 body"}, lagrangian=TOP, kinematic=["A33 = 1/2"], name="tilted"), ch.DAlembert())
+    return lambda: ch.evaluate(equations, start)
+
+
+def tops(starts):
+    return lambda: ch.simulate_many(ch.derive(ch.System({"A": "SO3 body"}, lagrangian=TOP, name="top")), starts, (0, 1))
 
 
 LONG = " + ".join(f"{k}*x^2" for k in range(1, 40))
@@ -240,6 +260,24 @@ CASES = {
     "complex value": evaluating(START | {"x": 1j}),
     "input among the parameters": evaluating(parameters=VALUES | {"u": 1}, changes={"inputs": {"u": None}, "forces": {"x": "u"}}),
     "simplify without a number": lambda: ch.derive(sleigh(), ch.DAlembert()).simplify(seconds="ten"),
+    # rotations
+    "free spin of a rod": rod({"A": [0, 0, 0], "A1'": 1, "A2'": 0}),
+    "gauge of an entry": rod({"A": [0, 0, 0], "A1'": 1, "A2'": 0}, gauge={"A12": "t"}),
+    "rotation off the constraint": tilted({"A": [0.1, 0.2, 0.3], "A1'": 0, "A2'": 0, "A3'": 1}),
+    "several rotations for one state": tilted({"A": Rotation.from_rotvec([[0, 0, 1], [1, 0, 0]]), "A1'": 0, "A2'": 0, "A3'": 1}),
+    "rotation vectors or a matrix": tops({"A": [[1, 2, 3], [4, 5, 6], [7, 8, 9]], "A1'": 0, "A2'": 0, "A3'": 1}),
+    "matrix or unit vectors": tops({"A": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "A1'": [0, 1, 2], "A2'": 0, "A3'": 1}),
+    # stability
+    "linearisation at rest under dry friction": lambda: ch.linearize(
+        ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "-sign(x')"}, name="block")), {"x": 0, "x'": 0}
+    ),
+    "branch of a linearisation": lambda: ch.linearize(ch.gallery("cawley"), branch=1),
+    "gauge of an ensemble": lambda: ch.simulate_many(ch.gallery("krupkova"), gauge={"q2": "t"}),
+    "equilibria without a guess": lambda: ch.equilibria(ch.derive(sleigh(), ch.DAlembert()), parameters=VALUES),
+    # scenes
+    "wheel of negative radius": lambda: ch.animate(
+        ch.simulate(ch.gallery("sleigh"), t=(0, 1)), Scene([Wheel("x, y", "-a")])
+    ).drawing,
     # gallery
     "misspelt gallery name": lambda: ch.gallery("rocrad"),
     "model without data for a principle": lambda: ch.gallery("rocard").under(ch.Chetaev()),

@@ -218,3 +218,76 @@ def test_the_report_reads_well():
         "  on every state: kinematic[0] = 0 kinematic[0]' = 0",
         "  differentiation index 3",
     ]
+
+
+FREE = "(x'^2 + y'^2 + z'^2)/2"
+TOP = {
+    "coordinates": {"A": "SO3 body"},
+    "parameters": "I1 I2 I3",
+    "lagrangian": "I1/2*A1'^2 + I2/2*A2'^2 + I3/2*A3'^2",
+    "principle": ch.DAlembert(),
+}
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "lagrangian", "rows", "dimension"),
+    [
+        ({"x": "line", "y": "line"}, "(x'^2 + y'^2)/2", ["x^2 + y^2 = 0"], 0),
+        ("x y z", FREE, ["x^2 + y^2 = 0"], 2),
+        ("x y z", FREE, ["(x - y)^2 = 0"], 4),
+        ("x y z", FREE, ["x^4 + y^4 = 0"], 2),
+        ("x y z", FREE, ["x^2 + y^2 + z^2 = 1", "z = 1"], 0),
+    ],
+)
+def test_rows_whose_rank_drops_wherever_they_hold(coordinates, lagrangian, rows, dimension):
+    """The set is smaller than the rank at points off it tells: a circle of radius zero, a plane that touches a sphere."""
+    found = analyzed(coordinates, lagrangian=lagrangian, kinematic=rows, principle=ch.DAlembert())
+    assert "no regular point" in found.evidence
+    assert found.verdict == "CONSTRAINED"  # the constraint algorithm finds the set itself
+    assert found.dimension == dimension
+
+
+def test_a_force_across_a_set_without_slope_leaves_no_motion():
+    """m x'' = -m + 2 lambda x cannot hold at x = 0."""
+    found = analyzed("x y z", lagrangian=f"{FREE} - x", kinematic=["x^2 + y^2 = 0"], principle=ch.DAlembert())
+    assert found.verdict == "INCONSISTENT"
+    assert "kinematic[0] has no regular point" in found.evidence
+
+
+@pytest.mark.parametrize("row", ["A33 = 1", "A11 + A22 + A33 = 3", "(A13 - A31)^2 = 0", "A31^2 + A32^2 = 0"])
+def test_a_rotation_at_the_edge_of_what_a_row_can_be(row):
+    """The largest value of a function is taken where all its slopes vanish."""
+    found = analyzed(**TOP, kinematic=[row])
+    assert found.verdict == "UNDECIDED"
+    assert found.dimension is None
+    assert "kinematic[0] has no regular point" in found.evidence
+
+
+def test_a_row_that_no_rotation_satisfies():
+    """The first row of a rotation has length one."""
+    found = analyzed(**TOP, kinematic=["A11^2 + A12^2 + A13^2 = 2"])
+    assert found.verdict == "INCONSISTENT"
+    assert "kinematic[0] cannot hold" in found.evidence
+
+
+def test_an_entry_that_no_rotation_has():
+    """A33 = 2 has slopes and no solution: no point is found, and no more is claimed."""
+    found = analyzed(**TOP, kinematic=["A33 = 2"])
+    assert found.verdict == "UNDECIDED"
+    assert "no point was found" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("rows", "dimension"),
+    [(["x = 0", "x*(1 + y) = 0"], 4), (["x*y = 0"], 4), (["x^2 + y^2 = z^2"], 4), (["(x^2 + y^2)*(x - z) = 0"], 4), (["x^3 = y^3"], 4)],
+)
+def test_rows_with_regular_points_stay_regular(rows, dimension):
+    """Rows that repeat others on the set, cones and unions of sets have regular points."""
+    found = analyzed("x y z", lagrangian=FREE, kinematic=rows, principle=ch.DAlembert())
+    assert "no regular point" not in found.evidence
+    assert (found.verdict, found.dimension) == ("REGULAR", dimension)
+
+
+def test_a_rotation_that_keeps_a_direction_level_is_regular():
+    found = analyzed(**TOP, kinematic=["A33 = 1/2"])
+    assert (found.verdict, found.dimension) == ("REGULAR", 4)

@@ -287,3 +287,39 @@ def test_a_double_root_is_simulated_on_its_branch():
     motion = ch.simulate(ch.gallery("krupkova"), {}, (0, 2), gauge={"q2": "sin(3*t)"})
     assert motion.outcome == "finished"
     assert motion.final["q1"] == 0 and motion.final["q2"] == pytest.approx(np.sin(6))
+
+
+# -- gauges of group coordinates -----------------------------------------------------------------------------------------------------
+
+ROD = ch.derive(ch.System({"A": "SO3 body"}, "I", lagrangian="I/2*(A1'^2 + A2'^2)", name="rod"))
+"""A rod without thickness: its spin about itself is free."""
+ROD_START = {"A": [0.1, 0.2, 0.3], "A1'": 1.0, "A2'": 0.5}
+
+
+def test_the_free_spin_of_a_rod_is_named_by_its_velocity():
+    """A3 without a prime is no quantity of the notation: what the hint says can be given."""
+    assert ch.analyze(ROD).free_functions == ("A3'",)
+    with pytest.raises(ch.GaugeError) as caught:
+        ch.evaluate(ROD, ROD_START, parameters={"I": 2.0})
+    assert str(caught.value).splitlines() == [
+        "GaugeError · evaluate 'rod'",
+        "  A3'(t) is not fixed by the equations: one free function, u1 = A3''.",
+        '  -> evaluate(..., gauge={"A3\'": "sin(t)"})',
+    ]
+    now = ch.evaluate(ROD, ROD_START, parameters={"I": 2.0}, gauge={"A3'": "sin(t)"}, t=0.4)
+    assert now["A3''"] == pytest.approx(np.cos(0.4))
+    assert now["A1''"] == pytest.approx(np.sin(0.4) * 0.5)  # Euler: I w1' = I w2 w3 for I3 = 0
+    assert now["A2''"] == pytest.approx(-np.sin(0.4) * 1.0)
+
+
+def test_an_entry_is_no_gauge_of_a_rod():
+    with pytest.raises(ch.GaugeError, match=r"jets of A1' A2' A3'"):
+        ch.evaluate(ROD, ROD_START, parameters={"I": 2.0}, gauge={"A12": "t"})
+
+
+def test_where_only_numbers_tell_the_free_spin_is_named_by_its_velocity():
+    """With an entry in the potential the constraint algorithm is not asked."""
+    heavy = ch.derive(ch.System({"A": "SO3 body"}, "I", lagrangian="I/2*(A1'^2 + A2'^2) - A33"))
+    assert ch.analyze(heavy).free_functions == ("A3'",)
+    with pytest.raises(ch.GaugeError, match=r"gauge=\{\"A3'\": \"sin\(t\)\"\}"):
+        ch.evaluate(heavy, ROD_START, parameters={"I": 2.0})

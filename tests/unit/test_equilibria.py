@@ -166,3 +166,37 @@ def test_systems_for_the_constraint_algorithm_are_sent_there():
     for act in (lambda: linearize(model), lambda: equilibria(model, {})):
         with pytest.raises(ch.GaugeError, match="is not fixed by the equations"):
             act()
+
+
+def test_a_model_brings_its_start_as_a_guess():
+    """The gallery's double pendulum starts in motion; with its upper rod beyond the horizontal it leads to the upright one."""
+    model = ch.gallery("double-pendulum")
+    found = ch.equilibria(model)
+    assert dict(found) == dict(ch.equilibria(model, {"theta1": 1.9, "theta2": -0.7}))
+    assert dict(found) == pytest.approx({"theta1": math.pi, "theta1'": 0, "theta2": 0, "theta2'": 0}, abs=1e-9)
+    assert ch.linearize(model).title.startswith("linearisation of")
+
+
+def test_equations_bring_no_guess():
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
+    with pytest.raises(ch.UsageError, match=r"no guess is given(?s:.)*equilibria\(equations, \{\"x\": 0, \.\.\.\}\)"):
+        ch.equilibria(equations)
+
+
+@pytest.mark.parametrize("option", ["branch", "gauge"])
+@pytest.mark.parametrize(
+    ("verb", "call"),
+    [
+        ("linearize", lambda e, **o: ch.linearize(e, {"x": 0, "x'": 0}, **o)),
+        ("equilibria", lambda e, **o: ch.equilibria(e, {"x": 0}, **o)),
+        ("eigenvalue_sweep", lambda e, **o: ch.eigenvalue_sweep(e, {"x": 0, "x'": 0}, "k", [1], **o)),
+        ("simulate_many", lambda e, **o: ch.simulate_many(e, {"x": [0, 1], "x'": 0}, (0, 1), **o)),
+    ],
+)
+def test_branches_and_gauges_are_for_simulate(option, verb, call):
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2", name="spring"))
+    with pytest.raises(ch.UsageError) as caught:
+        call(equations, **{option: 0 if option == "branch" else {"x": "t"}})
+    told = str(caught.value)
+    assert told.startswith(f"UsageError · {verb}")
+    assert f"{verb} takes no {option}" in told and f"simulate(..., {option}=...)" in told

@@ -563,6 +563,114 @@ def test_wrong_ensembles(given, words):
     assert re.search(words, str(caught.value).replace("\n", " "))
 
 
+# ---- which array is a matrix --------------------------------------------------------------------------------------------------------
+
+THREE = np.array([[0.1, 0.2, 0.3], [-0.7, 0.4, 0.1], [1.1, -0.2, 0.6]])
+"""Three rotation vectors: an array of the shape of a matrix."""
+
+
+@pytest.mark.parametrize("where", ["start", "parameters"])
+def test_three_rotation_vectors_for_three_members(where):
+    """Other data state that there are three members, and no rotation matrix looks like this."""
+    equations = ch.derive(top())
+    first, inertia = ([0.1, 0.2, 0.3], VALUES["I1"]) if where == "start" else (0.1, [1.0, 1.2, 1.4])
+    many = ch.simulate_many(equations, {"A": THREE, **RATES, "A1'": first}, (0, 0.5), parameters={**VALUES, "I1": inertia}, tolerance=1e-11)
+    assert len(many) == 3
+    assert np.abs(many.start.rotation("A") - Rotation.from_rotvec(THREE).as_matrix()).max() < 1e-14
+    alone = {"A": THREE[2], **RATES, "A1'": np.broadcast_to(first, 3)[2]}
+    motion = ch.simulate(equations, alone, (0, 0.5), parameters={**VALUES, "I1": np.broadcast_to(inertia, 3)[2]}, tolerance=1e-11)
+    assert np.abs(many.rotation("A")[2] - motion.rotation("A")[-1]).max() < 1e-12
+
+
+def test_one_matrix_for_more_members_than_it_has_rows():
+    turned = Rotation.from_rotvec([0.1, 0.2, 0.3]).as_matrix()
+    many = ch.simulate_many(ch.derive(top()), {"A": turned, **RATES, "A1'": np.linspace(0, 1, 4)}, (0, 0.1), parameters=VALUES)
+    assert np.abs(many.start.rotation("A") - turned).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("element", "rates"),
+    [
+        (np.eye(3), [0.1, 0.2, 0.3]),  # one matrix for three members, or three turns by one radian
+        (np.eye(3) + 1e-5, [0.1, 0.2, 0.3]),  # a careless matrix, or three turns
+        (THREE, 0.1),  # no other data tell the number of members
+        (np.eye(3), 0.1),
+    ],
+)
+def test_a_square_array_that_may_be_both_is_refused(element, rates):
+    with pytest.raises(ch.InitialError) as caught:
+        ch.simulate_many(ch.derive(top()), {"A": element, **RATES, "A1'": rates}, (0, 0.1), parameters=VALUES)
+    told = str(caught.value)
+    assert "one matrix, or three rotation vectors" in told
+    assert "array of shape (1, 3, 3)" in told and "quaternions" in told
+
+
+def test_what_the_refusal_of_a_square_array_suggests():
+    equations, rates = ch.derive(top()), {**RATES, "A1'": [0.1, 0.2, 0.3]}
+    one = ch.simulate_many(equations, {"A": np.eye(3)[None], **rates}, (0, 0.1), parameters=VALUES)
+    assert np.abs(one.start.rotation("A") - np.eye(3)).max() < 1e-15
+    quaternions = Rotation.from_rotvec(np.eye(3)).as_quat(scalar_first=True)
+    three = ch.simulate_many(equations, {"A": quaternions, **rates}, (0, 0.1), parameters=VALUES)
+    assert np.abs(three.start.rotation("A") - Rotation.from_rotvec(np.eye(3)).as_matrix()).max() < 1e-14
+    listed = ch.simulate_many(equations, [{"A": np.eye(3), **RATES} for _ in range(3)], (0, 0.1), parameters=VALUES)
+    assert np.abs(listed.start.rotation("A") - np.eye(3)).max() < 1e-15
+
+
+def test_three_members_in_the_plane():
+    """Positions and angles of three members are a square array too; a homogeneous matrix ends with 0, 0, 1."""
+    equations = ch.derive(ch.System({"A": "SE2 body"}, lagrangian="(A1'^2 + A2'^2 + A3'^2)/2"))
+    given = np.array([[1.0, 2.0, 0.3], [0.5, -1.0, 2.0], [0.0, 1.0, -0.4]])
+    many = ch.simulate_many(equations, {"A": given, "A1'": [1.0, 2.0, 3.0], "A2'": 0, "A3'": 0}, (0, 0.1))
+    assert many.start.rotation("A")[:, :2, 2] == pytest.approx(given[:, :2])
+    with pytest.raises(ch.InitialError, match="one matrix, or three times position and angle"):
+        ch.simulate_many(equations, {"A": given, "A1'": 1.0, "A2'": 0, "A3'": 0}, (0, 0.1))
+
+
+def test_rotations_of_scipy_are_starts():
+    """A Rotation stands for its matrix, whichever side its quaternion has the scalar on; a stack of them for an ensemble."""
+    equations, turned = ch.derive(top()), Rotation.from_rotvec(THREE)
+    for given in (turned[1], Rotation.from_rotvec(THREE[1:2])[0]):
+        now = ch.evaluate(equations, {"A": given, **RATES}, parameters=VALUES)
+        assert now["A12"] == pytest.approx(turned[1].as_matrix()[0, 1], abs=1e-14)
+    motion = ch.simulate(equations, {"A": turned[2], **RATES}, (0, 0.1), parameters=VALUES)
+    assert np.abs(motion.rotation("A")[0] - turned[2].as_matrix()).max() < 1e-14
+    for given in (turned, list(turned)):
+        many = ch.simulate_many(equations, {"A": given, **RATES}, (0, 0.1), parameters=VALUES)
+        assert np.abs(many.start.rotation("A") - turned.as_matrix()).max() < 1e-14
+    with pytest.raises(ch.InitialError, match="3 elements are given for A"):
+        ch.evaluate(equations, {"A": turned, **RATES}, parameters=VALUES)
+
+
+def test_one_rotation_of_scipy_is_no_riddle():
+    """It is one element, however many members there are."""
+    turned = Rotation.from_rotvec(THREE[0])
+    for rates in (0.4, [0.1, 0.2, 0.3]):
+        many = ch.simulate_many(ch.derive(top()), {"A": turned, **RATES, "A1'": rates}, (0, 0.1), parameters=VALUES)
+        assert np.abs(many.start.rotation("A") - turned.as_matrix()).max() < 1e-14
+
+
+def test_the_start_of_a_model_is_one_start():
+    turned = Rotation.from_rotvec(THREE[0]).as_matrix()
+    model = ch.Model(top(), ch.Hamilton(), parameters=VALUES, start={"A": turned.tolist(), **RATES}, t=(0, 0.1))
+    for inertia in (1.0, [1.0, 1.2, 1.4]):
+        many = ch.simulate_many(model, parameters={"I1": inertia})
+        assert np.abs(many.start.rotation("A") - turned).max() < 1e-14
+
+
+def test_what_ensembles_know_of_group_coordinates():
+    equations = ch.derive(top())
+    starts = [{"A": v, **RATES, "A1'": w} for v, w in zip(THREE, (0.1, 0.4, 0.9), strict=True)]
+    many = ch.simulate_many(equations, starts, (0, 0.7), parameters=VALUES, tolerance=1e-11)
+    for k, start in enumerate(starts):
+        motion = ch.simulate(equations, start, (0, 0.7), parameters=VALUES, tolerance=1e-11)
+        assert np.abs(many.rotation("A")[k] - motion.rotation("A")[-1]).max() < 1e-12
+        assert np.abs(many.final.quaternion("A")[k] - motion.quaternion("A")[-1]).max() < 1e-12
+        for side in ("body", "spatial"):
+            assert many.final.angular_velocity("A", side)[k] == pytest.approx(motion.angular_velocity("A", side)[-1], abs=1e-12)
+    with pytest.raises(ch.UsageError, match="not a group coordinate"):
+        many.rotation("B")
+
+
 # ---- structure ----------------------------------------------------------------------------------------------------------------------
 
 

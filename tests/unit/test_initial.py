@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import chetaev as ch
 from chetaev.numerics.binding import bind
@@ -280,3 +281,40 @@ def test_round_off_beside_ones_does_not_bend_the_scales():
 def test_small_masses_are_no_round_off():
     found, null = least_norm(np.array([[1.0, 1e-20], [1e-20, 3e-20]]), np.array([1.0, 4e-20]))
     assert null.shape[1] == 0 and found == pytest.approx([1, 1])
+
+
+def tilted(kind, row, lagrangian):
+    return ch.derive(ch.System({"A": kind}, lagrangian=lagrangian, kinematic=[row]), ch.DAlembert())
+
+
+def mended(error):
+    """The element that a message asks for."""
+    return [float(part) for part in error.why.rsplit("[", 1)[1].split("]")[0].split(",")]
+
+
+def test_a_rotation_that_contradicts_is_told_in_rotation_vectors():
+    """The places of a rotation are no numbers of the user's: the message says where A itself would have to stand, and that it does."""
+    equations = tilted("SO3 body", "A33 = 1/2", "(A1'^2 + A2'^2 + A3'^2)/2")
+    error = refusal(equations, {"A": [0.1, 0.2, 0.3], "A1'": 0, "A2'": 0, "A3'": 1})
+    assert "A = [0.1, 0.2, 0.3] would have to be another element, such as [" in error.why
+    assert "(rotation vectors)" in error.why
+    for place in ("A.w", "A.x", "A.y", "A.z"):
+        assert place not in str(error)
+    assert Rotation.from_rotvec(mended(error)).as_matrix()[2, 2] == pytest.approx(0.5, abs=1e-4)
+
+
+def test_the_element_that_is_asked_for_may_be_the_only_one():
+    equations = tilted("S1", "A11 = 0", "A1'^2/2")
+    assert refusal(equations, {"A": 0.3, "A1'": 0}).why == "A = 0.3 would have to be 1.5708."
+
+
+def test_a_rigid_motion_that_contradicts_is_told_by_position_and_rotation_vector():
+    lagrangian = "(A1'^2 + A2'^2 + A3'^2 + A4'^2 + A5'^2 + A6'^2)/2"
+    equations = tilted("SE3 spatial", "A14 + A33 = 3", lagrangian)
+    error = refusal(equations, {"A": [1, 0, 0, 0.1, 0.2, 0.3], **{f"A{k}'": 0 for k in range(1, 7)}})
+    x, _, _, *turn = mended(error)
+    assert x + Rotation.from_rotvec(turn).as_matrix()[2, 2] == pytest.approx(3, abs=1e-4)
+    flat = tilted("SE2 body", "A13 = 4*A23", "(A1'^2 + A2'^2 + A3'^2)/2")
+    error = refusal(flat, {"A": [1, 0, 0.1], **{f"A{k}'": 0 for k in range(1, 4)}})
+    x, y, _ = mended(error)
+    assert x == pytest.approx(4 * y, abs=1e-4)

@@ -1,6 +1,8 @@
 """Scenes: data that prints, places that are where the expressions say, round wheels, pictures that hold everything."""
 
 import math
+from dataclasses import MISSING, fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -365,3 +367,42 @@ def test_names_and_numbers_as_written_by_hand():
     assert [number(value) for value in (0.0, -1.23456, 1e-17, 123456)] == ["0", "−1.23", "1e−17", "1.23e5"]
     assert [time_digits(span) for span in (10, 1, 0.5, 1000, 1e6, 1e-4)] == [2, 3, 3, 0, 0, 7]
     assert [nice_step(length, 5) for length in (10, 1, 24, 0.003)] == pytest.approx([2, 0.2, 5, 0.0005])
+
+
+# sizes that are none
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (sh.Wheel("x, 0", -0.5), r"Wheel, radius\n  -0.5 is no size"),
+        (sh.Wheel("x, 0", "a"), r"Wheel, radius\n  a is -0.7 at the start, which is no size"),
+        (sh.Wheel("x, 0, 0", "a", rotation="z x"), "Wheel, radius"),
+        (sh.Disk("x, 0, 0", 1, thickness=-0.1), "Disk, thickness"),
+        (sh.Blade("x, 0", 0, "2*a"), "Blade, length"),
+        (sh.Spring("0, 0", "x, 0", width=-1), "Spring, width"),
+        (sh.Ellipsoid("x, 0", "1, a"), "Ellipsoid, semiaxes"),
+        (sh.Body("x, 0, 0", size="1, 2, -3"), "Body, size"),
+        (sh.Body("x, 0", scale=-1), "Body, scale"),
+        (sh.Circle("0, 0", float("nan")), "Circle, radius"),
+    ],
+)
+def test_a_size_that_is_none_is_refused(swing, shape, words):
+    """A wheel of negative radius was drawn as nothing at all."""
+    with pytest.raises(ch.UsageError, match=words) as caught:
+        drawn(swing, shape)
+    assert "abs(" in caught.value.hint
+
+
+def test_sizes_that_are_left_out_or_zero_are_sizes(swing):
+    assert len(drawn(swing, sh.Wheel("x, 0"), sh.Wheel("x, 0", "-a"), sh.Circle("0, 0", 0)).items) == 3
+
+
+def test_the_documentation_shows_the_signature_of_every_shape():
+    page = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
+    for kind in sh.Shape.__subclasses__():
+        words = []
+        for field in fields(kind):
+            shown = "..." if field.name == "colour" else repr(field.default).replace("'", '"')
+            words.append(field.name if field.default is MISSING else f"{field.name}={shown}")
+        assert f"| `{kind.__name__}({', '.join(words)})` |" in page, f"{kind.__name__}({', '.join(words)})"

@@ -462,3 +462,46 @@ def test_bicycle_of_the_benchmark():
     assert found.stable
     literature = [-0.32286642900409, -0.77534188219585 + 4.46486771378823j, -0.77534188219585 - 4.46486771378823j, -14.07838969279822]
     same(moving(found.eigenvalues), literature, tolerance=1e-11)
+
+
+# ---- corners ------------------------------------------------------------------------------------------------------------------------
+
+
+def pushed(force, **parts):
+    return ch.derive(ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": force}, name="block", **parts))
+
+
+@pytest.mark.parametrize(
+    ("force", "surface"),
+    [("-mu*sign(x')", "x'"), ("-mu*sign(x'*2)", "x'"), ("-mu*max(x, 0)", "x"), ("-mu*abs(x)", "x"), ("-mu*sign(x + x')", "x + x'")],
+)
+def test_no_linearisation_where_the_two_sides_differ(force, surface):
+    """At rest dry friction is any force up to mu: sign(0) = 0 is no linearisation."""
+    for call in (ch.linearize, lambda e, s, parameters: ch.eigenvalue_sweep(e, s, "mu", [0.1, 0.2])):
+        with pytest.raises(ch.StateError) as caught:
+            call(pushed(force), {"x": 0, "x'": 0}, parameters={"mu": 0.3})
+        assert f"{surface} = 0 here" in str(caught.value)
+        assert f"{surface} a little above or below 0" in str(caught.value)
+
+
+@pytest.mark.parametrize("speed", [0.5, -0.5])
+def test_beside_the_surface_the_linearisation_is_that_of_the_side(speed):
+    found = ch.linearize(pushed("-mu*sign(x')*(1 + x'^2)"), {"x": 0.2, "x'": speed}, parameters={"mu": 0.3})
+    assert np.asarray(found.matrix) == pytest.approx(np.array([[0, 1], [-1, -0.6 * abs(speed)]]))
+
+
+@pytest.mark.parametrize(
+    "force", ["-mu*x*abs(x)", "-mu*abs(x)^3", "-mu*max(x, 0)^2", "0*mu*sign(x')", "-mu*x'*abs(x')", "-mu*x*sign(1 + x)"]
+)
+def test_corners_that_the_first_order_does_not_see(force):
+    """The slope at the corner is the same from both sides, or the corner lies elsewhere."""
+    found = ch.linearize(pushed(force), {"x": 0, "x'": 0}, parameters={"mu": 0.3})
+    stiffness = 1.3 if "sign(1 + x)" in force else 1.0
+    assert np.asarray(found.matrix) == pytest.approx(np.array([[0, 1], [-stiffness, 0]]), abs=1e-12)
+
+
+def test_friction_in_a_constrained_system_at_rest():
+    """A bead on a wire with dry friction in its speed along it; the speed is zero up to round-off."""
+    system = ch.System("x y", "mu", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["y = x^2"], dissipation="mu*abs(x')")
+    with pytest.raises(ch.StateError, match="x' = 0 here"):
+        ch.linearize(ch.derive(system, ch.DAlembert()), {"x": 0, "x'": 0}, parameters={"mu": 0.3})

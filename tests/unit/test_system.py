@@ -130,3 +130,53 @@ def test_forces_are_named_once():
 def test_floats_of_python_keep_all_their_digits():
     velocity = Coordinate("x").d()
     assert float(ch.System("x", lagrangian=sympy.Float(1 / 3) * velocity**2).lagrangian.coeff(velocity**2)) == 1 / 3
+
+
+def test_a_system_of_rotations_only_prints_no_empty_line_of_coordinates():
+    system = ch.System({"A": "SO3 body"}, "I", lagrangian="I/2*(A1'^2 + A2'^2 + A3'^2)", name="ball")
+    assert str(system).splitlines() == [
+        "ball",
+        "group A         SO3 body",
+        "parameters      I",
+        "lagrangian      I/2*(A1'^2 + A2'^2 + A3'^2)",
+    ]
+    assert r"\text{coordinates}" not in system._repr_latex_()
+
+
+NESTED = {
+    "lagrangian": "T - V",
+    "where": {"r": "sqrt(x^2 +  y^2)", "V": "m*g*r", "T": "m/2*r'^2", "ω": "r*V"},
+    "quasi": {"w": "x'*r + y'"},
+    "forces": {"x": "omega"},
+    "dissipation": "r'^2",
+    "inputs": {"u": "sin(2*t)"},
+}
+
+
+def test_a_system_prints_its_parts_as_they_are_written():
+    system = ch.System("x y", "m g", **NESTED, name="nested")
+    assert str(system).splitlines() == [
+        "nested",
+        "coordinates     x y",
+        "parameters      m g",
+        "lagrangian      T - V",
+        "where r         sqrt(x^2 + y^2)",
+        "where V         m*g*r",
+        "where T         m/2*r'^2",
+        "where omega     r*V",
+        "quasi w'        x'*r + y'",
+        "force x         omega",
+        "dissipation     r'^2",
+        "input u         sin(2*t)",
+    ]
+
+
+def test_what_is_exchanged_is_not_printed_as_it_was_written():
+    """A name may mean something else after `where` is exchanged: then formulas are written out."""
+    system = ch.System("x y", "m g", **NESTED)
+    pushed = str(system.replace(forces={"y": "2*V"}))
+    assert "where V         m*g*r" in pushed and "force y         2*V" in pushed and "force x" not in pushed
+    other = str(system.replace(where={"r": "x + y"}))
+    assert "where r         x + y" in other and "omega" not in other
+    assert f"force x         {ch.show(system.forces[system.coordinates[0]])}" in other
+    assert system.replace(name="n") == ch.System("x y", "m g", **NESTED, name="n")

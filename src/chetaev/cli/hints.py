@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from shlex import quote
 
 from chetaev.errors import ChetaevError
 
@@ -15,6 +16,8 @@ _PRINCIPLES = {
     "Vakonomic": "vakonomic",
     "Herglotz": "herglotz",
 }
+_MODEL = "MODEL"
+"""Stands for the model that the user has given."""
 _ENTRY = re.compile(r'"([^"]+)": ("([^"]*)"|\.\.\.)')
 
 
@@ -55,12 +58,12 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"guess=\{([^}]*)\}", _guesses),
     (r"^\{\.\.\., [^}]*\}", _data),
     (r"(?:derive\([^,()]*, |^)((?:Hamilton|DAlembert|Chetaev|VirtualWork|Vakonomic|Herglotz)\((?:\w+\(\))?\))", _principle),
-    (r"ch\.(analyze|classify|derive)\b", lambda found: f"chetaev {found[1]} MODEL"),
+    (r"ch\.(analyze|classify|derive)\b", lambda found: f"chetaev {found[1]} {_MODEL}"),
 )
 
 
-def on_the_command_line(fault: ChetaevError) -> str:
-    """The hint of an error in options, or nothing if it has none to offer.
+def on_the_command_line(fault: ChetaevError, model: str = _MODEL) -> str:
+    """The hint of an error in options, or nothing if it has none to offer; `model` is what the user has given for MODEL.
 
     >>> from chetaev.errors import GaugeError
     >>> on_the_command_line(GaugeError("q2 is free.", where="simulate", hint='simulate(..., gauge={"q2": "sin(t)"})'))
@@ -69,5 +72,5 @@ def on_the_command_line(fault: ChetaevError) -> str:
     for pattern, translate in _FORMS:
         found = [text for match in re.finditer(pattern, fault.hint) if (text := translate(match))]
         if found:
-            return "  or  ".join(dict.fromkeys(found))
+            return "  or  ".join(dict.fromkeys(found)).replace(_MODEL, quote(model))
     return ""

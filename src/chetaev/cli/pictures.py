@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from chetaev.cli.say import note
+from chetaev.cli.source import gallery_names
 from chetaev.cli.writing import check_output
 from chetaev.errors import UsageError
 
@@ -19,17 +20,29 @@ _UNNAMED = "\N{EM DASH}"
 
 
 class Pictured(click.Command):
-    """A verb whose --plot may stand alone: what follows it is its file only if it ends like a picture."""
+    """A verb whose --plot may stand alone: what follows it is its file if it ends like a picture, or if the model stands elsewhere."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give a lonely --plot a value, so that it does not take the model for its file."""
         filled = []
         for k, word in enumerate(args):
             filled.append(word)
-            following = args[k + 1] if k + 1 < len(args) else ""
-            if word == "--plot" and Path(following).suffix.lower() not in _SUFFIXES:
+            if word == "--plot" and not _names_a_picture(args, k + 1):
                 filled[-1] = f"--plot={_UNNAMED}"
         return super().parse_args(ctx, filled)
+
+
+def _names_a_picture(args: list[str], k: int) -> bool:
+    """Whether a word of the command line is meant as the file of a picture; its ending is judged later."""
+    if k >= len(args) or args[k].startswith("-"):
+        return False
+    return Path(args[k]).suffix.lower() in _SUFFIXES or any(_names_a_model(args, j) for j in range(len(args)) if j != k)
+
+
+def _names_a_model(args: list[str], k: int) -> bool:
+    if args[k] == "-":
+        return k == 0 or args[k - 1] != "-o"
+    return Path(args[k]).suffix.lower() == ".toml" or args[k].replace("_", "-") in gallery_names()
 
 
 def plot(what: str) -> Callable[[F], F]:

@@ -30,6 +30,8 @@ _TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
 class Session:
     """The source that was read, and the model as the options have changed it."""
 
+    given: str = "MODEL"
+    """What the user has given for MODEL."""
     source: Source | None = None
     model: Model | None = None
 
@@ -45,7 +47,7 @@ class Session:
         click.echo(f"{kind}{dot}{where}", err=True)
         if rest:
             click.echo(rest, err=True)
-        more = on_the_command_line(fault)
+        more = on_the_command_line(fault, self.given)
         if more:
             click.echo(f"  -> here: {more}", err=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -36,6 +37,7 @@ class Source:
 
 def read(given: str) -> Source:
     """The model that the argument of a verb names; the session remembers it for messages."""
+    session().given = given
     found = _from_input() if given == "-" else _from_gallery(given) if _is_gallery(given) else _from_file(given)
     session().source, session().model = found, found.model
     return found
@@ -55,11 +57,55 @@ def _from_file(given: str) -> Source:
     from chetaev.io.reading import loads, read_text
 
     path = Path(given)
-    if not path.exists() and not path.suffix and len(path.parts) == 1:
-        hint = f"{did_you_mean(given, gallery_names())}  chetaev gallery lists all systems".strip()
-        raise ModelError("neither a file nor a system of the gallery has this name.", where=given, hint=hint)
+    if not _exists(path):
+        raise _missing(path, given)
     text = read_text(path)
     return Source(path.name, path.stem, text, loads(text, path.name))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have is told by who opens it
+        return True
+
+
+def _missing(path: Path, given: str) -> ModelError:
+    """What to say of a file that is not there: the one that was probably meant, in this folder or in one of almost the same name."""
+    similar = _similar(path)
+    if not path.suffix and len(path.parts) == 1:
+        meant = f"Did you mean {similar}?" if similar else did_you_mean(given, gallery_names())
+        hint = f"{meant}  chetaev gallery lists all systems".strip()
+        return ModelError("neither a file nor a system of the gallery has this name.", where=given, hint=hint)
+    why = "" if path.parent.is_dir() else f"There is no folder {path.parent}."
+    name = path.stem.replace("_", "-")
+    hint = f"Did you mean {similar}?" if similar else ""
+    if not similar and name in gallery_names():
+        hint = f"{name} is a system of the gallery: chetaev gallery write {name} {given}"
+    return ModelError("there is no such file.", where=given, why=why, hint=hint)
+
+
+def _similar(path: Path) -> Path | None:
+    """A model file with almost this name, in almost this folder."""
+    folder: Path | None = path.parent
+    if not path.parent.is_dir():
+        folder = _closest(path.parent.name, [found for found in _listed(path.parent.parent) if found.is_dir()])
+    if folder is None:
+        return None
+    return _closest(path.stem, [found for found in _listed(folder) if found.suffix == ".toml"])
+
+
+def _closest(stem: str, paths: list[Path]) -> Path | None:
+    stems = {path.stem.lower(): path for path in paths}
+    close = get_close_matches(stem.lower(), list(stems), n=1, cutoff=0.6)
+    return stems[close[0]] if close else None
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _from_input() -> Source:

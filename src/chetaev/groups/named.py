@@ -1,10 +1,11 @@
-"""Finding a group coordinate by its name."""
+"""Finding a group coordinate by its name, and naming what a system moves."""
 
 from __future__ import annotations
 
 from chetaev.errors import UsageError
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation.lexer import spell
+from chetaev.symbols import Jet
 from chetaev.system import System
 
 
@@ -15,3 +16,8 @@ def group_named(system: System, name: str, where: str) -> GroupCoordinate:
         known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
         raise UsageError(f"{name} is not a group coordinate.", where=where, hint=f"group coordinates: {known}")
     return found
+
+
+def lowest_written(system: System, z: Jet) -> str:
+    """How the notation calls what a jet belongs to: `q2`, but `A3'` for a component of a group coordinate, which has no value itself."""
+    return f"{z.base}'" if z.d(-z.order) in system.frame.turning else z.base

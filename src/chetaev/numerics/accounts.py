@@ -110,7 +110,7 @@ def _described(numbers: Analysis, branch: Branch) -> Analysis:
         dimension=branch.dimension,
         index=None,
         undetermined=(),
-        free_functions=tuple(f.coordinate.name for f in branch.free),
+        free_functions=tuple(f.written for f in branch.free),
         branches=(),
         offsets=None,
         origins=Frozen({}),

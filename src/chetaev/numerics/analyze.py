@@ -24,6 +24,7 @@ from chetaev.numerics.choice import bends_in_tops, is_regular
 from chetaev.numerics.closure import Closure, End
 from chetaev.numerics.families import families
 from chetaev.numerics.prolong import Prolongation, null_space
+from chetaev.numerics.regular_points import rows_without_regular_point, rows_without_slope, without_regular_point
 from chetaev.numerics.verdicts import NOTHING_COMMON, Analysis, Verdict
 from chetaev.symbols import Multiplier
 from chetaev.zero import random_point
@@ -47,10 +48,20 @@ def analyze(equations: Any) -> Analysis:
             raise UsageError(what, where="analyze", hint="analyze(ch.derive(...))")
         equations = derive(equations)
     found = families(equations)
+    irregular = rows_without_regular_point(found.system)
+    if irregular:
+        return _without_regular_point(found, without_regular_point(irregular))
     by_numbers = _judged(found)
     if found.end is End.CLOSED and not found.others and is_regular(equations) and not bends_in_tops(equations):
         return by_numbers
     return joined(by_numbers, branches_of(equations))
+
+
+def _without_regular_point(found: Closure, reason: str) -> Analysis:
+    """Ranks at points nearby say nothing about the set itself: the constraint algorithm decides, where it can."""
+    undecided = replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
+    decided = joined(undecided, branches_of(found.system.equations))
+    return decided if reason in decided.evidence else replace(decided, evidence=f"{reason}; {decided.evidence}")
 
 
 def _judged(found: Closure) -> Analysis:
@@ -106,6 +117,8 @@ def _not_closed(found: Closure) -> Analysis:
     if failing and last is not None:
         verdict = Verdict.INCONSISTENT
         evidence = f"{', '.join(last.origins)} cannot vanish: {last.size:.2g} is left at random points, and no unknown is in it"
+    elif found.end is End.EMPTY and (constant := rows_without_slope(system)):
+        verdict, evidence = Verdict.INCONSISTENT, f"{', '.join(constant)} cannot hold: not zero, and the same at every state"
     elif found.end is End.EMPTY and (rows := _contradicting(system)):
         verdict, evidence = Verdict.INCONSISTENT, f"{', '.join(rows)} are linear and contradict each other at random values"
     elif found.end is End.EMPTY:

@@ -22,6 +22,9 @@ from chetaev.symbols import Place
 Array = NDArray[np.float64]
 
 _OFF_GROUP = 1e-8
+_NEAR_GROUP = 1e-2
+"""A matrix so near the group may have been meant as an element of it."""
+_ROUND_OFF = 1e-9
 
 
 def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, float]:
@@ -33,24 +36,83 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
             why=f"In a reduced system only the velocity of {group.name} is known.",
             hint=f'leave it out; reduction.reconstruct(motion, {{"{group.name}": ...}}) adds the position to a motion',
         )
-    rows = _numbers(given, names, where)
+    rows = _numbers(_one(group, given, where), names, where)
     lengths = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else set()
     numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths are no matrix
     return dict(zip(group.places, map(float, _place(group, numbers, where)), strict=True))
 
 
-def read_elements(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, Any]:
-    """The same for many members: one element for all, or an array with one element in each row.
+def read_elements(
+    group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str, members: tuple[int, ...] | None
+) -> dict[Place, Any]:
+    """The same for many members, whose number other data state: one element for all, or an array with one element in each row.
 
-    A square array of the group's own size is one matrix.
+    A square array may be both: three rotation vectors look like a matrix. It is one matrix where the members are not as many as its rows,
+    and a row for each where they are and it is far from the group; otherwise it is refused. Without `members` it is one matrix.
     """
-    array = np.array(given, dtype=object) if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else np.empty(0)
-    n = group.group.size
-    many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and group.word == "S1")
+    array = _array(given)
+    many = bool(stated_members(group, given))
+    square = array.shape == (group.group.size,) * 2 and group.word in _ALIKE and not hasattr(given, "as_matrix")
+    if square and members is not None:
+        many = _in_each_row(group, np.array(_numbers(array, names, where), dtype=float), members, where)
     if not many:
         return dict(read_element(group, given, names, where))
     read = [read_element(group, part, names, f"{where}[{k}]") for k, part in enumerate(array.tolist())]
     return {z: np.array([element[z] for element in read]) for z in group.places}
+
+
+def stated_members(group: GroupCoordinate, given: Any) -> tuple[int, ...]:
+    """The number of elements, if what is given is more than one without a doubt; nothing otherwise."""
+    array, n = _array(given), group.group.size
+    many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and array.size > 0 and group.word == "S1")
+    return (len(array),) if many else ()
+
+
+def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...], where: str) -> bool:
+    """Whether a square array holds an element in each row; refused where that cannot be known."""
+    n = group.group.size
+    last = members[-1] if members else 1
+    if last not in (1, n):
+        return False
+    if last == n and _off_group(group, given) > _NEAR_GROUP:
+        return True
+    told = (
+        "Nothing else tells the number of members."
+        if last == 1
+        else f"There are {n} members, and it is an element of {group.word} too, or almost."
+    )
+    raise InitialError(
+        f"the {n}x{n} array given for {group.name} may be one matrix, or {_ALIKE[group.word]}.",
+        where=where,
+        why=told,
+        hint=f"an array of shape (1, {n}, {n}) is one matrix for all; {_INSTEAD[group.word]}; or a list with a start for each member",
+    )
+
+
+_ALIKE = {"SO3": "three rotation vectors", "SE2": "three times position and angle"}
+"""Elements in the rows of a square array, where they have as many numbers as the matrix has columns."""
+_INSTEAD = {"SO3": "quaternions cannot be mistaken for it", "SE2": "an array of shape (members, 3, 3) holds a matrix for each"}
+
+
+def _array(given: Any) -> NDArray[Any]:
+    """What is given as an array of numbers and texts; empty if it is none."""
+    if hasattr(given, "as_matrix"):
+        return np.asarray(given.as_matrix(), dtype=object)
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        return np.empty(0)
+    if len(given) and all(hasattr(part, "as_matrix") for part in given):
+        return np.array([part.as_matrix() for part in given], dtype=object)
+    return np.array(given, dtype=object)
+
+
+def _one(group: GroupCoordinate, given: Any, where: str) -> Any:
+    """The matrix of an object that has one, such as a Rotation of SciPy, whose quaternion has the scalar last; others as they are."""
+    if not hasattr(given, "as_matrix"):
+        return given
+    found = np.asarray(given.as_matrix(), dtype=float)
+    if found.ndim != 2:
+        raise InitialError(f"{len(found)} elements are given for {group.name}.", where=where, hint="one of them; simulate_many takes all")
+    return found
 
 
 def matrices(group: GroupCoordinate, places: Array) -> Array:
@@ -86,6 +148,24 @@ def other_side(group: GroupCoordinate, places: Array, velocities: Array) -> Arra
     moved = a @ inner @ inverse if group.body else inverse @ inner @ a
     flat = basis.reshape(len(basis), -1)
     found: Array = moved.reshape(*moved.shape[:-2], -1) @ np.linalg.pinv(flat)
+    return found
+
+
+def written_element(group: GroupCoordinate, places: Sequence[float]) -> str:
+    """An element as a user may give it, to six digits: a rotation by its vector, a rigid motion by its position and this vector."""
+    numbers = np.array(places, dtype=float)
+    if "w" in group.group.places:
+        numbers = np.concatenate([numbers[:-4], rotation_vector(numbers[-4:])])
+    size = max(float(np.abs(numbers).max()), 1e-300)
+    digits = ["0" if abs(v) <= _ROUND_OFF * size else f"{v:.6g}" for v in numbers]
+    return digits[0] if group.word == "S1" else f"[{', '.join(digits)}]"
+
+
+def rotation_vector(quaternion: Array) -> Array:
+    """The vector of the rotation, of length at most pi, that a quaternion of any length means."""
+    unit = quaternion / np.linalg.norm(quaternion) * (1.0 if quaternion[0] >= 0 else -1.0)
+    sine = float(np.linalg.norm(unit[1:]))
+    found: Array = unit[1:] * (2 * np.arctan2(sine, unit[0]) / sine if sine > 0 else 2.0)
     return found
 
 
@@ -131,8 +211,7 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
     n = group.group.size
     turn = n - 1 if group.word in ("SE2", "SE3") else n
     rotation = given[:turn, :turn]
-    last = given[turn:] - np.eye(n)[turn:]
-    off = max(float(np.abs(rotation @ rotation.T - np.eye(turn)).max()), float(np.abs(last).max(initial=0.0)))
+    off = _off_group(group, given)
     if off > _OFF_GROUP or np.linalg.det(rotation) < 0:
         what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
         raise InitialError(
@@ -142,6 +221,14 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
     if turn == 3:
         return np.concatenate([shift, quaternion_of(rotation)])
     return np.append(shift, np.arctan2(rotation[1, 0], rotation[0, 0]))
+
+
+def _off_group(group: GroupCoordinate, given: Array) -> float:
+    """How far a matrix is from being orthogonal, with a last row 0 ... 0 1 if it is homogeneous."""
+    n = group.group.size
+    turn = n - 1 if group.word in ("SE2", "SE3") else n
+    rotation, last = given[:turn, :turn], given[turn:] - np.eye(n)[turn:]
+    return max(float(np.abs(rotation @ rotation.T - np.eye(turn)).max()), float(np.abs(last).max(initial=0.0)))
 
 
 def _rotation(given: Array, where: str) -> Array:

@@ -24,6 +24,7 @@ from chetaev.calculus import total_derivative
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
 from chetaev.functions import in_own_words
+from chetaev.groups.named import lowest_written
 from chetaev.notation import show
 from chetaev.numerics.closure import closure_of
 from chetaev.numerics.modes import _with_parts
@@ -52,6 +53,8 @@ class FreeFunction:
     """The jet it is the value of: `q2''`."""
     coordinate: Coordinate
     """A coordinate that it moves."""
+    written: str
+    """How a gauge calls this coordinate: `q2`, or `A3'` for a component of a group coordinate."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class Branch:
             if moved:
                 jet = phase[rate]
                 own = [q for q in moved if q.base == jet.base]
-                found.append(FreeFunction(name, jet.d(), (own or moved)[0]))
+                coordinate = (own or moved)[0]
+                found.append(FreeFunction(name, jet.d(), coordinate, lowest_written(self.equations.system, coordinate)))
         return tuple(found)
 
     @cached_property

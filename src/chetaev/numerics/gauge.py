@@ -16,6 +16,7 @@ from chetaev.assemble import Row
 from chetaev.declarations import read_value
 from chetaev.equations import Equations
 from chetaev.errors import GaugeError, UsageError, require_mapping
+from chetaev.groups.named import lowest_written
 from chetaev.numerics.branches import FreeFunction, with_rows
 from chetaev.numerics.closure import Closure, End, closure_of
 from chetaev.symbols import Jet, jets_in
@@ -51,7 +52,7 @@ def read_gauge(equations: Equations, given: Any, where: str) -> tuple[Gauge, ...
         place = f"{where}, gauge of {key}"
         target = read_value(key, equations.vocabulary, place)
         if not any(z.base in unknowns for z in jets_in(target)):
-            known = " ".join(z.base for z in equations.system.coordinates)
+            known = " ".join(lowest_written(equations.system, z) for z in equations.system.coordinates)
             raise GaugeError(f"{key} is not an unknown of the motion.", where=where, hint=f"jets of {known}")
         found.append(Gauge(str(key), target, read_value(text, equations.vocabulary, place)))
     return tuple(found)
@@ -89,7 +90,7 @@ def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: s
 
 def gauge_missing(free: Sequence[FreeFunction], where: str) -> GaugeError:
     """The refusal to choose a function for the user."""
-    names = list(dict.fromkeys(f.coordinate.base for f in free))
+    names = list(dict.fromkeys(f.written for f in free))
     values = ", ".join(f"{f.name} = {f.jet.name}" for f in free)
     return _missing(names, values, len(free), where)
 
@@ -97,7 +98,8 @@ def gauge_missing(free: Sequence[FreeFunction], where: str) -> GaugeError:
 def gauge_missing_by_numbers(found: Closure, where: str) -> GaugeError:
     """The same where only numbers tell that functions are free."""
     jets: tuple[Jet, ...] = found.free
-    return _missing([z.base for z in jets], " ".join(z.name for z in jets), len(jets), where)
+    names = [lowest_written(found.system.equations.system, z) for z in jets]
+    return _missing(names, " ".join(z.name for z in jets), len(jets), where)
 
 
 def _missing(names: Sequence[str], values: str, count: int, where: str) -> GaugeError:

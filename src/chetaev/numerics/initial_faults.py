@@ -8,9 +8,11 @@ import numpy as np
 
 from chetaev.analysis.ranks import rank
 from chetaev.errors import InitialError, StateError
+from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.numerics.attitude import written_element
 from chetaev.numerics.prolong import null_space, open_jets
 from chetaev.numerics.roots import Conditions, Residual, Root, flat_here, residual_of, roots, settle, weights
-from chetaev.symbols import Jet, Multiplier
+from chetaev.symbols import Jet, Multiplier, Place
 
 ROUGH = 1e-6
 """Slopes below this part of those nearby count as none after an iteration, which finds a double root to half the digits."""
@@ -98,28 +100,49 @@ def contradiction(
 
 
 def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
-    """`x = 0.6 would have to be 0.43589`, for each fixed value that alone can mend the data."""
+    """`x = 0.6 would have to be 0.43589`, for each fixed value, or element of a group, that alone can mend the data."""
     start = {**dict.fromkeys(loose, 0.0), **at}
     _, slopes = rows.numbers(list(fixed), start)
-    told = []
-    for z, steep in zip(fixed, np.abs(slopes).max(axis=0, initial=0.0), strict=True):
-        value = _released(rows, z, start, loose, guess) if steep > 0 else None
-        if value is not None:
-            told.append(f"{z.name} = {fixed[z]:g} would have to be {value}")
-    return f"  {', or '.join(told[:_MOST_LISTED])}." if told else ""
+    steep = [z for z, slope in zip(fixed, np.abs(slopes).max(axis=0, initial=0.0), strict=True) if slope > 0]
+    groups = [g for g in rows.problem.system.equations.system.groups.values() if not set(steep).isdisjoint(g.places)]
+    told = [_element_needed(rows, group, start, loose, guess) for group in groups]
+    told += [_value_needed(rows, z, start, loose, guess) for z in steep if not isinstance(z, Place)]
+    said = [text for text in told if text]
+    return f"  {', or '.join(said[:_MOST_LISTED])}." if said else ""
 
 
-def _released(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str | None:
+def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
     """The value of one jet that mends the data, if there is one and it is isolated."""
-    unknowns = [*loose, z]
+    at, opened = _released(rows, [z], start, loose, guess)
+    return f"{z.name} = {start[z]:g} would have to be {_digits(at, z)}" if at and z not in opened else ""
+
+
+def _element_needed(
+    rows: Conditions, group: GroupCoordinate, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
+) -> str:
+    """An element of a group that mends the data, if there is one: usually there are many, and one near by is told."""
+    at, opened = _released(rows, group.places, start, loose, guess)
+    if not at:
+        return ""
+    before, after = (written_element(group, [values[z] for z in group.places]) for values in (start, at))
+    form = " (rotation vectors)" if group.word == "SO3" else " (positions and rotation vectors)" if group.word == "SE3" else ""
+    only = opened.isdisjoint(group.places)  # never for a quaternion, whose length is open: of rotations one is told as an example
+    return f"{group.name} = {before} would have to be {'' if only else 'another element, such as '}{after}{form}"
+
+
+def _released(
+    rows: Conditions, released: Sequence[Jet], start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
+) -> tuple[dict[Jet, float], set[Jet]]:
+    """Values that mend the data if some fixed ones may change, and the jets that are still open then; nothing if there are none."""
+    unknowns = [*loose, *released]
     try:
         at = settle(rows, unknowns, weights(unknowns, start, guess), start)
         if residual_of(rows, list(at), at).scaled > _HOLDS:
-            return None
+            return {}, set()
         null = null_space(rows.numbers(unknowns, at)[1])
     except StateError:
-        return None
-    return None if z in open_jets(unknowns, null) else _digits(at, z)
+        return {}, set()
+    return at, set(open_jets(unknowns, null))
 
 
 def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) -> int:

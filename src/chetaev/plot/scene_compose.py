@@ -12,7 +12,7 @@ from chetaev.plot.scene_abstract import abstract
 from chetaev.plot.scene_drawing import Array, Camera, Drawing, Floor, Item, Window, nice_step, recoloured
 from chetaev.plot.scene_planar import planar
 from chetaev.plot.scene_spatial import spatial
-from chetaev.plot.scene_values import Values
+from chetaev.plot.scene_values import Values, require_sizes
 from chetaev.plot.scene_view import camera, extent, lowest, window
 from chetaev.plot.shapes import BLUE, GREEN, ORANGE, PURPLE, RED, Ground, Shape, Trace
 from chetaev.trajectory import Trajectory
@@ -37,6 +37,8 @@ def compose(motions: Trajectory | Mapping[str, Trajectory], scene: Scene, times:
         return Drawing(times, tuple(items), window(items, None, box=box), None, None, title, scene.caption)
     dimension = scene.dimension
     follow = None if scene.follow is None or several else values.place(scene.follow, dimension)
+    for motion in named.values():
+        require_sizes(scene.shapes, Values(motion, times))
     unit = _unit(scene, [Values(motion, times) for motion in named.values()], dimension, follow)
     items, legend = [], []
     for k, (name, motion) in enumerate(named.items()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.errors import UsageError
-from chetaev.plot.shapes import cut
+from chetaev.plot.shapes import Shape, cut
 from chetaev.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
+_SIZES = ("radius", "length", "width", "thickness", "scale", "semiaxes", "size")
+"""The fields of shapes that are lengths."""
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -97,6 +99,22 @@ class Values:
             return np.asarray(self._section[text], float)
         forward = 1.0 if self._single[-1] >= self._single[0] else -1.0
         return np.interp(forward * self.times, forward * self._single, self.motion[text])
+
+
+def require_sizes(shapes: Iterable[Shape], values: Values) -> None:
+    """Refuse sizes that are negative or no number: such shapes would be drawn inside out, or not at all."""
+    for shape in shapes:
+        for name in _SIZES:
+            given = getattr(shape, name, None)
+            for text in given if isinstance(given, tuple) else (given,):
+                plain = isinstance(text, int | float) or _number(str(text)) is not None
+                v = 0.0 if text is None else float(text) if plain else values.constant(text)
+                if not 0 <= v < np.inf:
+                    raise UsageError(
+                        f"{text} is no size." if plain else f"{text} is {v:g} at the start, which is no size.",
+                        where=f"scene, {type(shape).__name__}, {name}",
+                        hint="a number or an expression that is not negative, such as abs(...); leave it out for one that fits the picture",
+                    )
 
 
 def turn(axis: int, angles: Array) -> Array:

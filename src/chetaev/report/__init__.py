@@ -60,12 +60,14 @@ def report(
     branch: Any = None,
     gauge: Mapping[str, Any] | None = None,
     animation: bool = True,
+    simplify: bool = False,
 ) -> Report:
     """Everything about a model, equations with a start, or a motion, on one page.
 
     The system as it is written, its constraints classified, the equations typeset, the analysis, the motion in pictures and as an
     animation, its drift and a certificate by `motion.verify()`, and the references. Where the verdict forbids a motion, or a branch or a
-    gauge has to be chosen, the page says so. Arguments are those of `simulate`.
+    gauge has to be chosen, the page says so. Arguments are those of `simulate`; `animation=False` leaves the animation out, and
+    `simplify=True` shows the equations simplified, as far as ten seconds reach.
 
     >>> import chetaev as ch
     >>> page = report(ch.gallery("krupkova"))
@@ -88,7 +90,7 @@ def report(
     parts = [
         ("system", "System", sections.system(subject, typeset)),
         ("classification", "Constraints", sections.classification(subject, typeset)),
-        ("equations", "Equations of motion", sections.equations(subject, typeset)),
+        ("equations", "Equations of motion", sections.equations(subject, typeset, simplify)),
         ("analysis", "Analysis", sections.analysis(subject, typeset)),
         ("motion", "Motion", moving.motion(subject, typeset, animation)),
         ("accuracy", "Accuracy", moving.accuracy(subject, typeset)),

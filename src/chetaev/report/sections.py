@@ -91,13 +91,15 @@ def classification(subject: Subject, typeset: Typesetter) -> str:
     return html
 
 
-def equations(subject: Subject, typeset: Typesetter) -> str:
-    """The equations of motion, every row with its label."""
-    found = subject.equations
+def equations(subject: Subject, typeset: Typesetter, simplify: bool = False) -> str:
+    """The equations of motion, every row with its label, simplified on request."""
+    simplify = simplify and not subject.long
+    found = subject.equations.simplify() if simplify else subject.equations
     count, unknowns = found.counts
     names = " ".join(typeset.symbol(z.base) for z in found.unknowns)
     counts = f"{counted(count, 'equation')} for {counted(unknowns, 'unknown')} {names}"
-    intro = f"<p>By {escape(principle_name(found.principle))}: {counts}. {_multipliers(found)}</p>"
+    words = " The rows are simplified, as far as ten seconds reach." if simplify else ""
+    intro = f"<p>By {escape(principle_name(found.principle))}: {counts}. {_multipliers(found)}{words}</p>"
     if subject.long:
         return intro + _in_short(found, typeset)
     rows = []

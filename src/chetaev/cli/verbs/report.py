@@ -19,9 +19,10 @@ from chetaev.cli.writing import check_output
 )
 @MODEL
 @click.option("-o", "output", metavar="FILE.html", help="NAME.html unless given.")
+@click.option("--simplify", is_flag=True, help="The equations simplified, as far as ten seconds reach.")
 @wishes
 @click.pass_context
-def command(ctx: click.Context, given: str, output: str | None, wishes: Wishes) -> None:
+def command(ctx: click.Context, given: str, output: str | None, simplify: bool, wishes: Wishes) -> None:
     """Everything about MODEL on one page: equations, verdict, pictures, animation.
 
     The page is one self-contained html file: it needs no network and can be sent to a colleague.
@@ -32,7 +33,7 @@ def command(ctx: click.Context, given: str, output: str | None, wishes: Wishes) 
     model = wishes.model(source.model)
     import chetaev as ch
 
-    page = ch.report(model, **wishes.choice)
+    page = ch.report(model, simplify=simplify, **wishes.choice)
     note(f"wrote {page.save(f'{source.stem}.html' if output is None else output)}")
     if page.motion is not None:
         ctx.exit(code_of([page.motion]))

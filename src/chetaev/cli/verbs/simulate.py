@@ -16,9 +16,12 @@ from chetaev.cli.writing import check_output, write_motion
 from chetaev.errors import UsageError
 
 if TYPE_CHECKING:
+    from chetaev.numerics.verify import Verification
     from chetaev.trajectory import Trajectory
 
 _METHODS = ("explicit", "implicit", "taylor")
+_ORDERS_ABOVE = 1e3
+_ROUND_OFF = 1e-11
 
 
 @click.command(
@@ -68,12 +71,27 @@ def command(
         say(motion)
         _values(motion)
     if verify:
-        say(motion.verify())
+        certificate = motion.verify()
+        say(certificate)
+        say(certified(certificate, motion.tolerance), heading=False)
     if output is not None and output != "-":
         note(f"wrote {write_motion(motion, output, points)}")
     if picture is not None:
         save_picture(lambda plots: plots.series(motion), picture, source.stem)
     ctx.exit(code_of([motion]))
+
+
+def certified(found: Verification, tolerance: float) -> str:
+    """Whether residuals are what the tolerance of the motion lets expect: up to three orders above it, and never below round-off.
+
+    The derivative of an interpolant is less exact than the interpolant, by one or two orders and a half over the gallery.
+    """
+    allowed = max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
+    expected = f"a tolerance of {tolerance:.0e} lets expect"
+    if found.worst <= allowed:
+        return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
+    fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {allowed:.0e}"
+    return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
 
 
 def _method(name: str | None) -> Any:
@@ -90,9 +108,14 @@ def _method(name: str | None) -> Any:
 
 def _values(motion: Trajectory) -> None:
     """Start, end and range of the state."""
+    from chetaev.numerics.round_off import sizes_beside
+
     click.echo()
     rows = []
+    jets = {z.name: z for z in motion.jets}
+    sizes = sizes_beside({jets[name]: max(map(abs, ends)) for name, ends in motion.extrema.items()}, motion.equations.system)
     for name, (least, largest) in motion.extrema.items():
         start = motion[name][0] if len(motion.t) else float("nan")
-        rows.append([name, *[f"{v + 0.0:.6g}" for v in (start, motion.final[name], least, largest)]])
+        values = (start, motion.final[name], least, largest)
+        rows.append([name, *[f"{sizes[jets[name]].cleared(v) + 0.0:.6g}" for v in values]])
     table([f"t = {motion.t[0]:g} to {motion.end[0]:g}", "start", "end", "least", "largest"], rows)

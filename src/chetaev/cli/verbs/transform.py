@@ -15,6 +15,7 @@ from chetaev.cli.writing import check_output, write_text
 from chetaev.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from chetaev.equations import Equations
     from chetaev.model import Model
     from chetaev.transforms.morphism import Morphism
 
@@ -140,13 +141,33 @@ def _transformed(model: Model, theorem: str, details: dict[str, Any]) -> Morphis
     return found
 
 
+def _not_derived(target: Equations) -> str:
+    """The first row that the system and the principle of the target do not give, though perhaps with other terms on its sides."""
+    if target.rewritten is None:
+        return ""
+    from chetaev.derivation import derive
+    from chetaev.zero import seems_zero
+
+    derived = {row.label: row.residual for row in derive(target.system, target.principle).rows}
+    for row in target.rows:
+        other = derived.get(row.label)
+        if other is None or not (seems_zero(row.residual - other) or seems_zero(row.residual + other)):
+            return row.label
+    return "" if len(derived) == len(target.rows) else f"the set of {len(target.rows)} rows"
+
+
 def _target(model: Model, found: Morphism) -> Model:
     """The new system as a model, with the start and the values that the map carries over."""
     from chetaev.model import Model
 
-    if found.target.rewritten is not None:
-        what = "the new equations do not follow from a system and a principle alone."
-        raise UsageError(what, where=f"write {found.target.system.label}", hint="leave out -o; the equations are printed")
+    failing = _not_derived(found.target)
+    if failing:
+        raise UsageError(
+            f"{failing} does not follow from a system and a principle alone.",
+            where=f"write {found.target.system.label}",
+            why="A model file holds these two, and no rows.",
+            hint="leave out -o; the equations are printed",
+        )
     values: dict[str, Any] = {"parameters": model.parameters, "t": model.t[0], "inputs": model.inputs}
     return Model(
         found.target.system,

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
+from chetaev.equations import Equations
 from chetaev.notation import parse_expression
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.modes import Switched
-from chetaev.trajectory import Trajectory
+from chetaev.trajectory import Standing, Trajectory
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Columns(Mapping[str, Any]):
-    """States of all members: a mapping over the state that reads any expression."""
+class Columns(Standing, Mapping[str, Any]):
+    """States of all members: a mapping over the state that reads any expression, and group coordinates by `rotation` and the like."""
 
     switched: Switched
     batch: Batch
@@ -29,6 +30,10 @@ class Columns(Mapping[str, Any]):
     """The flow, that is the choice of pivots, by which each member is read; -1 for none."""
     alone: Mapping[int, Trajectory] = field(default_factory=dict)
     """Motions that are read by themselves."""
+
+    @property
+    def _of(self) -> Equations:
+        return self.switched.original
 
     def __getitem__(self, name: str) -> Array:
         for k, z in enumerate(self.flows[0].state):

@@ -20,7 +20,7 @@ from chetaev.errors import ChetaevError, InitialError, ParameterError, UsageErro
 from chetaev.frozen import Frozen
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import spell
-from chetaev.numerics.attitude import read_elements
+from chetaev.numerics.attitude import read_elements, stated_members
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.compiled import Compiled, compile_equations
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
@@ -96,8 +96,12 @@ def read(
     inputs: Mapping[str, Any] | None,
     t: float,
     where: str,
+    one_start: bool = False,
 ) -> Given:
-    """Columns over the members, broadcast against each other; a UsageError where they do not go together."""
+    """Columns over the members, broadcast against each other; a UsageError where they do not go together.
+
+    With `one_start` the start was made for one motion, as that of a model is: what may be one group element is one.
+    """
     arrays, binding = _parameters(equations, parameters, inputs, where)
     switched = smooth(equations, Frozen(binding.inputs))
     compiled = _compiled(switched.smooth, where)
@@ -105,9 +109,10 @@ def read(
     if equations.system.groups:
         constants = {z: float(arrays[z.name]) for z in equations.system.parameters if not arrays[z.name].ndim}
         if listed is None:
-            starts = _standing(equations, starts if isinstance(starts, State) else State(starts), constants, where)
+            start = starts if isinstance(starts, State) else State(starts)
+            starts = _standing(equations, start, constants, where, None if one_start else _stated_members(equations, start, arrays))
         else:
-            listed = [_standing(equations, start, constants, where) for start in listed]
+            listed = [_standing(equations, start, constants, f"{where}, start {k}", None) for k, start in enumerate(listed)]
 
     def given(start: State) -> _Columns:
         return _Columns(equations, binding, start, compiled.flow.state, where)
@@ -170,14 +175,33 @@ def _listed(starts: Any, where: str) -> list[State] | None:
     return [start if isinstance(start, State) else State(start) for start in starts]
 
 
-def _standing(equations: Equations, start: State, constants: Mapping[Symbol, float], where: str) -> State:
-    """A start with the elements of group coordinates as numbers of their places, one for all members or one for each."""
+def _stated_members(equations: Equations, start: State, parameters: Mapping[str, Array]) -> tuple[int, ...]:
+    """The shape of the members as far as arrays state it that cannot be mistaken: parameters, numbers, elements that are surely many."""
+    shapes = [a.shape for a in parameters.values()]
+    for key, v in [*start.fixed.items(), *start.guess.items()]:
+        group = equations.system.groups.get(spell(str(key)))
+        shapes.append(np.shape(v) if group is None else stated_members(group, v))
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:  # refused where the columns are joined
+        return ()
+
+
+def _standing(equations: Equations, start: State, constants: Mapping[Symbol, float], where: str, members: tuple[int, ...] | None) -> State:
+    """A start with the elements of group coordinates as numbers of their places, one for all members or one for each.
+
+    Without `members` a square array is one element.
+    """
 
     def placed(values: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, v in values.items():
             group = equations.system.groups.get(spell(str(key)))
-            found |= {key: v} if group is None else {z.name: w for z, w in read_elements(group, v, constants, f"{where}, {key}").items()}
+            if group is None:
+                found[key] = v
+                continue
+            place = f"{where}, {key}"
+            found |= {z.name: w for z, w in read_elements(group, v, constants, place, members).items()}
         return found
 
     return State(placed(start.fixed), placed(start.guess))

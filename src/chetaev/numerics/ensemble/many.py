@@ -19,6 +19,7 @@ from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.simulate import _positive, _steps, _times
+from chetaev.numerics.stability.given import refuse_choice
 
 
 def simulate_many(
@@ -32,6 +33,8 @@ def simulate_many(
     threads: int | None = None,
     max_steps: int = 1_000_000,
     progress: bool | None = None,
+    branch: None = None,
+    gauge: None = None,
 ) -> Ensemble:
     """The ends of many motions over `t = (t0, t1)`.
 
@@ -42,7 +45,7 @@ def simulate_many(
 
     A member that fails affects no other: `ensemble.failed` lists them, `ensemble.started` tells which had a motion at all, and
     `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
-    notebook (`progress=False`: never). Ctrl-C ends the run and returns what was computed.
+    notebook (`progress=False`: never). Ctrl-C ends the run and returns what was computed. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
@@ -50,6 +53,8 @@ def simulate_many(
     >>> ensemble.final["x"].round(9)
     array([-1., -2., -3.])
     """
+    refuse_choice("simulate_many", branch, gauge)
+    own = starts is None
     if isinstance(equations, Model):
         model, equations = equations, derive(equations)
         starts = model.start if starts is None else starts
@@ -69,7 +74,7 @@ def simulate_many(
     max_steps = _steps(max_steps, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
-    given = read(equations, starts, parameters, inputs, float(times[0]), where)
+    given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
     t1 = float(times[1])
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
         run = Integration(given, completed(given), tolerance, max_steps, workers)

@@ -68,6 +68,10 @@ class Ensemble:
         names = [z.name for z in self.equations.system.parameters]
         return Frozen({name: self.start.batch.p[:, k].copy() for k, name in enumerate(names)})
 
+    def rotation(self, name: str) -> Array:
+        """The matrices of a group coordinate at the ends, one for each member; `final.quaternion`, `final.velocity` tell more."""
+        return self.final.rotation(name)
+
     def message(self, member: int) -> str:
         """Why a member ended, or why it did not start."""
         k = range(len(self))[member]

@@ -6,20 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from chetaev.errors import InitialError, UsageError
+from chetaev.model import Model
 from chetaev.numerics.initial import State
-from chetaev.numerics.stability.given import Start, read_model
+from chetaev.numerics.stability.given import Start, read_model, refuse_choice
 from chetaev.numerics.stability.search import Equilibrium, Search
 
 
 @overload
 def equilibria(
     equations: Any,
-    guess: Start,
+    guess: Start | None = None,
     parameters: Mapping[str, Any] | None = None,
     *,
-    t: float = 0.0,
+    t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
     fixed: Sequence[str] | str = (),
+    branch: None = None,
+    gauge: None = None,
 ) -> Equilibrium: ...
 
 
@@ -29,22 +32,28 @@ def equilibria(
     guess: Sequence[Start],
     parameters: Mapping[str, Any] | None = None,
     *,
-    t: float = 0.0,
+    t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
     fixed: Sequence[str] | str = (),
+    branch: None = None,
+    gauge: None = None,
 ) -> list[Equilibrium]: ...
 
 
 def equilibria(
     equations: Any,
-    guess: Start | Sequence[Start],
+    guess: Start | Sequence[Start] | None = None,
     parameters: Mapping[str, Any] | None = None,
     *,
-    t: float = 0.0,
+    t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
     fixed: Sequence[str] | str = (),
+    branch: None = None,
+    gauge: None = None,
 ) -> Equilibrium | list[Equilibrium]:
     """A state near the guess in which all rates vanish; for a list of guesses the list of different states they lead to.
+
+    A model brings the coordinates of its start as a guess. A branch or a gauge is not taken.
 
     Coordinates and multipliers without a guess start at 0; coordinates that no equation determines stay near their guess. Names in `fixed`
     keep their guess. A velocity may be fixed, too: its coordinate may then grow at that rate, cyclic coordinates follow as they must,
@@ -56,9 +65,15 @@ def equilibria(
     >>> equilibria(spring, {"x": 0}, parameters={"k": 2, "m": 1, "g": 10})["x"]
     -5.0
     """
+    refuse_choice("equilibria", branch, gauge)
+    if isinstance(equations, Model):
+        guess = {**equations.start.guess, **equations.start.fixed} if guess is None else guess
+        t = equations.t[0] if t is None else t
     equations, parameters, inputs = read_model("equilibria", equations, parameters, inputs)
     where = f"equilibria of {equations.system.label}"
-    search = Search(equations, parameters, inputs, t, _names(fixed, where), where)
+    if guess is None:
+        raise UsageError("no guess is given.", where=where, hint='equilibria(equations, {"x": 0, ...})')
+    search = Search(equations, parameters, inputs, 0.0 if t is None else t, _names(fixed, where), where)
     if isinstance(guess, Mapping | State):
         return search.near(guess)
     if isinstance(guess, str) or not isinstance(guess, Sequence) or not guess:

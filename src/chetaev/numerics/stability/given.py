@@ -14,6 +14,7 @@ from chetaev.numerics.binding import bind, number
 from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.initial import State, complete, read_state
 from chetaev.numerics.prolong import Problem, Prolongation, prolongation
+from chetaev.numerics.stability.corners import require_smooth
 from chetaev.numerics.stability.local import Local
 
 Start = State | Mapping[str, Any]
@@ -30,6 +31,18 @@ def read_model(
         hint = f"{verb}(ch.derive(system, principle), ...)"
         raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
     return equations, parameters or {}, inputs or {}
+
+
+def refuse_choice(verb: str, branch: Any, gauge: Any) -> None:
+    """Say who takes a branch or a gauge: motions are chosen by them, and this verb looks at none."""
+    for option, given in {"branch": branch, "gauge": gauge}.items():
+        if given is not None:
+            raise UsageError(
+                f"{verb} takes no {option}.",
+                where=verb,
+                why="It works where the equations as stated determine the motion.",
+                hint=f"simulate(..., {option}=...) and evaluate(..., {option}=...) follow a motion that is chosen so",
+            )
 
 
 def local_motion(
@@ -53,10 +66,12 @@ def local_motion(
     problem = Problem(determined(equations, start, parameters, t, inputs, verb), binding, t, where)
     jets = complete(problem, read_state(equations, start, binding, where, expressions=True))
     try:
-        return Local.of(problem, jets)
+        found = Local.of(problem, jets)
     except StateError:
         explain(equations, start, parameters, t, inputs, verb)
         raise
+    require_smooth(problem, jets)
+    return found
 
 
 def determined(

@@ -10,7 +10,7 @@ import numpy as np
 
 from chetaev.analysis.ranks import Matrix
 from chetaev.frozen import Frozen
-from chetaev.numerics.stability.given import Start, local_motion
+from chetaev.numerics.stability.given import Start, local_motion, refuse_choice
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
@@ -67,13 +67,16 @@ def linearize(
     *,
     t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
+    branch: None = None,
+    gauge: None = None,
 ) -> Linearization:
     r"""The linearised motion at a state, reduced to independent jets $y$ of it: $\delta y' = A_y X\, \delta y$.
 
     The state is completed from the constraints as in `evaluate`, and need not be an equilibrium: at a steady motion, such as straight
     rolling, the eigenvalues decide in the same way. Zero eigenvalues are disregarded where a family of steady motions explains them
     (another place, heading or speed); a zero eigenvalue of another kind, or a pair on the imaginary axis, leaves `stable` at None,
-    because terms of higher order decide there.
+    because terms of higher order decide there. On a surface where sign, abs, min or max switch, such as rest under dry friction, there is
+    no linearisation, and a StateError says so. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> pendulum = derive(System("theta", "g l", lagrangian="l^2*theta'^2/2 + g*l*cos(theta)", name="pendulum"))
@@ -88,6 +91,7 @@ def linearize(
     V. I. Arnold, V. V. Kozlov, A. I. Neishtadt, Mathematical Aspects of Classical and Celestial Mechanics, 3rd ed., chapter 7;
     Ju. I. Neimark, N. A. Fufaev, Dynamics of Nonholonomic Systems (AMS 1972), chapter VI.
     """
+    refuse_choice("linearize", branch, gauge)
     return _described(local_motion("linearize", equations, state, parameters, t, inputs))
 
 

@@ -13,7 +13,7 @@ from chetaev.errors import ParameterError, StateError, UsageError, did_you_mean
 from chetaev.model import Model
 from chetaev.notation.lexer import spell
 from chetaev.numerics.initial import State
-from chetaev.numerics.stability.given import Start, local_motion, read_model
+from chetaev.numerics.stability.given import Start, local_motion, read_model, refuse_choice
 from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 
 
@@ -26,6 +26,8 @@ def eigenvalue_sweep(
     parameters: Mapping[str, Any] | None = None,
     t: float | None = None,
     inputs: Mapping[str, Any] | None = None,
+    branch: None = None,
+    gauge: None = None,
 ) -> Complex:
     """Eigenvalues of the linearised motion for each value of a parameter, a row per value, each column one eigenvalue followed.
 
@@ -38,6 +40,7 @@ def eigenvalue_sweep(
     array([[ 2.+0.j, -2.+0.j],
            [ 0.+2.j,  0.-2.j]])
     """
+    refuse_choice("eigenvalue_sweep", branch, gauge)
     if isinstance(equations, Model):
         state = equations.start if state is None else state
         t = equations.t[0] if t is None else t
