@@ -6,6 +6,7 @@ A function says the types of its arguments in annotations: `int`, `float`, array
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -15,9 +16,14 @@ from numba import from_dtype, types
 
 from chetaev.numerics.engine import object_of
 
+_CALLED = re.compile(r"(?:llvm\.)?(pow|exp2?|log2?|sin|cos|tan|sqrt|floor|ceil)(?:\.f64)?")
+"""Functions of libm, by themselves or in LLVM's spelling: not all of these become calls."""
 
-def compile_functions(functions: Mapping[str, Any], symbol: Callable[[str], str]) -> tuple[dict[str, str], bytes]:
-    """The kinds of arguments of every function, by its name, and one object file with all of them under their symbols."""
+
+def compile_functions(functions: Mapping[str, Any], symbol: Callable[[str], str]) -> tuple[dict[str, str], list[str], bytes]:
+    """The kinds of arguments of every function, by its name, the functions of libm that are called, and one object file with all of them
+    under their symbols.
+    """
     signatures = {name: " ".join(kind for hint in _hints(f.py_func) for kind in _kinds(hint)) for name, f in functions.items()}
     with llvm.create_context() as context, llvm.parse_assembly("", context) as whole:
         for name, function in functions.items():
@@ -26,7 +32,8 @@ def compile_functions(functions: Mapping[str, Any], symbol: Callable[[str], str]
         for function in whole.functions:
             if not function.is_declaration and function.name not in public:
                 function.linkage = "internal"
-        return signatures, object_of(whole)
+        called = {match[1] for function in whole.functions if function.is_declaration and (match := _CALLED.fullmatch(function.name))}
+        return signatures, sorted(called), object_of(whole)
 
 
 def _module(function: Any, symbol: str, signature: str, context: Any) -> Any:

@@ -27,7 +27,7 @@ from typing import Any
 import llvmlite
 import numpy as np
 
-from chetaev.numerics.engine import load_object, processor
+from chetaev.numerics.engine import bind, load_object, processor
 
 _DIGEST = 32
 """Bytes of the digest in front of a file."""
@@ -35,13 +35,14 @@ _DIGEST = 32
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code of several functions, and the kinds of their arguments."""
+    """Machine code of several functions, the kinds of their arguments, and the functions of libm that it calls."""
 
     signatures: Mapping[str, str]
+    calls: Sequence[str]
     object_file: bytes
 
     def packed(self) -> bytes:
-        contents = json.dumps(dict(self.signatures)).encode() + b"\n" + self.object_file
+        contents = json.dumps([dict(self.signatures), list(self.calls)]).encode() + b"\n" + self.object_file
         return hashlib.sha256(contents).digest() + contents
 
     @staticmethod
@@ -50,8 +51,8 @@ class Code:
         digest, contents = stored[:_DIGEST], stored[_DIGEST:]
         if hashlib.sha256(contents).digest() != digest:
             return None
-        signatures, _, object_file = contents.partition(b"\n")
-        return Code(json.loads(signatures), object_file)
+        described, _, object_file = contents.partition(b"\n")
+        return Code(*json.loads(described), object_file)
 
 
 class Precompiled:
@@ -80,6 +81,8 @@ class Precompiled:
         if code is None:
             code = self._compiled(digest)
             _write(file, code.packed())
+        for called in code.calls:
+            bind(called)
         addresses = load_object(code.object_file, [_symbol(name, digest) for name in code.signatures])
         return {name: _callable(name, at, code.signatures[name]) for name, at in zip(code.signatures, addresses, strict=True)}
 
@@ -148,6 +151,7 @@ def _callable(name: str, address: int, signature: str) -> Callable[..., None]:
     """Machine code as a Python function of numbers, arrays and tuples of these; the call releases the GIL."""
     types = [t for kind in signature.split() for t in _parts(kind)]
     entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
+
     def call(*arguments: Any) -> None:
         kinds: list[str] = []
         values: list[Any] = []
