@@ -12,11 +12,10 @@ $\sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_a^{(k)}$; without an acti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sympy import Expr, S
+from sympy import Add, Expr, S
 
 from chetaev.calculus import Algebra, Calculus
 from chetaev.principles.base import Lowered
@@ -90,8 +89,7 @@ def right_hand_side(lowered: Lowered, q: Coordinate) -> Expr:
 def reaction(lowered: Lowered, q: Coordinate) -> Expr:
     r"""$\lambda_a R_V^a{}_i$."""
     pairs = zip(lowered.multipliers, lowered.reactions, strict=False)
-    terms: Sequence[Expr] = [multiplier * row.get(q, S.Zero) for multiplier, row in pairs]
-    return sum(terms, S.Zero)
+    return Add(*[multiplier * row[q] for multiplier, row in pairs if q in row])
 
 
 class Adjoint:

@@ -49,6 +49,12 @@ class Algebra(Protocol[E]):
     def symbols_of(self, expressions: Sequence[E]) -> AbstractSet[Symbol]:
         """The symbols some expressions depend on."""
 
+    def symbols_of_each(self, expressions: Sequence[E]) -> Sequence[AbstractSet[Symbol]]:
+        """The symbols each of some expressions depends on."""
+
+    def which_contain(self, expressions: Sequence[E], symbols: Sequence[Symbol]) -> list[bool]:
+        """For each expression whether it depends on any of the symbols."""
+
     def without(self, e: E, symbols: Sequence[Symbol]) -> E:
         """The expression with some symbols set to zero."""
 
@@ -87,6 +93,12 @@ class SymbolicAlgebra:
 
     def symbols_of(self, expressions: Sequence[Expr]) -> set[Symbol]:
         return set().union(*[e.free_symbols for e in expressions])
+
+    def symbols_of_each(self, expressions: Sequence[Expr]) -> list[set[Symbol]]:
+        return [e.free_symbols for e in expressions]
+
+    def which_contain(self, expressions: Sequence[Expr], symbols: Sequence[Symbol]) -> list[bool]:
+        return [not e.free_symbols.isdisjoint(symbols) for e in expressions]
 
     def without(self, e: Expr, symbols: Sequence[Symbol]) -> Expr:
         return e.xreplace(dict.fromkeys(symbols, sympy.S.Zero))

@@ -8,6 +8,7 @@ from sympy import cos, sin
 
 from chetaev.calculus import SYMBOLIC, Calculus, Frame, degree
 from chetaev.constraints import Constraint
+from chetaev.functions import Sign
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.symbols import Coordinate, Parameter
 from chetaev.values import Undefined
@@ -42,6 +43,26 @@ def test_graph_gradient_agrees_with_sympy_and_is_remembered(e):
     numbers = graph.tape(first)(point)
     for found, z in zip(numbers, symbols, strict=True):
         assert found == pytest.approx(float(e.diff(z).subs(point)), rel=1e-13, abs=1e-13)
+
+
+def test_slopes_asked_for_one_by_one_are_those_asked_for_together():
+    for e in EXPRESSIONS:
+        graph, other, symbols = GraphAlgebra(), GraphAlgebra(), [x, y, v, w, m, Coordinate("z")]
+        point = {x: 0.4, y: -0.7, v: 1.3, w: 0.2, x.d(2): 0.9, m: 1.7}
+        one_by_one = [graph.gradient(graph.of(e), [z])[0] for z in symbols]
+        together = other.tape(other.gradient(other.of(e), symbols))(point)
+        assert graph.tape(one_by_one)(point) == pytest.approx(together, rel=1e-13, abs=1e-13)
+        assert one_by_one[-1].is_zero()
+
+
+def test_symbols_of_several_expressions():
+    several = [*EXPRESSIONS, sympy.Integer(3), x - x, Sign(x) * y, m]
+    for algebra in (SYMBOLIC, GraphAlgebra()):
+        made = [algebra.of(e) for e in several]
+        assert algebra.symbols_of_each(made) == [e.free_symbols for e in several]
+        assert algebra.symbols_of_each([]) == []
+        assert algebra.which_contain(made, [y, w]) == [bool({y, w} & e.free_symbols) for e in several]
+        assert algebra.which_contain(made, []) == [False] * len(several)
 
 
 def test_memory_does_not_mix_expressions():

@@ -14,7 +14,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from chetaev.numerics import engine, instructions, machine
+from chetaev.numerics import engine, instructions, interpreter, machine, tape
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.native import call_kernel
 
@@ -22,10 +22,28 @@ INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 1e-300, -1e-300, 1e300, -1e300, INF, -INF, NAN]
 
 
+class Both(Kernel):
+    """A kernel whose program is interpreted and compiled at every call: the values must be the same, to the last bit."""
+
+    def __call__(self, t, y, p):
+        interpreted = super().__call__(t, y, p)
+        kernel = Kernel(self.program, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
+        assert kernel.address
+        compiled = kernel(t, y, p)
+        np.testing.assert_array_equal(interpreted, compiled)
+        np.testing.assert_array_equal(np.signbit(interpreted[compiled == compiled]), np.signbit(compiled[compiled == compiled]))
+        return interpreted
+
+    @property
+    def provisional(self):
+        return interpreter.interprets(self.program)
+
+
 def kernel_of(build, n_state=2, n_parameters=1, **options):
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", n_state), ca.SX.sym("p", n_parameters)
     function = ca.Function("f", [t, y, p], [build(t, y, p)], options)
-    return compile_kernel(function), function
+    made = compile_kernel(function)
+    return Both(made.program, made.n_state, made.n_parameters, made.n_out, made.instructions), function
 
 
 def operations(function):
@@ -132,6 +150,53 @@ def test_operations_of_two_arguments(name):
 def test_every_operation_that_compiles_is_tested():
     tested = {getattr(ca, f"OP_{name}") for name in UNARY | BINARY}
     assert set(instructions.LINES) == tested
+
+
+def test_the_tape_is_read_as_a_whole_and_line_by_line_alike(monkeypatch):
+    function = _busy()
+    whole = tape.tape_of(function)
+    assert len(whole) == function.n_instructions()
+    assert function.instruction_constant(int(np.flatnonzero(whole[:, 0] == ca.OP_CONST)[0])) in (0.5, 2.0, 1.0, 0.0)
+    monkeypatch.setattr(ca.Function, "serialize", lambda function: "another format")
+    assert (tape.tape_of(function) == whole).all()
+    assert tape.tape_of(ca.Function("f", [ca.SX.sym("t")], [])).shape == (0, 4)
+
+
+def test_equal_values_are_computed_once():
+    def build(t, y, p):
+        twins = [ca.Function("f", [y, p], [ca.sin(y[0] * p[0]) / (1 + y[1])])(y, p) for _ in range(3)]
+        return ca.vertcat(*twins, p[0] * y[0])
+
+    kernel, function = kernel_of(build)
+    assert function.n_instructions() > 16
+    assert kernel.text.count("@sin(") == 2  # its declaration and one call
+    assert kernel.text.count("fmul") == 1  # factors may change places
+    same(kernel(0.0, [0.5, 1.5], [2.0]), [math.sin(1.0) / 2.5] * 3 + [1.0])
+
+
+def test_a_kernel_that_is_asked_for_again_and_again_is_compiled():
+    kernel = compile_kernel(pendulum())
+    early = {kernel.early for _ in range(machine._OFTEN)}
+    assert len(early) == 1
+    assert not kernel.provisional
+    assert kernel.early == kernel.address
+
+
+def test_threads_interpret_a_program_at_once():
+    kernel = compile_kernel(_busy())
+    at = np.random.default_rng(3).uniform(-1, 1, (8, 7))
+    expected = [compile_kernel(_busy())(x[0], x[1:5], x[5:]).tolist() for x in at]
+    found = [[] for _ in at]
+
+    def work(k):
+        found[k] = [kernel(at[k][0], at[k][1:5], at[k][5:]).tolist() for _ in range(300)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(at))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[line] * 300 for line in expected]
 
 
 def test_corners_and_zeros_have_their_signs():
@@ -443,14 +508,8 @@ def test_functions_that_are_no_right_hand_sides():
 
 
 def test_a_function_that_no_library_has():
-    text = """declare double @besselish(double)
-    define void @kernel(double %t, ptr %y, ptr %p, ptr %out) {
-    %v = call double @besselish(double %t)
-    store double %v, ptr %out
-    ret void
-    }"""
     with pytest.raises(RuntimeError, match="the function besselish is neither in this process nor in the mathematical library"):
-        Kernel(text, 0, 0, 1, 1)
+        engine.bind("besselish")
 
 
 def test_libm_is_found_where_the_process_does_not_show_it(monkeypatch):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
-from chetaev.calculus import SYMBOLIC, Algebra
+from chetaev.calculus import SYMBOLIC, Algebra, Evaluator
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
 from chetaev.zero import random_point
@@ -145,15 +145,19 @@ class _Stage:
 
 def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any] = SYMBOLIC) -> list[Matrix]:
     """A matrix of expressions at several points; points where it is undefined are left out."""
-    tape = algebra.tape([e for row in entries for e in row])
     shape = (len(entries), len(entries[0]) if entries else 0)
-    found = []
+    return [a for a in numbers_at(algebra.tape([e for row in entries for e in row]), shape, points) if a is not None]
+
+
+def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]) -> list[Matrix | None]:
+    """What a tape gives at several points, in the shape of a matrix; None where it is undefined."""
+    others = random_point(tape.symbols, 0)
+    found: list[Matrix | None] = []
     for point in points:
-        values: dict[Any, float] = {**random_point(tape.symbols, 0), **point}
         try:
-            found.append(np.array(tape(values)).reshape(shape))
+            found.append(np.array(tape({**others, **point})).reshape(shape))
         except Undefined:
-            continue
+            found.append(None)
     return found
 
 

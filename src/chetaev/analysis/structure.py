@@ -11,14 +11,14 @@ J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sympy import Expr, S
+from sympy import Expr, S, Symbol
 
 from chetaev.analysis.assignment import heaviest_assignment
 from chetaev.assemble import right_hand_side
@@ -50,12 +50,12 @@ class Structure:
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
     """What stands for the components of group coordinates in the state: all places for the first one, nothing for the others."""
 
-    @property
+    @cached_property
     def top(self) -> tuple[Jet, ...]:
         """The jets the system is solved for: $q_j^{(d_j)}$."""
         return tuple(z.d(d) for z, d in zip(self.unknowns, self.unknown_offsets, strict=True))
 
-    @property
+    @cached_property
     def state(self) -> tuple[Jet, ...]:
         """The jets below the top; a group coordinate itself is there by its places."""
         found: list[Jet] = []
@@ -221,7 +221,7 @@ def _suspects(rows: list[Any], algebra: Algebra[Any]) -> list[list[Jet]]:
     All rows are looked at together, because one tape of all is made sooner than a tape of each; one by one if they are not defined at
     enough common points.
     """
-    jets = [_highest(row, algebra) for row in rows]
+    jets = [_highest(present) for present in algebra.symbols_of_each(rows)]
     slopes = [algebra.gradient(row, found) for row, found in zip(rows, jets, strict=True)]
     sizes = _largest_slopes(slopes, algebra)
     if sizes is None:
@@ -229,10 +229,10 @@ def _suspects(rows: list[Any], algebra: Algebra[Any]) -> list[list[Jet]]:
     return [[z for z, size in zip(found, line, strict=True) if size <= _SUSPICIOUS] for found, line in zip(jets, sizes, strict=True)]
 
 
-def _highest(row: Any, algebra: Algebra[Any]) -> list[Jet]:
-    """The highest jet of each quantity in a row."""
+def _highest(symbols: Iterable[Symbol]) -> list[Jet]:
+    """The highest jet of each quantity among some symbols."""
     highest: dict[str, Jet] = {}
-    for z in algebra.symbols(row):
+    for z in symbols:
         if isinstance(z, Jet) and not isinstance(z, Place) and (z.base not in highest or z.order > highest[z.base].order):
             highest[z.base] = z
     return sorted(highest.values(), key=lambda z: z.name)

@@ -15,6 +15,7 @@ MOST_DERIVED = 10_000
 LARGEST_EXPONENT = 1000
 _MOST_BITS = 1329  # 400 decimal digits
 _MOST_BITS_UNDER_A_ROOT = 133
+_NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
 
 
 def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
@@ -76,7 +77,7 @@ def node_fault(node: Expr) -> str | None:
     """Why a single node cannot be accepted, or None."""
     if node.is_Rational:
         return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
-    if node in (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+    if any(node is infinite for infinite in _NOT_FINITE):  # of each there is one object; comparing values takes as long as the rest
         return "this has no finite value (a division by zero?)."
     if node is sympy.I or (node.is_Pow and node.base.is_negative and node.base.is_Rational and node.exp.is_Rational and node.exp.q > 1):
         return "this is not real."

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import sympy
 from sympy import Expr
 from sympy.core.add import _addsort
+from sympy.core.mul import _mulsort
 
 _LONG = 50
 
@@ -22,15 +23,33 @@ def collected(terms: Sequence[Expr]) -> Expr:
 
 
 def multiplied(factors: Sequence[Expr]) -> Expr:
-    """The product; a number times a power of a symbol, the most frequent one, is in order as it stands."""
-    if len(factors) == 1:
-        return factors[0]
-    if len(factors) == 2:
-        number, power = factors
-        base = power.base if power.is_Pow and power.exp.is_Integer else power
-        if number.is_Rational and base.is_Symbol and number not in (0, 1):
-            return sympy.Mul._from_args((number, power), is_commutative=True)
-    return sympy.Mul(*factors)
+    """The product: equal to `Mul(*factors)`, in the same order."""
+    return factors[0] if len(factors) == 1 else _plain_product(factors) or sympy.Mul(*factors)
+
+
+def _plain_product(factors: Sequence[Expr]) -> Expr | None:
+    """A number and integer powers of different symbols, functions and sums, put in order; None if a factor is of another kind.
+
+    There is nothing to gather then, which is what SymPy looks for. A number times a sum alone is left to SymPy, which writes it out.
+    """
+    number: Expr = sympy.S.One
+    powers: dict[Expr, Expr] = {}
+    for factor in factors:
+        if factor.is_Rational:
+            number = factor if number is sympy.S.One else number * factor
+            continue
+        base, exponent = factor.args if factor.is_Pow else (factor, sympy.S.One)
+        plain = base.is_Symbol or base.is_Add or (base.is_Function and not isinstance(base, sympy.exp))
+        if not (plain and exponent.is_Integer) or base in powers:
+            return None
+        powers[base] = factor
+    parts = list(powers.values())
+    if number.is_zero or not parts or (len(parts) == 1 and parts[0].is_Add):
+        return None
+    _mulsort(parts)
+    if number is not sympy.S.One:
+        parts.insert(0, number)
+    return parts[0] if len(parts) == 1 else sympy.Mul._from_args(tuple(parts), is_commutative=True)
 
 
 def _long_sum(terms: Sequence[Expr]) -> Expr | None:

@@ -12,19 +12,22 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import llvmlite.binding as llvm
 import numpy as np
-from numba import from_dtype, types
+from numba import from_dtype, njit, types
 
 from chetaev.numerics.engine import object_of
+from chetaev.numerics.native import SETTINGS
 
 _CALLED = re.compile(r"(?:llvm\.)?(pow|exp2?|log2?|sin|cos|tan|sqrt|floor|ceil)(?:\.f64)?")
 """Functions of libm, by themselves or in LLVM's spelling: not all of these become calls."""
 
 
-def compile_functions(functions: Mapping[str, Any], symbol: Callable[[str], str]) -> tuple[dict[str, str], list[str], bytes]:
+def compile_functions(
+    functions: Mapping[str, Callable[..., None]], symbol: Callable[[str], str]
+) -> tuple[dict[str, str], list[str], bytes]:
     """The kinds of arguments of every function, by its name, the functions of libm that are called, and one object file with all of them
     under their symbols.
     """
-    signatures = {name: " ".join(kind for hint in _hints(f.py_func) for kind in _kinds(hint)) for name, f in functions.items()}
+    signatures = {name: " ".join(kind for hint in _hints(f) for kind in _kinds(hint)) for name, f in functions.items()}
     with llvm.create_context() as context, llvm.parse_assembly("", context) as whole:
         for name, function in functions.items():
             whole.link_in(_module(function, symbol(name), signatures[name], context))
@@ -36,12 +39,12 @@ def compile_functions(functions: Mapping[str, Any], symbol: Callable[[str], str]
         return signatures, sorted(called), object_of(whole)
 
 
-def _module(function: Any, symbol: str, signature: str, context: Any) -> Any:
+def _module(function: Callable[..., None], symbol: str, signature: str, context: Any) -> Any:
     """The function in LLVM's language, under its symbol."""
-    arguments = tuple(map(_numba_type, _hints(function.py_func)))
-    function.compile(arguments)
-    module = llvm.parse_assembly(function.inspect_llvm(arguments), context)
-    entry = module.get_function(function.overloads[arguments].fndesc.llvm_func_name)
+    arguments = tuple(map(_numba_type, _hints(function)))
+    compiled = njit(arguments, **SETTINGS)(function)
+    module = llvm.parse_assembly(compiled.inspect_llvm(arguments), context)
+    entry = module.get_function(compiled.overloads[arguments].fndesc.llvm_func_name)
     entry.name = symbol
     passed = ["ptr" if str(a.type).endswith("*") else str(a.type) for a in entry.arguments]
     if passed != ["ptr", "ptr", *_passed(signature)]:

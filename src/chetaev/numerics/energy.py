@@ -13,7 +13,7 @@ from typing import Any
 from chetaev.assemble import Adjoint, calculus_of, right_hand_side
 from chetaev.calculus import Algebra
 from chetaev.equations import Equations
-from chetaev.symbols import TIME, Input, Jet
+from chetaev.symbols import TIME, Input, highest_orders
 
 
 def energy_and_power(equations: Equations, algebra: Algebra[Any]) -> tuple[Any, Any]:
@@ -23,11 +23,12 @@ def energy_and_power(equations: Equations, algebra: Algebra[Any]) -> tuple[Any, 
     lagrangian = algebra.of(lowered.lagrangian)
     adjoint = Adjoint(calculus, lagrangian)
     energy = -lagrangian
-    for velocity in calculus.frame.velocities:
-        orders = [z.order for z in algebra.symbols(lagrangian) if isinstance(z, Jet) and z.base == velocity.base]
-        jets = [velocity.d(k) for k in range(max(max(orders, default=0) - velocity.order, 0) + 1)]
+    orders = highest_orders(algebra.symbols(lagrangian))
+    jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in calculus.frame.velocities]
+    partials = iter(algebra.gradient(lagrangian, [z for line in jets for z in line]))  # once for all, which takes less time
+    for line in jets:
         momentum = None
-        for jet, partial in reversed(list(zip(jets, algebra.gradient(lagrangian, jets), strict=True))):
+        for jet, partial in reversed([(jet, next(partials)) for jet in line]):
             momentum = partial if momentum is None else partial - adjoint(momentum)
             energy = energy + momentum * algebra.of(jet)
     power = -_explicit_rate(lagrangian, algebra)

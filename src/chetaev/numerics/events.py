@@ -25,9 +25,9 @@ class On:
     restitution e. Jets of lower order than those that are reset stay as they are; the others move onto the constraints as little as
     needed. New values that contradict the constraints are an error. A root at the very beginning of the motion does not count. Of events
     at the same time any may end the motion, and all resets are made from the state before; the first listed wins where two differ.
-    Roots are changes of sign. Within a step of the integrator the expression is looked at in several places, and the step is shortened until
-    it is smooth there and changes its sign once at most; also where it touches zero and turns back. Not seen is a root beyond which the
-    expression has no real value before the step ends.
+    Roots are changes of sign. Within a step of the integrator the expression is looked at in several places, and so closely that it is
+    smooth between them: several roots within one step are found, also where the expression touches zero and turns back. Not seen is a
+    root beyond which the expression has no real value before the step ends.
     """
 
     expression: Any

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import casadi as ca
@@ -73,9 +73,9 @@ class Flow:
     @cached_property
     def solved(self) -> Solved:
         """The top jets as expressions in the state."""
-        top = self.system.structure.top
-        right = [-self.graph.without(self.system.row(pair), top) for pair in self.system.stage(0)]
-        return solve(self.system.structure.jacobian, right, self.order, self.samples)
+        rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
+        right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
+        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples)
 
     @cached_property
     def tops(self) -> dict[Jet, ca.SX]:
@@ -163,7 +163,7 @@ class Flow:
         p = self.graph.vector(self.arguments)
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
         x, p = ca.vertcat(x, *self.work), ca.vertcat(p, self.start_energy)
-        return ca.Function(name, [self.graph.leaf(TIME), x, p], [ca.densify(column)], {"cse": True})
+        return ca.Function(name, [self.graph.leaf(TIME), x, p], [ca.densify(column)])
 
     @property
     def size(self) -> int:
@@ -210,9 +210,10 @@ class Flow:
 
     @cached_property
     def _smallest_pivot(self) -> ca.SX:
-        entries = self.system.structure.jacobian
-        rows = {i: _largest([size(e) for e in entries[i]]) for i, _ in self.order.pairs}
-        columns = {j: _largest([over(size(entries[i][j]), unit) for i, unit in rows.items()]) for _, j in self.order.pairs}
+        jacobian = self.system.structure.jacobian
+        sizes = [[None if e.is_zero() else size(e) for e in line] for line in jacobian]
+        rows = {i: _largest(sizes[i]) for i, _ in self.order.pairs}
+        columns = {j: _largest([None if (e := sizes[i][j]) is None else over(e, rows[i]) for i in rows]) for _, j in self.order.pairs}
         smallest = ca.SX(1)
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
             smallest = smaller(smallest, over(size(pivot), times(times(rows[i], columns[j]), ca.SX(usual))))
@@ -238,7 +239,7 @@ class Flow:
 
 def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
     """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if there are too few pivots."""
-    samples = matrices_at(system.structure.jacobian, [*extra_points, *system.generic_points], system.algebra)
+    samples = [a for a in system.jacobians([*extra_points, *system.generic_points]) if a is not None]
     if not samples or system.generic_nullity is None:
         return None
     rank = len(system.structure.top) - system.generic_nullity
@@ -248,8 +249,10 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
 
 def _lasting(system: Prolongation) -> Flags:
     """Which entries of the Jacobian depend on parameters only."""
-    symbols = system.algebra.symbols
-    return np.array([[all(isinstance(z, Parameter) for z in symbols(e)) for e in line] for line in system.structure.jacobian])
+    graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
+    entries = [e for line in system.structure.jacobian for e in line]
+    moving = [z for z in graph.symbols_of(entries) if not isinstance(z, Parameter)]
+    return ~np.array(graph.which_contain(entries, moving), dtype=bool).reshape(len(system.structure.jacobian), -1)
 
 
 def _of_least_norm(solved: Solved, opened: Sequence[int]) -> list[ca.SX]:
@@ -272,8 +275,7 @@ def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
     return total
 
 
-def _largest(sizes: Sequence[ca.SX]) -> ca.SX:
-    largest = ca.SX(0)
-    for found in sizes:
-        largest = found if largest.is_zero() else largest if found.is_zero() else larger(largest, found)
-    return largest
+def _largest(sizes: Sequence[ca.SX | None]) -> ca.SX:
+    """The largest of those sizes that are not zero everywhere."""
+    present = [found for found in sizes if found is not None]
+    return reduce(larger, present) if present else ca.SX(0)

@@ -16,13 +16,15 @@ from sympy import Expr, Symbol
 
 from chetaev.functions import SPELLING
 from chetaev.groups.coordinate import GroupCoordinate
-from chetaev.symbols import Entry
+from chetaev.symbols import Entry, Parameter
 from chetaev.values import Undefined
 
 _UNARY = {
     name: int(getattr(ca, f"OP_{name.upper()}"))
     for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt sign".split()
 } | {"abs": int(ca.OP_FABS)}
+_FORWARD = 2
+"""Symbols up to which derivatives are taken forward through the graph, one by one."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
 
 
@@ -77,7 +79,7 @@ class GraphAlgebra:
         self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
         # by the address of a node; the expressions are kept, so that no other node can have it
         self._symbols: dict[int, tuple[ca.SX, frozenset[Symbol]]] = {}
-        self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, tuple[ca.SX, ...]]] = {}
+        self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, dict[Symbol, ca.SX]]] = {}
 
     def of(self, expression: Expr) -> ca.SX:
         """The graph of an expression, each shared sub-expression only once."""
@@ -109,13 +111,23 @@ class GraphAlgebra:
         return self._vectors[key]
 
     def gradient(self, e: ca.SX, symbols: Sequence[Symbol]) -> list[ca.SX]:
-        if not symbols:
-            return []
-        key = (int(e.element_hash()), tuple(symbols))
-        if key not in self._gradients:
-            row: Any = ca.jacobian(e, self.vector(symbols))
-            self._gradients[key] = (e, tuple(row.elements()))
-        return list(self._gradients[key][1])
+        """The partial derivatives. One sweep back through the graph gives them for all that moves, and is remembered.
+
+        For one symbol or two a sweep forward for each is made instead, as CasADi would do by itself: it leaves less round-off where slopes
+        vanish.
+        """
+        occurring = self.symbols(e)
+        present = [z for z in symbols if z in occurring]
+        several = len(present) > _FORWARD
+        key = (int(e.element_hash()), () if several else tuple(present))
+        known = self._gradients.setdefault(key, (e, {}))[1]
+        missing = {z for z in present if z not in known}
+        if missing:
+            wanted = [z for z in occurring if not isinstance(z, Parameter) or z in missing] if several else present
+            row: Any = ca.jacobian(e, self.vector(wanted))
+            known |= zip(wanted, ca.densify(row).elements(), strict=True)
+        zero = ca.SX(0)
+        return [known.get(z, zero) for z in symbols]
 
     def along(self, e: ca.SX, rates: Mapping[Symbol, ca.SX]) -> ca.SX:
         if not rates:
@@ -134,6 +146,23 @@ class GraphAlgebra:
 
     def symbols_of(self, expressions: Sequence[ca.SX]) -> frozenset[Symbol]:
         return self.symbols(ca.vertcat(*expressions)) if expressions else frozenset()
+
+    def symbols_of_each(self, expressions: Sequence[ca.SX]) -> list[frozenset[Symbol]]:
+        # all at once from the pattern of the Jacobian, which takes less time than to look for the symbols of each
+        if expressions:
+            leaves = tuple(self._leaves)
+            found: list[list[Symbol]] = [[] for _ in expressions]
+            pattern = ca.jacobian_sparsity(ca.vertcat(*expressions), self.vector(leaves))
+            for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
+                found[i].append(leaves[j])
+            self._symbols |= {int(e.element_hash()): (e, frozenset(present)) for e, present in zip(expressions, found, strict=True)}
+        return [self.symbols(e) for e in expressions]
+
+    def which_contain(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol]) -> list[bool]:
+        if not expressions or not symbols:
+            return [False] * len(expressions)
+        found: list[bool] = ca.which_depends(ca.vertcat(*expressions), self.vector(symbols), 1, True)
+        return found
 
     def without(self, e: ca.SX, symbols: Sequence[Symbol]) -> ca.SX:
         return ca.substitute(e, self.vector(symbols), ca.SX.zeros(len(symbols), 1)) if symbols else e

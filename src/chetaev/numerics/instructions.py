@@ -1,19 +1,22 @@
-"""The instruction tape of a CasADi graph as text for LLVM.
+"""The instruction tape of a CasADi graph as a program, and a program as text for LLVM.
 
-An SX function already lists its operations in order: the tape. Each instruction becomes a line of LLVM's language. What the tape computes
-is kept to the letter: nothing is reassociated, NaN and infinity travel as they do in C. Only a division by something that depends on p
-alone becomes a product with its inverse, which does not have to wait for the state; and a product that is added once, and not used
-otherwise, is rounded together with the sum (`fmuladd`, where the processor can). That is decided in the text and not left to LLVM, so that
-code made in a hurry and code made with care compute the same, to the last bit.
+An SX function already lists its operations in order: the tape. A program is the same list with every value computed once, under a number of
+its own. What the tape computes is kept to the letter: nothing is reassociated, NaN and infinity travel as they do in C. Only a division by
+something that depends on p alone becomes a product with its inverse, which does not have to wait for the state; and a product that is added
+once, and not used otherwise, is rounded together with the sum (`fmuladd`, where the processor can). That is decided in the program and not
+left to LLVM, so that whoever interprets a program and the code that is made from its text compute the same, to the last bit.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass, field
 
 import casadi
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.numerics.tape import tape_of
 
 NAME = "kernel"
 """What the function is called in the text."""
@@ -77,165 +80,200 @@ LINES: dict[int, str] = {
     **{_operation(name): _call(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
 }
 
-_DECLARATIONS: dict[int, str] = {
+DECLARATIONS: dict[int, str] = {
     **{_operation(name): _declaration(name, arguments, " nounwind willreturn readnone") for name, arguments in LIBM.items()},
     **{_operation(name): _declaration(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
 }
 """What an operation calls; an operation without an entry is arithmetic."""
 
-_CONST, _DIV, _INV, _MUL, _SQ, _ADD, _SUB = (_operation(name) for name in "const div inv mul sq add sub".split())
-_FUSED_CALL = "llvm.fmuladd.f64"
-_FUSED_SUM = f"{{r}} = call double @{_FUSED_CALL}(double {{x}}, double {{y}}, double {{z}})"
-_FUSED_DECLARATION = f"declare double @{_FUSED_CALL}(double, double, double)"
-_PLAIN = LINES.keys() - _DECLARATIONS.keys()
-"""Operations that are one line whatever their arguments are."""
+_CONST, _DIV, _INV, _MUL, _SQ, _ADD, _SUB, _SQRT, _POW = (_operation(name) for name in "const div inv mul sq add sub sqrt pow".split())
+_INPUT, _OUTPUT, _COMMUTING = casadi.OP_INPUT, casadi.OP_OUTPUT, frozenset((_ADD, _MUL))
+_SAME = frozenset((casadi.OP_ASSIGN, casadi.OP_LIFT))
+_POWERS = frozenset((_POW, casadi.OP_CONSTPOW))
+
+# operations that CasADi does not have
+CONST, TIME, STATE, PARAMETER, STORE, CLOCK, _FUSED_SUM, _FUSED_LESS, _FUSED_FROM = range(128, 137)
+
+CASES = LINES | {
+    # a number in place of {i} is an index, not a value
+    STATE: "{r}.at = getelementptr double, ptr %y, i64 {i}\n{r} = load double, ptr {r}.at",
+    PARAMETER: "{r}.at = getelementptr double, ptr %p, i64 {i}\n{r} = load double, ptr {r}.at",
+    STORE: "{r}.at = getelementptr double, ptr %out, i64 {i}\nstore double {b}, ptr {r}.at",
+    # the product of a and b: with c added, with c subtracted, and subtracted from c
+    _FUSED_SUM: "{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {c})",
+    _FUSED_LESS: "{r}.n = fneg double {c}\n{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {r}.n)",
+    _FUSED_FROM: "{r}.n = fneg double {a}\n{r} = call double @llvm.fmuladd.f64(double {r}.n, double {b}, double {c})",
+}
+DECLARATIONS |= dict.fromkeys((_FUSED_SUM, _FUSED_LESS, _FUSED_FROM), "declare double @llvm.fmuladd.f64(double, double, double)")
+
+
+def _mentioning(place: str) -> NDArray[np.bool_]:
+    """Which operations read a value in a place, by their numbers."""
+    return np.array([place in CASES.get(operation, "") for operation in range(CLOCK + 4)])
+
+
+_READS_A, _READS_B = _mentioning("{a}"), _mentioning("{b}")
+_OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
+_OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 
 _LONGEST_POWER = 128
 """Integer and half-integer exponents up to here are multiplications; beyond, libm's `pow` is as fast and more exact."""
 
-_INPUTS = ("%t", "%y", "%p")
+_NUMBER, _STEADY, _MOVING = range(3)
+"""What a value depends on: nothing, p alone, or time and state too."""
 
 
-Instruction = tuple[int, list[int], list[int]]
-"""Operation, slots or place it writes to, slots or place it reads from."""
+@dataclass
+class _Values:
+    """The values of a program in the order in which they are computed, each once."""
+
+    operations: list[int] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)
+    second: list[int] = field(default_factory=list)
+    kinds: list[int] = field(default_factory=list)
+    numbers: dict[int, float] = field(default_factory=dict)
+    """The constants among them."""
+    _known: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+    def new(self, operation: int, a: int, b: int, kind: int) -> int:
+        """The number of a value, new or known; `a` and `b` are the values that the operation reads, or indices."""
+        key = (operation, b, a) if b < a and operation in _COMMUTING else (operation, a, b)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.operations)
+            self.operations.append(operation)
+            self.first.append(key[1])
+            self.second.append(key[2])
+            self.kinds.append(kind)
+        return found
+
+    def of_one(self, operation: int, a: int) -> int:
+        """A value computed from another."""
+        return self.new(operation, a, 0, self.kinds[a])
+
+    def of_two(self, operation: int, a: int, b: int) -> int:
+        """A value computed from two others."""
+        kind, other = self.kinds[a], self.kinds[b]
+        if operation == _DIV and other == _STEADY:
+            operation, b = _MUL, self.of_one(_INV, b)
+        return self.new(operation, a, b, kind if kind > other else other)
+
+    def number(self, low: int, high: int) -> int:
+        """A constant, by the halves of its bits."""
+        found = self.new(CONST, low, high, _NUMBER)
+        self.numbers[found] = struct.unpack("=d", struct.pack("=ii", low, high))[0]
+        return found
+
+    def power(self, base: int, exponent: int) -> int:
+        r"""A power: products of repeated squares if the exponent is a short number, with a root for a half: $u^{-5/2} = 1/(u^2\sqrt u)$."""
+        size = abs(self.numbers.get(exponent, np.inf))
+        if size > _LONGEST_POWER or not float(2 * size).is_integer():
+            return self.of_two(_POW, base, exponent)
+        factors = []
+        if not size.is_integer():
+            base = self.of_two(_ADD, base, self.number(0, 0))  # (-0)^(-1/2) is +inf: a base under a root is not -0
+        square, left = base, int(size)
+        while left:
+            if left & 1:
+                factors.append(square)
+            left >>= 1
+            square = self.of_one(_SQ, square) if left else square
+        if not size.is_integer():
+            factors.append(self.of_one(_SQRT, base))
+        product = factors[0] if factors else self.number(*struct.unpack("=ii", struct.pack("=d", 1.0)))
+        for factor in factors[1:]:
+            product = self.of_two(_MUL, product, factor)
+        return self.of_one(_INV, product) if self.numbers[exponent] < 0 else product
 
 
-def text_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) -> str:
-    """The tape in static single assignment: a work slot is written many times, each time under a new name."""
+def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) -> bytes:
+    """The program of an SX function of (t, y, p): four integers of 32 bits per value, (operation, a, b, c).
+
+    `a`, `b` and `c` are the numbers of earlier values. A value that is read has its index in place of `a`; one that is stored has that in
+    place of `a` and is itself `b`; a constant has its bits in place of `b` and `c`.
+    """
+    values = _Values()
+    held: dict[int, int] = {}
     places = out.find()
-    lines = [_store("0.0", i) for i in sorted(set(range(out.numel())) - set(places))]
-    tape = _tape(function)
-    added = _added_once(tape) if fusing else frozenset()
-    held: dict[int, str] = {}
-    called: set[int] = set()
-    steady: dict[str, str] = {}  # values that depend on p alone, with their inverses where something was divided by them
-    waiting: dict[str, tuple[str, str]] = {}  # products that wait for their sum
-    for k, (operation, target, source) in enumerate(tape):
-        result = f"%v{k}"
-        if operation == _CONST:
-            held[target[0]] = _constant(function.instruction_constant(k))
-        elif operation in _PLAIN:
-            a, b = held[source[0]], held[source[-1]]
-            held[target[0]] = result
-            if (a in steady or b in steady) and all(x in steady or x.startswith("0x") for x in (a, b)):
-                steady[result] = ""
-            if operation == _DIV and b in steady:
-                inverse = steady[b] or f"{result}.inverse"
-                if not steady[b]:
-                    lines.append(LINES[_INV].format(r=inverse, a=b))
-                    steady[b] = inverse
-                operation, b = _MUL, inverse
-            if k in added and operation in (_MUL, _SQ):
-                waiting[result] = a, b
-            elif a in waiting or b in waiting:
-                lines += _fused(operation, result, a, b, waiting)
-            else:
-                lines.append(LINES[operation].format(r=result, a=a, b=b))
-        elif operation == casadi.OP_OUTPUT:
-            lines.append(_store(held[source[0]], places[target[1]]))
-        elif operation == casadi.OP_INPUT and source[0] == 0:
-            held[target[0]] = "%t"
-        elif operation == casadi.OP_INPUT:
-            held[target[0]] = result
-            lines.append(f"{result}.at = getelementptr double, ptr {_INPUTS[source[0]]}, i64 {source[1]}")
-            lines.append(f"{result} = load double, ptr {result}.at")
-            if source[0] == 2:
-                steady[result] = ""
-        elif operation in (casadi.OP_ASSIGN, casadi.OP_LIFT):
-            held[target[0]] = held[source[0]]
+    for i in sorted(set(range(out.numel())) - set(places)):
+        values.new(STORE, i, values.number(0, 0), _MOVING)
+    for operation, target, a, b in tape_of(function).tolist():
+        if operation in _OF_TWO:
+            held[target] = values.of_two(operation, held[a], held[b])
+        elif operation in _OF_ONE:
+            held[target] = values.of_one(operation, held[a])
+        elif operation == _CONST:
+            held[target] = values.number(a, b)
+        elif operation == _INPUT:
+            held[target] = values.new((TIME, STATE, PARAMETER)[a], b, 0, _STEADY if a == 2 else _MOVING)
+        elif operation == _OUTPUT:
+            values.new(STORE, places[b], held[a], _MOVING)
+        elif operation in _SAME:
+            held[target] = held[a]
+        elif operation in _POWERS:
+            held[target] = values.power(held[a], held[b])
         else:
-            arguments = [held[slot] for slot in source]
-            line, operation = _line(operation, arguments)
-            lines.append(line.format(r=result, a=arguments[0], b=arguments[-1]))
-            held[target[0]] = result
+            raise ValueError(f"the casadi operation {_spelling(operation)} cannot be compiled to machine code")
+    table = np.zeros((len(values.operations), 4), np.int32)
+    table[:, 0], table[:, 1], table[:, 2] = values.operations, values.first, values.second
+    table = _fused(table) if fusing else table
+    constants = table[:, 0] == CONST
+    table[constants, 2:] = table[constants, 1:3]
+    return table.tobytes()
+
+
+def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
+    """A program in which a sum or difference takes up a product that is used nowhere else; if both are products, the first one."""
+    operation, a, b = table[:, 0], table[:, 1], table[:, 2]
+    uses = np.bincount(a[_READS_A[operation]], minlength=len(table)) + np.bincount(b[_READS_B[operation]], minlength=len(table))
+    ready = ((operation == _MUL) | (operation == _SQ)) & (uses == 1)
+    sums = np.flatnonzero((operation == _ADD) | (operation == _SUB))
+    first = sums[ready[a[sums]]]
+    second = sums[~ready[a[sums]] & ready[b[sums]]]
+    fused, gone = table.copy(), np.zeros(len(table), bool)
+    for chosen, product, other, less in ((first, a[first], b[first], _FUSED_LESS), (second, b[second], a[second], _FUSED_FROM)):
+        fused[chosen, 0] = np.where(operation[chosen] == _ADD, _FUSED_SUM, less)
+        fused[chosen, 1] = a[product]
+        fused[chosen, 2] = np.where(operation[product] == _SQ, a[product], b[product])
+        fused[chosen, 3] = other
+        gone[product] = True
+    numbers = np.cumsum(~gone) - 1
+    for column, reads in enumerate((_READS_A, _READS_B, _mentioning("{c}")), start=1):
+        reading = reads[fused[:, 0]]
+        fused[reading, column] = numbers[fused[reading, column]]
+    return fused[~gone]
+
+
+def text_of(program: bytes) -> str:
+    """A program in LLVM's language."""
+    lines: list[str] = []
+    called: set[int] = set()
+    names: list[str] = []
+    for k, (operation, a, b, c) in enumerate(np.frombuffer(program, np.int32).reshape(-1, 4).tolist()):
+        if operation == CONST:
+            names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double: the only spelling that is read back exactly
+        elif operation == TIME:
+            names.append("%t")
+        elif operation == CLOCK:
+            names.append("")
+            lines.append(f"store double %t, ptr inttoptr (i64 {(c & 0xFFFFFFFF) << 32 | b & 0xFFFFFFFF} to ptr )")
+        else:
+            names.append(f"%v{k}")
             called.add(operation)
-    head = [_DECLARATIONS[operation] for operation in sorted(called & _DECLARATIONS.keys())]
-    head += [_FUSED_DECLARATION] if waiting else []
+            if operation in (STATE, PARAMETER):
+                lines.append(CASES[operation].format(r=names[k], i=a))
+            elif operation == STORE:
+                lines.append(CASES[operation].format(r=names[k], i=a, b=names[b]))
+            else:
+                lines.append(CASES[operation].format(r=names[k], a=names[a], b=names[b], c=names[c]))
+    head = sorted({DECLARATIONS[operation] for operation in called & DECLARATIONS.keys()})
     head.append(f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{")
     return "\n".join([*head, *lines, "ret void", "}", ""])
 
 
-def _tape(function: casadi.Function) -> list[Instruction]:
-    kind, inputs, outputs = function.instruction_id, function.instruction_input, function.instruction_output
-    return [(kind(k), outputs(k), inputs(k)) for k in range(function.n_instructions())]
-
-
-def _added_once(tape: Sequence[Instruction]) -> frozenset[int]:
-    """The instructions whose result is used once, by a sum or a difference."""
-    written: dict[int, int] = {}
-    users: dict[int, int] = {}  # the operation that uses a result; -1 for several, or another kind
-    for k, (operation, target, source) in enumerate(tape):
-        if operation not in (casadi.OP_INPUT, _CONST):
-            for slot in source:
-                users[written[slot]] = -1 if written[slot] in users else operation
-        if operation != casadi.OP_OUTPUT:
-            written[target[0]] = k
-    return frozenset(k for k, operation in users.items() if operation in (_ADD, _SUB))
-
-
-def _fused(operation: int, result: str, a: str, b: str, waiting: Mapping[str, tuple[str, str]]) -> list[str]:
-    """A sum or difference that takes up one product; if both are products, the second one is rounded by itself."""
-    if a in waiting:
-        x, y = waiting[a]
-        before = [LINES[_MUL].format(r=b, a=waiting[b][0], b=waiting[b][1])] if b in waiting else []
-        if operation == _ADD:
-            return [*before, _FUSED_SUM.format(r=result, x=x, y=y, z=b)]
-        return [*before, f"{result}.n = fneg double {b}", _FUSED_SUM.format(r=result, x=x, y=y, z=f"{result}.n")]
-    x, y = waiting[b]
-    if operation == _ADD:
-        return [_FUSED_SUM.format(r=result, x=x, y=y, z=a)]
-    return [f"{result}.n = fneg double {x}", _FUSED_SUM.format(r=result, x=f"{result}.n", y=y, z=a)]
-
-
-def _line(operation: int, arguments: list[str]) -> tuple[str, int]:
-    """How an instruction is written, and the operation whose declaration it needs."""
-    if operation in (casadi.OP_POW, casadi.OP_CONSTPOW):
-        exponent = _number(arguments[1])
-        if exponent is not None and abs(exponent) <= _LONGEST_POWER and float(2 * exponent).is_integer():
-            return _products(exponent), casadi.OP_SQRT
-        operation = casadi.OP_POW
-    if operation not in LINES:
-        raise ValueError(f"the casadi operation {_spelling(operation)} cannot be compiled to machine code")
-    return LINES[operation], operation
-
-
-@cache
-def _products(exponent: float) -> str:
-    r"""A power as products of repeated squares, with a square root for a half: $u^{-5/2} = 1/(u^2\sqrt u)$."""
-    lines: list[str] = []
-
-    def new(instruction: str) -> str:
-        lines.append(f"{{r}}.{len(lines)} = {instruction}")
-        return f"{{r}}.{len(lines) - 1}"
-
-    # (-0)^(-1/2) is +inf: a base under a root is not -0
-    base = "{a}" if exponent.is_integer() else new("fadd double {a}, 0.0")
-    product, square, left = "1.0", base, int(abs(exponent))
-    while left:
-        if left & 1:
-            product = new(f"fmul double {product}, {square}")
-        left >>= 1
-        if left:
-            square = new(f"fmul double {square}, {square}")
-    if not exponent.is_integer():
-        root = new(f"call double @llvm.sqrt.f64(double {base})")
-        product = new(f"fmul double {product}, {root}")
-    lines.append(f"{{r}} = fdiv double 1.0, {product}" if exponent < 0 else f"{{r}} = fmul double {product}, 1.0")
-    return "\n".join(lines)
-
-
-def _store(value: str, place: int) -> str:
-    return f"%out.{place} = getelementptr double, ptr %out, i64 {place}\nstore double {value}, ptr %out.{place}"
-
-
-def _constant(number: float) -> str:
-    """The bits of a double, the only spelling that LLVM reads back exactly."""
-    return f"0x{struct.unpack('>Q', struct.pack('>d', number))[0]:016X}"
-
-
-def _number(operand: str) -> float | None:
-    """The value of an operand that is a constant."""
-    return float(struct.unpack(">d", bytes.fromhex(operand[2:]))[0]) if operand.startswith("0x") else None
+def with_clock(program: bytes, address: int) -> bytes:
+    """A program that leaves the time it is called at in a place of the process."""
+    return program + struct.pack("=iiQ", CLOCK, 0, address)
 
 
 def _spelling(operation: int) -> str:

@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chetaev.numerics.engine import CALLED, SAME_BITS, bind, machine_code
-from chetaev.numerics.instructions import text_of
+from chetaev.numerics.instructions import program_of, text_of
+from chetaev.numerics.interpreter import interpreted, interprets
 
 _LARGE = 20_000
 """Optimised code is twice as fast, but above so many instructions takes too long to generate: in the worst case, a long chain of
 operations, 1 s at 15 000 instructions, 10 s at 45 000 and 80 s at 100 000. Plain code takes half a second at 100 000."""
 
 _SMALL = 200
-"""Up to so many instructions optimised code is made in a few milliseconds: hot code is not worth a first try with plain code then, and code
-that is called once a step is worth being optimised for long runs."""
+"""Up to so many instructions optimised code is made in a few milliseconds: code that is called once a step is worth that in long runs."""
+
+_OFTEN = 50
+"""Whoever asks so many times for code for few calls is better served with code for many."""
 
 
 @dataclass(frozen=True)
@@ -30,44 +33,51 @@ class Kernel:
 
     `address` is for compiled loops (`call_kernel`); from Python a kernel is called like a function. `out` must not overlap what is read of
     `y` and `p`. The code is made when it is asked for, and lives as long as the process, so that no address is ever left without it; equal
-    texts share it. `early` is an address for few calls: of code that computes the same to the last bit, made in a fraction of the time. A
-    kernel pickles as its text and is compiled again where it is loaded, for the processor there.
+    programs share it. `early` is an address for few calls: of code that computes the same to the last bit and need not be made. A kernel
+    pickles as its program and is compiled again where it is loaded, for the processor there.
     """
 
-    text: str = field(repr=False)
+    program: bytes = field(repr=False)
     n_state: int
     n_parameters: int
     n_out: int
     instructions: int
     hot: bool = field(default=True, repr=False)
 
-    def __post_init__(self) -> None:
-        for name in CALLED.findall(self.text):
-            bind(name)
+    @cached_property
+    def text(self) -> str:
+        """The program in LLVM's language."""
+        return text_of(self.program)
 
     @cached_property
     def address(self) -> int:
         """The address of the code for many calls."""
+        for name in CALLED.findall(self.text):
+            bind(name)
         return machine_code(self.text, self._optimised)
 
     @property
     def early(self) -> int:
         """The address of the code for few calls."""
-        return self._plain if self.provisional else self.address
+        if not self.provisional:
+            return self.address
+        self._asked.append(None)
+        return interpreted(self.program) if interprets(self.program) else machine_code(self.text, False)
 
     @property
     def provisional(self) -> bool:
-        """Whether there is other code for many calls than for few: not if it is there already, or made as fast."""
-        sooner = not self.hot or self.instructions > _SMALL
-        return "address" not in self.__dict__ and self._optimised and sooner and SAME_BITS
+        """Whether there is other code for few calls than for many: not if that is there already, or asked for again and again."""
+        sooner = interprets(self.program) or (self._optimised and self.instructions > _SMALL)
+        return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
 
     @property
     def _optimised(self) -> bool:
         return self.instructions <= (_LARGE if self.hot else _SMALL if SAME_BITS else 0)
 
     @cached_property
-    def _plain(self) -> int:
-        return machine_code(self.text, False)
+    def _asked(self) -> list[None]:
+        """As long as code for few calls was asked for often."""
+        return []
 
     def __call__(self, t: float, y: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         state, parameters = _vector("y", y, self.n_state), _vector("p", p, self.n_parameters)
@@ -76,7 +86,7 @@ class Kernel:
         return out
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Kernel, (self.text, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
+        return Kernel, (self.program, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
 
     @cached_property
     def _entry(self) -> Callable[..., None]:
@@ -109,8 +119,8 @@ def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
     if not _is_vector(out):
         raise ValueError(f"the output of {name} is a matrix of shape {out.shape}; make it a vector: casadi.vec")
     instructions = function.n_instructions()
-    text = text_of(function, out, fusing=hot and instructions <= _LARGE)
-    return Kernel(text, n_state, n_parameters, out.numel(), instructions, hot)
+    program = program_of(function, out, fusing=hot and instructions <= _LARGE)
+    return Kernel(program, n_state, n_parameters, out.numel(), instructions, hot)
 
 
 def _is_vector(sparsity: casadi.Sparsity) -> bool:

@@ -24,6 +24,8 @@ from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import Jet
 
 _WORST_PIVOT = 1e-3
+_FEW = 1000
+"""Up to so many states are projected before other code for that would have been made."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 
 
@@ -167,11 +169,12 @@ class Piece:
             found = interpolate(self.basis, self.run.nodes, self.run.states, self.run.coefficients, times)
         if self.project is None:
             return found
-        compiled, binding = self.setting.compiled, self.setting.binding
-        inputs = compiled.inputs(binding)
+        kernels = (self.project, self.setting.compiled.inputs(self.setting.binding))
+        few = len(times) <= _FEW
+        project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
         p = self.setting.parameters(float(times[0]), self.reference)
         first = len(self.setting.flow.system.equations.system.parameters)
-        return dop853.settle(self.project.address, 0 if inputs is None else inputs.address, times, found, p, first)[0]
+        return dop853.settle(project, inputs, times, found, p, first)[0]
 
 
 @dataclass(frozen=True)

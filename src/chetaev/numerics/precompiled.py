@@ -52,7 +52,8 @@ class Code:
         if hashlib.sha256(contents).digest() != digest:
             return None
         described, _, object_file = contents.partition(b"\n")
-        return Code(*json.loads(described), object_file)
+        signatures, calls = json.loads(described)
+        return Code(signatures, calls, object_file)
 
 
 class Precompiled:

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from chetaev.errors import UsageError
+from chetaev.numerics.instructions import with_clock
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853.types import Run
@@ -57,9 +59,7 @@ class Progress:
         """A watched function that tells how far the run is."""
         if not self.shown:
             return watch
-        store = f"store double %t, ptr inttoptr (i64 {_CLOCK.ctypes.data} to ptr )\nret void"
-        text = watch.text.replace("ret void", store)
-        return Kernel(text, watch.n_state, watch.n_parameters, watch.n_out, watch.instructions, watch.hot)
+        return replace(watch, program=with_clock(watch.program, _CLOCK.ctypes.data))
 
     def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
         """The result of some work, done in a thread so that Ctrl-C can ask it to stop and what was computed comes back."""

@@ -13,7 +13,7 @@ J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -39,7 +39,7 @@ def projection(flow: Flow, conserve: bool = False) -> ca.Function | None:
     moved = x
     for stage in stages:
         moved = stage(t, moved, p)
-    return ca.Function("project", [t, x, p], [ca.densify(moved)], {"cse": True})
+    return ca.Function("project", [t, x, p], [ca.densify(moved)])
 
 
 def _stages(flow: Flow, conserve: bool) -> list[ca.Function]:
@@ -94,7 +94,9 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     samples = matrices_at(jacobian, flow.points, flow.graph)
     weights = _weights(samples, jets)
     kept = list(range(len(rows))) if flow.system.plain or not samples else _independent(samples, weights)
-    normal = [[_dot(jacobian[a], jacobian[b], weights) for b in kept] for a in kept]
+    lines = {a: {c: e for c, e in enumerate(jacobian[a]) if weights[c] and not e.is_zero()} for a in kept}
+    products = {(a, b): _dot(lines[a], lines[b], weights) for k, a in enumerate(kept) for b in kept[k:]}
+    normal = [[products[min(a, b), max(a, b)] for b in kept] for a in kept]
     right = [rows[a] for a in kept]
     squares = [(a[kept] * weights) @ a[kept].T for a in samples]
     order = elimination_order(balanced(squares)[0]) if squares and kept else None
@@ -102,12 +104,14 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
         shares: Sequence[ca.SX] = solve(normal, right, order, squares).solution
     else:
         shares = solve_positive(normal, right)
+    columns = {z: k for k, z in enumerate(jets) if weights[k]}
     moved = []
     for z in flow.state:
         value = flow.graph.leaf(z)
-        if z in jets:
-            column = jets.index(z)
-            value = value - weights[column] * _sum([times(jacobian[a][column], share) for a, share in zip(kept, shares, strict=True)])
+        if z in columns:
+            column = columns[z]
+            step = _sum([times(lines[a][column], share) for a, share in zip(kept, shares, strict=True) if column in lines[a]])
+            value = value - weights[column] * step
         moved.append(value)
     return flow.function([*moved, *flow.work], "stage")
 
@@ -129,9 +133,9 @@ def _weights(samples: Sequence[Matrix], jets: Sequence[Jet]) -> list[float]:
     return light if enough else [1.0] * len(jets)
 
 
-def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX], weights: Sequence[float]) -> ca.SX:
-    pairs = [(x, y, w) for x, y, w in zip(a, b, weights, strict=True) if w and not x.is_zero() and not y.is_zero()]
-    return _sum([times(x, y) if w == 1 else w * times(x, y) for x, y, w in pairs])
+def _dot(a: Mapping[int, ca.SX], b: Mapping[int, ca.SX], weights: Sequence[float]) -> ca.SX:
+    """The product of two lines, given by their entries that are not zero."""
+    return _sum([times(e, b[c]) if weights[c] == 1 else weights[c] * times(e, b[c]) for c, e in a.items() if c in b])
 
 
 def _sum(parts: Sequence[ca.SX]) -> ca.SX:

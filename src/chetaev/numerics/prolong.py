@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
-from chetaev.analysis.ranks import Matrix, Point, matrices_at, points_on
+from chetaev.analysis.ranks import Matrix, Point, matrices_at, numbers_at, points_on
 from chetaev.analysis.structure import Structure, raised, structure
 from chetaev.budget import deadline
 from chetaev.calculus import Calculus, Evaluator
@@ -212,8 +212,16 @@ class Prolongation:
 
     def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The null space of the system Jacobian at each point; None where it is undefined."""
-        found = [matrices_at(self.structure.jacobian, [point], self.algebra) for point in points]
-        return [null_space(a[0], self._noise) if a else None for a in found]
+        return [None if a is None else null_space(a, self._noise) for a in self.jacobians(points)]
+
+    def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
+        """The system Jacobian at several points; None where it is undefined."""
+        entries = self.structure.jacobian
+        return numbers_at(self._jacobian_tape, (len(entries), len(self.structure.unknowns)), points)
+
+    @cached_property
+    def _jacobian_tape(self) -> Evaluator:
+        return self.algebra.tape([e for line in self.structure.jacobian for e in line])
 
     @cached_property
     def _generic_null(self) -> Matrix:
@@ -233,15 +241,13 @@ class Prolongation:
 
     def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns in which some rows are not affine: their slope changes with the unknowns, smoothly or at a corner."""
+        rows = [self.row(pair) for pair in pairs]
+        present = [[z for z in unknowns if z in occurring] for occurring in map(self.algebra.symbols, rows)]
+        slopes = [self.algebra.gradient(row, jets) for row, jets in zip(rows, present, strict=True)]
+        suspicious = iter(self.algebra.which_contain([slope for line in slopes for slope in line], unknowns))
         found: set[Jet] = set()
-        wanted = set(unknowns)
-        for row in map(self.row, pairs):
-            occurring = self.algebra.symbols(row)
-            present = [z for z in unknowns if z in occurring]
-            slopes = self.algebra.gradient(row, present)
-            if wanted.isdisjoint(self.algebra.symbols_of(slopes)):
-                continue
-            bent = {z: slope for z, slope in zip(present, slopes, strict=True) if not wanted.isdisjoint(self.algebra.symbols(slope))}
+        for jets, line in zip(present, slopes, strict=True):
+            bent = {z: slope for z, slope in zip(jets, line, strict=True) if next(suspicious)}
             found |= {z for z, varies in zip(bent, self._vary(list(bent.values()), unknowns), strict=True) if varies}
         return [z for z in unknowns if z in found]
 

@@ -80,4 +80,4 @@ def _wide(narrow: ca.Function, shadows: ca.Function | None, count: int) -> ca.Fu
     n = narrow.size1_in(1)
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", n + count), ca.SX.sym("p", narrow.size1_in(2))
     rest = x[n:] if shadows is None else shadows(t, x[:n], p)
-    return ca.Function(narrow.name(), [t, x, p], [ca.densify(ca.vertcat(narrow(t, x[:n], p), rest))], {"cse": True})
+    return ca.Function(narrow.name(), [t, x, p], [ca.densify(ca.vertcat(narrow(t, x[:n], p), rest))])

@@ -23,7 +23,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Run
 NESTED, POWERS = "nested", "powers"
 
 _FIRST_STEPS = 128
-"""Steps that are tried with plain code: with it they take about a quarter of the time in which optimised code is made."""
+"""Steps that are tried with code that need not be made: with it they take about a quarter of the time in which optimised code is made."""
 
 
 @dataclass(frozen=True)

@@ -230,8 +230,8 @@ def run_many(
     """Integrate from every row of y0 with the same row of p (one row of p serves all), several members at a time.
 
     Each member is the run with `keep=FINAL` and the same arguments, bit for bit, whatever the number of threads; a member that fails
-    affects no other. Roots of functions that are not terminal are not recorded, and need no projection. Ctrl-C stops all members and raises KeyboardInterrupt;
-    `flag` stops them and returns what there is.
+    affects no other. Roots of functions that are not terminal are not recorded, and need no projection. Ctrl-C stops all members and raises
+    KeyboardInterrupt; `flag` stops them and returns what there is.
     """
     starts = np.array(y0, np.float64, order="C", ndmin=2)
     members, n = starts.shape

@@ -14,3 +14,9 @@ NOW, STEP = range(2)
 
 SAMPLES = 9
 """Points in a step at which functions that are watched closely are looked at, the ends included."""
+UNSEEN = 0.1
+"""A part of the largest value by which a function may differ from the polynomial through every second value."""
+NEAR = 0.25
+"""A parabola's extreme value, in parts of the value beside it, that is worth a look at the function there."""
+EARLY = 1e-6
+"""Roots in this part of the first step are the start itself."""

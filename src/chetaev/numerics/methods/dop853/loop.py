@@ -267,7 +267,6 @@ def _follow(
             return status, t, h
 
 
-@part
 def integrate(
     system: System,
     t1: float,
@@ -292,7 +291,6 @@ def integrate(
     progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
 
 
-@part
 def integrate_some(
     first: int,
     last: int,
@@ -337,7 +335,6 @@ def integrate_some(
 # ------------------------------------------------------------ afterwards
 
 
-@part
 def interpolate(nodes: Array, states: Matrix, coefficients: Stack, times: Array, values: Matrix, rates: Matrix) -> None:
     """States and their time derivatives at given times, in any order; untouched outside the nodes. At a node the state is the node's,
     exactly.
@@ -367,14 +364,12 @@ def interpolate(nodes: Array, states: Matrix, coefficients: Stack, times: Array,
         rate(coefficients[step], theta, h, rates[i])
 
 
-@part
 def settle(system: System, control: Control, times: Array, states: Matrix, trial: Array, moved: Array) -> None:
     """Project states in place, as after an accepted step; how far each was moved at first, in units of the tolerance."""
     for i in range(times.size):
         moved[i], _ = settle_one(system, control, times[i], states[i], trial)
 
 
-@part
 def evaluate(address: int, times: Array, states: Matrix, p: Matrix, out: Matrix) -> None:
     """A kernel at many points."""
     for i in range(times.size):

@@ -4,7 +4,7 @@ A change of sign from one end of a step to the other is located on the interpola
 the way: at `SAMPLES` points of the step, at equal distances. The step is too long
 
 - if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
-  the function has not been seen. If a shorter step does not see it better, it is rough (it jumps, or it is round-off) and accepted as it is;
+  the function has not been seen. If a shorter step does not see it better, it is rough (it jumps, or is round-off) and taken as it is;
 - if the signs of the values change more than once;
 - if a parabola through three values, refined twice, finds a value of the other sign between them: the function touches zero and turns back.
 
@@ -16,7 +16,18 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
-from chetaev.numerics.methods.dop853.codes import FLOOR, FOUND, PROJECTIONS, RUNNING, SAMPLES, STOPPER, WATCH
+from chetaev.numerics.methods.dop853.codes import (
+    EARLY,
+    FLOOR,
+    FOUND,
+    NEAR,
+    PROJECTIONS,
+    RUNNING,
+    SAMPLES,
+    STOPPER,
+    UNSEEN,
+    WATCH,
+)
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Watches, Work
@@ -24,17 +35,10 @@ from chetaev.numerics.native import part
 
 _NEVER = 2.0
 """A root that is not in the step."""
-_EARLY = 1e-6
-"""Roots in this part of the first step are the start itself."""
 _ROOT = 1e-13
 """Width of the bracket of a root, in steps."""
-_UNSEEN = 0.1
-"""A part of the largest value by which a function may differ from the polynomial through every second value."""
 _BETTER = 0.25
 """Part of that difference that is left, at most, in a step of half the size, if the function is smooth: 1/32 if it is very smooth."""
-_NEAR = 0.25
-"""A parabola's extreme value, in parts of the value beside it, that is worth a look at the function there."""
-
 _BETWEEN = (
     (35.0 / 128.0, 35.0 / 32.0, -35.0 / 64.0, 7.0 / 32.0, -5.0 / 128.0),
     (-5.0 / 128.0, 15.0 / 32.0, 45.0 / 64.0, -5.0 / 32.0, 3.0 / 128.0),
@@ -67,7 +71,7 @@ def begin(system: System, control: Control, t: float, h: float, y: Array, work: 
 
     Returns how much later, in steps.
     """
-    left = max(_EARLY, min(0.5, 16.0 * EPSILON * abs(t / h)))
+    left = max(EARLY, min(0.5, 16.0 * EPSILON * abs(t / h)))
     interpolant(system, t, h, y, work, counts)
     _place(system, control, t, h, y, left, work.stage, work, counts)
     call(system.watch, system, t + left * h, work.stage, work.before)
@@ -125,7 +129,7 @@ def _smooth(work: Work, which: int, again: bool) -> bool:
         for m in range(5):
             value -= weights[m] * samples[2 * m, which]
         off = max(off, abs(value))
-    if not off > _UNSEEN * largest:  # nor where it is no number
+    if not off > UNSEEN * largest:  # nor where it is no number
         work.rough[which] = 0.0
         return True
     if work.rough[which] < 0.0 or (again and work.rough[which] > 0.0 and off > _BETTER * work.rough[which]):
@@ -170,7 +174,7 @@ def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int) 
                 break
             theta = 0.5 * (left + middle) - 0.5 * fall / bend
             value = b + (theta - middle) * (fall + bend * (theta - left))
-            if not (left < theta < right and sign * value < _NEAR * abs(b)) or theta == middle:
+            if not (left < theta < right and sign * value < NEAR * abs(b)) or theta == middle:
                 break
             _at(system, t, h, y, theta, work, work.values)
             value = work.values[which]

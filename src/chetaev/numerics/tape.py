@@ -1,0 +1,57 @@
+"""The instruction tape of a CasADi function of scalars, read as a whole.
+
+CasADi gives an instruction in three calls, each of which takes as long as computing a hundred instructions. A function written out for
+storage contains the same table in one piece: four integers of 32 bits per instruction, as letters from `a` to `p` for four bits each. Where
+that table is, is no promise of CasADi's; so it is looked for by its first lines, and read line by line where it is not found.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import casadi
+import numpy as np
+from numpy.typing import NDArray
+
+Table = NDArray[np.int32]
+
+_FIRST = 8
+"""Lines by which the table is recognised; shorter tables are read line by line."""
+_LETTERS = 32
+"""Letters in a line."""
+
+
+def tape_of(function: casadi.Function) -> Table:
+    """A line (operation, slot it writes to, slot, slot) per instruction.
+
+    An input is (operation, slot, which input, which entry), an output (operation, which output, slot, which entry), and a constant has the
+    bits of its number in the last two places.
+    """
+    count = int(function.n_instructions())
+    if count > _FIRST:
+        stored = function.serialize().encode()
+        start = stored.find(_in_letters([_line(function, k) for k in range(_FIRST)]))
+        table = stored[start : start + _LETTERS * count]
+        if start >= 0 and table.endswith(_in_letters([_line(function, count - 1)])):
+            return _from_letters(table)
+    return np.array([_line(function, k) for k in range(count)], np.int32).reshape(count, 4)
+
+
+def _line(function: casadi.Function, k: int) -> tuple[int, int, int, int]:
+    operation, read, written = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+    if operation == casadi.OP_CONST:
+        return operation, written[0], *struct.unpack("=ii", struct.pack("=d", function.instruction_constant(k)))
+    if operation == casadi.OP_OUTPUT:
+        return operation, written[0], read[0], written[1]
+    return operation, written[0], read[0], read[-1]
+
+
+def _in_letters(lines: Sequence[tuple[int, int, int, int]]) -> bytes:
+    numbers = np.frombuffer(np.array(lines, "<i4").tobytes(), np.uint8)
+    return (np.column_stack([numbers & 15, numbers >> 4]) + ord("a")).astype(np.uint8).tobytes()
+
+
+def _from_letters(table: bytes) -> Table:
+    halves = np.frombuffer(table, np.uint8).reshape(-1, 2) - ord("a")
+    return np.frombuffer((halves[:, 0] | halves[:, 1] << 4).tobytes(), "<i4").astype(np.int32).reshape(-1, 4)
