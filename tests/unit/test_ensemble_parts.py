@@ -35,6 +35,19 @@ def test_members_without_a_corner_on_their_way_are_not_slowed_down():
     np.testing.assert_allclose(ensemble.final["sign(x')"], np.sign(v - 0.3 * t).round(9), atol=1e-12)
 
 
+def test_members_that_pass_a_corner_there_and_back_within_a_step():
+    """x = sin(t) meets a wall c = 1 - depth with the force -2F beyond it, or stays below it; steps are long at this tolerance."""
+    wall = ch.derive(ch.System("x", "c F", lagrangian="x'^2/2 - x^2/2", forces={"x": "-F*(1 + sign(x - c))"}))
+    depth, F, t = np.array([0.2, 1e-2, 1e-3, 1e-4, 1e-5, -1e-5, -1e-3, -0.2]), 0.7, 4.0
+    ensemble = simulate_many(wall, {"x": 0, "x'": 1}, (0, t), parameters={"c": 1 - depth, "F": F}, tolerance=1e-7)
+    assert sorted(ensemble.final.alone) == [0, 1, 2, 3, 4]
+    c = np.minimum(1 - depth, 1)
+    v = np.sqrt(1 - c**2)
+    s = t - np.arcsin(c) - (depth > 0) * (np.pi - 2 * np.arctan2(c + 2 * F, v))  # since the wall was left, or the top was reached
+    np.testing.assert_allclose(ensemble.final["x"], c * np.cos(s) - v * np.sin(s), atol=3e-6)
+    np.testing.assert_allclose(ensemble.final["x'"], -c * np.sin(s) - v * np.cos(s), atol=3e-6)
+
+
 def test_corners_of_inputs_and_nested_ones():
     """x'' = sign(sin(t)) from rest: x'(t) = |((t + pi) mod 2 pi) - pi| for t > 0; abs(abs(x) - 1) is a corner within a corner."""
     pushed = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": "sign(sin(t))"}))

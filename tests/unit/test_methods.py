@@ -16,6 +16,9 @@ PUSHED = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x"
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
 REST = {"x": 1, "x'": 0}
 BOTH = [ch.Implicit(), ch.Taylor()]
+ALL = [None, *BOTH]
+ROTOR = ch.derive(ch.System("q", "J", lagrangian="J/2*q'^2", name="rotor"))
+BALL = ch.derive(ch.System("z", "g", lagrangian="z'^2/2 - g*z", name="ball"))
 
 
 # ------------------------------------------------------------ stiffness
@@ -181,6 +184,153 @@ def test_motions_of_other_methods_come_back_from_files(method, tmp_path):
     t = np.linspace(0, 2, 31)
     assert np.array_equal(back.at(t)["lambda1"], motion.at(t)["lambda1"])
     assert back.verify().worst == motion.verify().worst < 1e-5
+
+
+# ------------------------------------------------------------ no root is missed, however long the steps are
+
+
+def turns(*events, method, end=31.4, **options):
+    start = options.pop("start", {"q": 0.3, "q'": 2.3})
+    return ch.simulate(ROTOR, start, (0, end), parameters={"J": 1.7}, events=list(events), method=method, tolerance=1e-11, **options)
+
+
+PASSES = [(k * math.pi - 0.3) / 2.3 for k in range(1, 24)]
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_all_roots_of_a_function_that_is_faster_than_the_steps(method):
+    """q = 0.3 + 2.3 t: nothing but sin(q) asks for short steps. Roots of two functions come in the order of time."""
+    motion = turns("sin(q)", ch.On("cos(q)", direction=1), method=method)
+    assert [e.t for e in motion.events if e.text == "sin(q)"] == pytest.approx(PASSES, abs=1e-9)
+    assert [e.t for e in motion.events if e.text == "cos(q)"] == pytest.approx([t + math.pi / 4.6 for t in PASSES[::2][:11]], abs=1e-9)
+    assert [e.t for e in motion.events] == sorted(e.t for e in motion.events)
+    assert [e.state["q"] for e in motion.events if e.text == "sin(q)"] == pytest.approx(np.arange(1, 24) * math.pi, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+@pytest.mark.parametrize(("direction", "first"), [(-1, 0), (1, 1)])
+def test_a_direction_takes_every_second_root(method, direction, first):
+    motion = turns(ch.On("sin(q)", direction=direction), method=method)
+    assert [e.t for e in motion.events] == pytest.approx(PASSES[first::2], abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_directions_are_along_the_motion_backwards_too(method):
+    """q = 0.3 - 2.3 s with s = -t: along it sin(q) falls at 0, rises at -pi."""
+    motion = turns(ch.On("sin(q)", direction=1), method=method, end=-10.0)
+    assert [e.t for e in motion.events] == pytest.approx([-(k * math.pi + 0.3) / 2.3 for k in (1, 3, 5, 7)], abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_the_first_of_many_roots_ends_the_motion(method):
+    """Of the others those before it are recorded; a root at the very beginning does not count."""
+    motion = turns("sin(q)", ch.On("q - 10", terminal=True), ch.On("cos(q)", terminal=True, direction=1), method=method)
+    assert motion.outcome == "event"
+    assert motion.end[0] == pytest.approx((1.5 * math.pi - 0.3) / 2.3, abs=1e-10)
+    assert [(e.text, e.t) for e in motion.events] == [
+        ("sin(q)", pytest.approx(PASSES[0], abs=1e-9)),
+        ("cos(q)", pytest.approx((1.5 * math.pi - 0.3) / 2.3, abs=1e-9)),
+    ]
+    at_once = turns(ch.On("sin(q)", terminal=True), method=method, start={"q": 0, "q'": 2.3})
+    assert at_once.end[0] == pytest.approx(math.pi / 2.3, abs=1e-10)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+@pytest.mark.parametrize("depth", [1e-2, 1e-6])
+def test_a_ball_that_rises_barely_above_a_level(method, depth):
+    """z = v t - g t^2/2 with the top at v^2/(2g): sqrt(2 depth/g) before and after the top it passes the level below it."""
+    g, v = 9.81, 4.0
+    top, half = v / g, math.sqrt(2 * depth / g)
+    for end in (0.7, 0.8, 1.0, 1.7):
+        options = {"parameters": {"g": g}, "method": method, "tolerance": 1e-12}
+        above = ch.simulate(BALL, {"z": 0, "z'": v}, (0, end), events=[f"z - {v * v / 2 / g - depth!r}"], **options)
+        assert [e.t for e in above.events] == pytest.approx([top - half, top + half], abs=1e-7)
+        below = ch.simulate(BALL, {"z": 0, "z'": v}, (0, end), events=[f"z - {v * v / 2 / g + depth!r}"], **options)
+        assert below.events == ()
+        falls = ch.On(f"z - {v * v / 2 / g - depth!r}", terminal=True, direction=-1)
+        assert ch.simulate(BALL, {"z": 0, "z'": v}, (0, end), events=[falls], **options).end[0] == pytest.approx(top + half, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_roots_are_found_on_the_constraints(method):
+    """A bead on a circle without gravity, x = cos(3 t): states between the nodes are projected where they are looked at."""
+    circle = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x^2 + y^2 = 1"]), ch.DAlembert())
+    start = ch.State({"x": 1, "y": 0, "y'": 3})
+    motion = ch.simulate(circle, start, (0, 10), events=["x*y", "x - y + 2"], method=method, tolerance=1e-10)
+    assert [e.t for e in motion.events] == pytest.approx([k * math.pi / 6 for k in range(1, 20)], abs=1e-6)
+    assert max(abs(e.state["x"] ** 2 + e.state["y"] ** 2 - 1) for e in motion.events) < 1e-13
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_a_force_that_turns_with_the_angle(method):
+    """J q'' = mu sign(D(cos(q))): -mu while sin(q) > 0, then +mu, so that the speed is that of the energy, and linear in time between."""
+    turned = ch.derive(ch.System("q", "J mu", lagrangian="J/2*q'^2", forces={"q": "mu*sign(D(cos(q)))"}))
+    J, mu, q, v, end = 1.7, 0.9, 0.3, 23.0, 10.0
+    motion = ch.simulate(turned, {"q": q, "q'": v}, (0, end), parameters={"J": J, "mu": mu}, method=method, tolerance=1e-11)
+    t, times, sign = 0.0, [], -1
+    while True:
+        passed = (len(times) + 1) * math.pi
+        new = math.sqrt(v**2 + 2 * sign * mu / J * (passed - q))
+        then = t + 2 * (passed - q) / (v + new)
+        if then > end:
+            break
+        t, q, v, sign = then, passed, new, -sign
+        times.append(t)
+    assert len(times) > 70
+    assert [s.t for s in motion.switches] == pytest.approx(times, abs=1e-8)
+    assert motion.final["q'"] == pytest.approx(v + sign * mu / J * (end - t), abs=1e-8)
+    assert motion.final["q"] == pytest.approx(q + v * (end - t) + sign * mu / J * (end - t) ** 2 / 2, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_a_force_that_turns_with_the_clock(method):
+    """x'' = sign(sin(w t)) from rest: x' is a zigzag between 0 and pi/w."""
+    w, end = 40.0, 2.0
+    clocked = ch.derive(ch.System("x", "w", lagrangian="x'^2/2", forces={"x": "sign(sin(w*t))"}))
+    motion = ch.simulate(clocked, {"x": 0, "x'": 0}, (0, end), parameters={"w": w}, method=method)
+    assert [s.t for s in motion.switches] == pytest.approx([k * math.pi / w for k in range(1, 26)], abs=1e-10)
+    assert motion.final["x'"] == pytest.approx(abs((w * end + math.pi) % (2 * math.pi) - math.pi) / w, abs=1e-10)
+    rest = end - 25 * math.pi / w  # of a falling flank
+    exact = 25 * (math.pi / w) ** 2 / 2 + math.pi / w * rest - rest**2 / 2
+    assert motion.final["x"] == pytest.approx(exact, abs=1e-10)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_swings_much_shorter_than_a_first_step(method):
+    """|x| with friction swings faster and faster until it rests, while a series could reach the end in one step."""
+    equations = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2 - abs(x)", dissipation="mu*abs(x')"))
+    mu = 0.4
+    motion = ch.simulate(equations, {"x": 1, "x'": 0}, (0, 40), parameters={"mu": mu}, method=method, max_steps=20_000)
+    half = math.sqrt(2 / (1 - mu)) + math.sqrt(2 * (1 - mu)) / (1 + mu)  # between two turning points, for the first amplitude 1
+    assert motion.switches[-1].t == pytest.approx(half / (1 - math.sqrt((1 - mu) / (1 + mu))), abs=1e-4)
+    assert abs(motion.final["x"]) < 1e-10
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_an_event_where_a_mode_changes_is_recorded(method):
+    """The piece ends there, and the next one begins in the root. Dry friction: at rest every pi, until the spring is too weak."""
+    equations = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": "-mu*sign(x')"}))
+    start, options = {"x": 3, "x'": 0}, {"parameters": {"mu": 0.45}, "tolerance": 1e-11, "method": method}
+    motion = ch.simulate(equations, start, (0, 9), events=["x'", "x - 0.45"], **options)
+    assert [e.t for e in motion.events if e.text == "x'"] == pytest.approx([math.pi, 2 * math.pi], abs=1e-9)
+    passes = [math.pi / 2, 2 * math.pi - math.acos(0.9 / 1.65)]  # x = 0.45 + 2.55 cos(t), then x = -0.45 + 1.65 cos(t)
+    assert [e.t for e in motion.events if e.t < 6 and e.text != "x'"] == pytest.approx(passes, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+@pytest.mark.parametrize("depth", [1e-2, 1e-4, 1e-6])
+def test_a_switch_there_and_back_within_a_step(method, depth):
+    """x = sin(t) meets a wall c = 1 - depth with the force -2 F beyond it: an arc about -2 F, as long as energy tells."""
+    wall = ch.derive(ch.System("x", "c F", lagrangian="x'^2/2 - x^2/2", forces={"x": "-F*(1 + sign(x - c))"}))
+    c, F = 1 - depth, 0.7
+    first, v = math.asin(c), math.sqrt(1 - c * c)
+    last = first + math.pi - 2 * math.atan2(c + 2 * F, v)
+    for end in (3.0, 4.3, 5.0):
+        motion = ch.simulate(wall, {"x": 0, "x'": 1}, (0, end), parameters={"c": c, "F": F}, method=method, tolerance=1e-11)
+        assert [s.t for s in motion.switches] == pytest.approx([first, last], abs=1e-7)
+        s = end - last
+        assert motion.final["x"] == pytest.approx(c * math.cos(s) - v * math.sin(s), abs=1e-9)
+        assert motion.final["x'"] == pytest.approx(-c * math.sin(s) - v * math.cos(s), abs=1e-9)
 
 
 def test_what_is_no_method_is_refused():

@@ -136,3 +136,12 @@ def test_where_code_is_kept(tmp_path, monkeypatch, platform, variable, place):
     beside, cache = precompiled._folders()
     assert beside == Path(precompiled.__file__).with_name("__pycache__")
     assert cache == tmp_path / place
+
+
+def test_a_user_without_a_home(monkeypatch):
+    def homeless(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    assert precompiled._folders() == [Path(precompiled.__file__).with_name("__pycache__")]

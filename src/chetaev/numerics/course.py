@@ -87,8 +87,6 @@ class Course:
         end, forward = float(self.request.times[-1]), self.surfaces.direction
         near = place.t + forward * _PART * place.soon
         piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
-        if piece.end != place.t and self._overlooked(piece, task):
-            piece, task = self._piece(place, piece.end)
         self.record.add(piece)
         found = self._after(piece, task)
         paused = place.awaited is not None and isinstance(found, Place) and not found.jump
@@ -96,7 +94,7 @@ class Course:
 
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
         here, request = place.setting, self.request
-        watched = watching(_awaiting(request, place.awaited), self.surfaces, here)
+        watched = watching(_awaiting(request, place.awaited), here)
         conserving = request.conserve and not here.flow.has_power
         drive = motor(here, watched.functions, conserving)
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
@@ -106,22 +104,6 @@ class Course:
         project = here.compiled.conserving() if conserving else here.compiled.project
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
-
-    def _overlooked(self, piece: Piece, task: Task) -> bool:
-        """Whether a switching function lies on the wrong side where a piece ends: its sign changed twice in one step.
-
-        Stepping to this time once more finds the first change, because then there is one only.
-        """
-        here, t, first = piece.setting, piece.end, 2 + len(self.request.events)
-        changes = changes_of(self.request.switched, here.configuration)
-        if not changes or not np.all(np.isfinite(piece.run.y)):
-            return False
-        values = task.watch(t, piece.run.y, here.parameters(t, piece.reference))[first : first + len(changes)]
-        wrong = {j for j, (change, value) in enumerate(zip(changes, values, strict=True)) if change.direction * value > 0}
-        if piece.run.status is dop853.Status.WATCH:
-            wrong -= {int(piece.run.index) - first}
-        near = self.surfaces.vanishing(here, t, here.named(piece.run.y))
-        return any(abs(values[j]) > _FAR * self.request.tolerance or changes[j].mode not in near for j in wrong)
 
     # -- what follows a piece
 
@@ -137,10 +119,7 @@ class Course:
         if renewed is not None:
             self.reorderings += 1
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
-        paused = run.status is dop853.Status.FINISHED and t != float(request.times[-1])
-        changes = changes_of(request.switched, here.configuration)
-        nearest = run.status is dop853.Status.WATCH and index >= len(events) + len(changes)
-        if paused or nearest:
+        if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
@@ -151,7 +130,7 @@ class Course:
             return self._reset(piece, event, index)
         if self._determinant(piece, task) <= 10 * SMALLEST_DETERMINANT:
             return self._ended(piece, task)
-        change = changes[index - len(events)]
+        change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
 
     def _ended(self, piece: Piece, task: Task) -> Verdict:

@@ -112,15 +112,22 @@ def _symbol(name: str, digest: str) -> str:
 # -- on disk
 
 
+_CACHES = {
+    "win32": ("LOCALAPPDATA", "AppData/Local"),
+    "darwin": ("XDG_CACHE_HOME", "Library/Caches"),
+    "linux": ("XDG_CACHE_HOME", ".cache"),
+}
+"""The user's cache directory: a variable that names it, and where it is in the user's home otherwise."""
+
+
 def _folders() -> list[Path]:
     """Where code may be, in the order in which it is looked for and written."""
-    if sys.platform == "win32":
-        caches = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        caches = Path.home() / "Library" / "Caches"
-    else:
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [Path(__file__).with_name("__pycache__"), caches / "chetaev"]
+    beside = Path(__file__).with_name("__pycache__")
+    variable, usual = _CACHES.get(sys.platform, _CACHES["linux"])
+    try:
+        return [beside, Path(os.environ.get(variable) or Path("~").expanduser() / usual) / "chetaev"]
+    except RuntimeError:  # a user without a home
+        return [beside]
 
 
 def _read(file: Path) -> Code | None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Expr
 
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
@@ -60,7 +59,6 @@ class Surfaces:
     """+1 for a run forwards in time, -1 backwards."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
-    _rates: dict[tuple[Configuration, Expr], Expr] = field(default_factory=dict)
 
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
@@ -183,13 +181,6 @@ class Surfaces:
         """Whether a switching function depends on more than the state, and so on its own mode."""
         found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
         return not found <= set(here.flow.state)
-
-    def rate(self, here: Setting, function: Expr) -> Expr:
-        """The total derivative of a function along the motion."""
-        key = (here.configuration, function)
-        if key not in self._rates:
-            self._rates[key] = here.flow.system.equations.total(function)
-        return self._rates[key]
 
     def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
         """Expressions at a state."""

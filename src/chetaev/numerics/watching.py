@@ -14,7 +14,6 @@ from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
 from chetaev.numerics.request import Place, Request
 from chetaev.numerics.shadows import Motor
-from chetaev.numerics.switching import Surfaces
 
 SMALLEST_DETERMINANT = 1e-7
 """Part of its value at the beginning of a piece below which the determinant vanishes."""
@@ -44,24 +43,19 @@ def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change
 
 @dataclass(frozen=True)
 class Watching:
-    """The watched functions of a setting: events, ends of modes, and the rates of these.
-
-    Where a function comes nearest to zero it may have crossed it twice within a step: that is where its rate changes its sign.
-    """
+    """The watched functions of a setting: events, then ends of modes."""
 
     functions: tuple[Expr, ...]
     watches: tuple[Watch, ...]
 
 
-def watching(request: Request, surfaces: Surfaces, here: Setting) -> Watching:
+def watching(request: Request, here: Setting) -> Watching:
     """What is watched in a setting."""
     changes = changes_of(request.switched, here.configuration)
     events = [request.switched.read(e.expression, here.configuration) for e in request.events]
-    ends = [change.function for change in changes]
     watches = [Watch(e.direction, e.stops, closely=True) for e in request.events]
     watches += [Watch(change.direction, True, closely=True) for change in changes]
-    watches += [Watch(-change.direction, True) for change in changes]
-    return Watching((*events, *ends, *[surfaces.rate(here, e) for e in ends]), tuple(watches))
+    return Watching((*events, *[change.function for change in changes]), tuple(watches))
 
 
 def make_task(

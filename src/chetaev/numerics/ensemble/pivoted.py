@@ -28,7 +28,7 @@ class Pivoted:
     compiled: Compiled
     watch: Kernel
     """The determinant, whether it and the pivots are above their floors; then, for every mode that can change, its function times its sign,
-    which becomes negative beyond the corner, and the rates of these, which become positive where a motion comes nearest to the corner."""
+    which becomes negative beyond the corner."""
     pivots: Kernel
     """The determinant and the smallest pivot."""
     jacobian: Kernel
@@ -49,9 +49,7 @@ def pivoted(switched: Switched, order: PivotOrder | None = None) -> Pivoted:
     flow = compiled.flow
     functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
     changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]
-    signs = [flow.graph.leaf(mode.symbol) for mode, _ in changing]
-    rates = [_on_flow(flow, switched.smooth.total(switched.replaced(mode.function)), switched) for mode, _ in changing]
-    signed = [*[m * e for m, (_, e) in zip(signs, changing, strict=True)], *[m * e for m, e in zip(signs, rates, strict=True)]]
+    signed = [flow.graph.leaf(mode.symbol) * e for mode, e in changing]
     jacobian = flow.function([e for line in flow.system.structure.jacobian for e in line], "jacobian")
     return Pivoted(
         compiled,

@@ -60,9 +60,8 @@ class Integration:
         self._reordered(active[~(self._pivots(active)[:, 1] > _WORST_PIVOT)])
         reorderings = 0
         while len(active) and not self.workers.stopped and reorderings < _REORDERINGS:
-            worn, paused = self._advanced(active, t1)
-            reorderings += len(worn) > 0
-            active = np.union1d(self._reordered(worn), paused)
+            active = self._reordered(self._advanced(active, t1))
+            reorderings += 1
         at_once = (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         for k in np.flatnonzero(at_once):
             self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
@@ -84,19 +83,16 @@ class Integration:
         """The determinant and the smallest pivot of some members where they are."""
         return self.read.batch.values((kernels or self.pivoted[0]).pivots, self.at, self.y, members)
 
-    def _advanced(self, members: Indices, t1: float) -> tuple[Indices, Indices]:
-        """Integrate members; those whose pivots wore out on the way, and those that paused where they came nearest to a corner."""
+    def _advanced(self, members: Indices, t1: float) -> Indices:
+        """Integrate members; those whose pivots wore out on the way."""
         before = self.counts[members, 0]
         tasks = [task for k in np.unique(self.which[members]) for task in self._tasks(members[self.which[members] == k], t1)]
         self.workers.run(tasks)
         status = self.status[members]
         at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[members, 0] == before)
-        met = (status == dop853.Status.WATCH) & (self.index[members] >= 2)
-        paused = met & (self.index[members] >= 2 + self.pivoted[0].changing)
-        self.cornered[members] |= met & ~paused
+        self.cornered[members] |= (status == dop853.Status.WATCH) & (self.index[members] >= 2)
         self._leave_corners(members[self.status[members] != NOT_STARTED])
-        free = ~self.cornered[members]
-        return members[((status == dop853.Status.FLOOR) | at_once) & free], members[paused & free]
+        return members[((status == dop853.Status.FLOOR) | at_once) & ~self.cornered[members]]
 
     def _tasks(self, members: Indices, t1: float) -> Iterator[Task]:
         """Members with the same pivots, in portions that are at the same time."""
@@ -107,9 +103,10 @@ class Integration:
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
             "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
-            "max_steps": self.max_steps, "n_watch": 2 + 2 * n, "n_measure": len(compiled.labels),
-            "directions": [0, 0, *[-1] * n, *[1] * n], "terminal": [True, False, *[True] * (2 * n)], "floor": [0.0, 0.5, *[0.0] * (2 * n)],
-            "flag": self.workers.flag, **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
+            "max_steps": self.max_steps, "n_watch": 2 + n, "n_measure": len(compiled.labels),
+            "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
+            "closely": [False, False, *[True] * n], "flag": self.workers.flag,
+            **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
         }  # fmt: skip
 
         def together(t0: float, some: Indices) -> None:

@@ -1,29 +1,34 @@
 r"""A stepping loop in Python for methods that are not compiled with it: projection, watched functions and bookkeeping as in `dop853`.
 
 A `Stepper` makes accepted steps, each with a polynomial $y + \sum_k c_k\theta^k$. The end of a step is projected onto the constraints, and
-the polynomial bent by $\delta\theta^2(3 - 2\theta)$ to meet it. A watched function that changes its sign is located on this polynomial; a
+the polynomial bent by $\delta\theta^2(3 - 2\theta)$ to meet it. Watched functions are looked at on this polynomial, and their roots
+located there: of those that are watched closely every change of sign in the step (`changes`), of the others the one from end to end. A
 terminal root is made sharp by stepping to it once more from the beginning of the step, because the polynomial of an implicit method is
 less exact than its nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
+from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
 from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.methods.dop853.codes import EARLY
 from chetaev.numerics.methods.dop853.types import Array, Run
 
-_EARLY = 1e-6
-"""Roots in this part of the first step are the start itself."""
 _FAR = 10.0
+_AT_ONCE = 1e-9
+"""Roots that are the start itself are also in this part of the whole run, in one step of which a series may reach its end."""
+_TOGETHER = 1e-12
+"""Roots that are not further apart, in steps, are at the same time."""
 _SHARPER = 4
 
 
@@ -77,7 +82,7 @@ class _March:
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.low, self.high = self.y.copy(), self.y.copy()
         self.measured = np.zeros(len(task.compiled.labels))
-        self.signs = np.zeros(len(task.watches), np.int64)
+        self.signs = [0] * len(task.watches)
         self.asked = 0
         self._include(self.t, self.y)
         if task.keep == dop853.STEPS:
@@ -128,37 +133,39 @@ class _March:
 
     def _roots(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> tuple[int, float]:
         """The terminal function whose root comes first, or -1, and where the step ends then; other roots up to there are recorded."""
-        task, h = self.task, t_new - t
-        left = _EARLY if self.accepted == 0 else 0.0
+        watches, h, left = self.task.watches, t_new - t, 0.0
+        along = _Along(self, t, h, y, rows, {1.0: self._watched(t_new, end)})
+        functions = [partial(along.value, k) for k in range(len(watches))]
         if self.accepted == 0:
-            self.signs = np.sign(self._watched(t + left * h, self._placed(t, y, h, rows, left))).astype(np.int64)
-        new = np.sign(call(task, task.watch, t_new, end)).astype(np.int64)
-        changed = [k for k, w in enumerate(task.watches) if self._fires(k, int(new[k]), w.direction)]
-        roots = {k: self._root(k, t, y, h, rows, left) for k in changed}
-        stops = [k for k in changed if task.watches[k].terminal]
-        stop = min(stops, key=lambda k: roots[k], default=-1)
-        limit = roots[stop] if stop >= 0 else 1.0
-        for k in sorted((k for k in changed if k not in stops and roots[k] <= limit), key=lambda k: roots[k]):
-            at = t + roots[k] * h
-            self.found.append((at, k, self._placed(t, y, h, rows, roots[k])))
-        self.signs = np.where(new != 0, new, self.signs)
+            span = abs(self.task.t1 - self.task.t0)
+            left = max(min(EARLY, _AT_ONCE * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
+            self.signs = [sign_of(f(left)) for f in functions]
+        stop, limit, right = -1, 1.0, 1.0
+        for k in (k for k, watch in enumerate(watches) if watch.terminal):
+            for change in self._changes(k, along, left, right)[:1]:
+                theta = root(functions[k], change)
+                if stop < 0 or theta < limit:
+                    stop, limit, right = k, theta, change.right
+        others = [(k, change) for k, watch in enumerate(watches) if not watch.terminal for change in self._changes(k, along, left, right)]
+        for theta, k in sorted((root(functions[k], change), k) for k, change in others):
+            if theta <= limit + _TOGETHER:
+                theta = min(theta, limit)
+                self.found.append((t + theta * h, k, along.states(np.array([theta]))[0]))
         return stop, t + limit * h
 
-    def _fires(self, k: int, new: int, wanted: int) -> bool:
-        old = int(self.signs[k])
-        return old != 0 and new != 0 and new != old and wanted in (0, new)
+    def _changes(self, k: int, along: _Along, left: float, right: float) -> list[Change]:
+        """The changes of sign of a watched function in a step, in the direction asked for: all, or the first if it is terminal.
 
-    def _root(self, k: int, t: float, y: Array, h: float, rows: Array, left: float) -> float:
-        """Where a watched function vanishes on the polynomial of the step, on the new side."""
-
-        def value(theta: float) -> float:
-            return float(self._watched(t + theta * h, self._placed(t, y, h, rows, theta))[k])
-
-        first, last = value(left), value(1.0)
-        if first == 0.0 or first * last > 0.0:
-            return left if first == 0.0 else 1.0
-        root = float(brentq(value, left, 1.0, xtol=1e-13, rtol=1e-14))
-        return min(1.0, root + 2e-13) if value(root) * last < 0.0 else root
+        Its sign is remembered.
+        """
+        watch, sign = self.task.watches[k], self.signs[k]
+        if watch.closely:
+            first = watch.direction if watch.terminal else None
+            found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look)
+        else:
+            new = sign_of(along.value(k, 1.0))
+            found, self.signs[k] = [Change(left, 1.0, new)] if sign * new < 0 else [], new or sign
+        return [change for change in found if watch.direction in (0, change.sign)]
 
     def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
         """A terminal root on the motion itself instead of its polynomial, by secants."""
@@ -192,22 +199,23 @@ class _March:
     def _watched(self, t: float, y: Array) -> Array:
         return call(self.task, self.task.watch, t, y)
 
-    def _placed(self, t: float, y: Array, h: float, rows: Array, theta: float) -> Array:
-        return self._projected(t + theta * h, _at(y, rows, theta))[0]
-
     # -- bookkeeping
 
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
-        task = self.task
-        if task.project is None:
-            return np.array(y), 0.0
-        addresses = (task.project.address, 0 if task.inputs is None else task.inputs.address)
-        moved, far = dop853.settle(*addresses, [t], y[None, :], task.p, task.first_input, rtol=task.tolerance, atol=task.tolerance)
-        self.projections += 1
+        moved, far = self.projected(np.array([t]), y[None, :])
         return moved[0], float(far[0])
 
+    def projected(self, times: Array, states: Array) -> tuple[Array, Array]:
+        """States on the constraints, and how far each was moved."""
+        task = self.task
+        if task.project is None:
+            return np.array(states), np.zeros(len(times))
+        addresses = (task.project.address, 0 if task.inputs is None else task.inputs.address)
+        self.projections += len(times)
+        return dop853.settle(*addresses, times, states, task.p, task.first_input, rtol=task.tolerance, atol=task.tolerance)
+
     def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
-        if self.task.keep == dop853.STEPS:
+        if self.task.keep == dop853.STEPS and t_new != t:
             self.nodes.append(t_new)
             self.states.append(end)
             self.rows.append(rows)
@@ -254,6 +262,35 @@ class _March:
         )
 
 
+@dataclass(frozen=True)
+class _Along:
+    """The watched functions along a step, on its polynomial moved onto the constraints. Each place is looked at once."""
+
+    march: _March
+    t: float
+    h: float
+    y: Array
+    rows: Array
+    known: dict[float, Array]
+    """All values by place."""
+
+    def value(self, k: int, theta: float) -> float:
+        """One function in one place."""
+        if theta not in self.known:
+            self.look([theta])
+        return float(self.known[theta][k])
+
+    def look(self, places: Sequence[float]) -> None:
+        """All functions in several places: projecting them together costs little more than one."""
+        new, task = [theta for theta in places if theta not in self.known], self.march.task
+        for theta, state in zip(new, self.states(np.array(new)) if new else (), strict=True):
+            self.known[theta] = call(task, task.watch, self.t + theta * self.h, state)
+
+    def states(self, places: Array) -> Array:
+        """The states in some places."""
+        return self.march.projected(self.t + places * self.h, _at(self.y, self.rows, places[:, None]))[0]
+
+
 def march(task: Task, stepper: Stepper) -> Run:
     """Run a stepper over a piece."""
     return _March(task, stepper).run()
@@ -288,9 +325,9 @@ def _shortened(rows: Array, theta: float) -> Array:
     return rows * (theta ** np.arange(1, len(rows) + 1))[:, None]
 
 
-def _at(y: Array, rows: Array, theta: float) -> Array:
-    """The polynomial at a place of its step."""
-    value = np.zeros_like(y)
+def _at(y: Array, rows: Array, theta: float | Array) -> Array:
+    """The polynomial at a place of its step, or at a column of places."""
+    value: Array = np.zeros_like(y)
     for row in rows[::-1]:
         value = theta * (value + row)
     return y + value
