@@ -104,6 +104,16 @@ def sine_and_more(t, y, p, out):
 
 
 @kernel
+def fast_sine(t, y, p, out):
+    out[0] = math.sin(p[1] * y[0] + 0.3)
+
+
+@kernel
+def crossing_and_touching(t, y, p, out):
+    out[0] = (y[0] - p[1]) * ((y[0] - p[2]) ** 2 - 1e-6)
+
+
+@kernel
 def below_level(t, y, p, out):
     out[0] = p[1] - y[0]
 
@@ -448,6 +458,20 @@ def test_no_root_of_a_function_that_is_watched_closely_is_missed():
     assert len(loose.found_times) < 10
 
 
+@pytest.mark.parametrize("w", [30.0, 201.0, 1083.0, 1500.0])
+def test_a_fast_oscillation_does_not_look_like_a_slow_one(w):
+    found = go(turning, (0, 1), [0.0], [1.0, w], watch=fast_sine, n_watch=1, closely=[True])
+    exact = (np.pi * np.arange(1, int((w + 0.3) / np.pi) + 1) - 0.3) / w
+    assert len(found.found_times) == len(exact)
+    assert np.abs(found.found_times - exact).max() < 1e-13
+
+
+@pytest.mark.parametrize(("crossed", "touched"), [(0.1, 0.7), (0.9, 0.3)])
+def test_a_root_and_a_touch_within_one_step(crossed, touched):
+    found = go(turning, (0, 1), [0.0], [1.0, crossed, touched], watch=crossing_and_touching, n_watch=1, closely=[True])
+    assert np.allclose(found.found_times, sorted([crossed, touched - 1e-3, touched + 1e-3]), atol=1e-12)
+
+
 @pytest.mark.parametrize("depth", [1e-2, 1e-6, 1e-10])
 def test_a_function_that_touches_zero_and_turns_back(depth):
     """The ball rises to p[1] + depth and falls again: two roots, sqrt(2 depth/g) before and after the highest point."""
@@ -455,7 +479,7 @@ def test_a_function_that_touches_zero_and_turns_back(depth):
     up = math.sqrt(2 * g * (level + depth))
     found = go(ball, (0, 2.0), [0.0, up], [g, level], watch=below_level, n_watch=1, closely=[True])
     middle, half = up / g, math.sqrt(2 * depth / g)
-    assert np.abs(found.found_times - [middle - half, middle + half]).max() < 1e-15 / half + 1e-13
+    assert np.abs(found.found_times - [middle - half, middle + half]).max() < 4e-15 / half + 1e-13
     short = go(ball, (0, 2.0), [0.0, math.sqrt(2 * g * (level - depth))], [g, level], watch=below_level, n_watch=1, closely=[True])
     assert len(short.found_times) == 0
 
@@ -465,7 +489,7 @@ def test_a_rough_function_does_not_stop_a_run(watched):
     """One that jumps, and one that is round-off, are not resolved by any step."""
     found = go(turning, (0, 40), [0.0], [1.0], watch={"steps": staircase, "noise": round_off}[watched], n_watch=1, closely=[True])
     assert found.status == Status.FINISHED
-    assert found.accepted + found.rejected < 4000
+    assert found.accepted + found.rejected < (4000 if watched == "steps" else 100)
     if watched == "steps":
         assert np.abs(found.found_times - np.arange(1, 41)).max() < 1e-11
 

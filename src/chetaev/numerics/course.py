@@ -23,7 +23,6 @@ from chetaev.numerics.pieces import Piece, Setting
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import Record, wanted_times
 from chetaev.numerics.request import Place, Request
-from chetaev.numerics.shadows import motor
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import Surfaces
 from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
@@ -96,12 +95,11 @@ class Course:
         here, request = place.setting, self.request
         watched = watching(_awaiting(request, place.awaited), here)
         conserving = request.conserve and not here.flow.has_power
-        drive = motor(here, watched.functions, conserving)
+        project = here.compiled.conserving() if conserving else here.compiled.project
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
-        task = make_task(request, place, until, watched, drive, self.progress, request.max_steps - self.record.steps, wanted)
-        run = drive.narrowed(self.progress.follow(request.method.run, task))
-        project = here.compiled.conserving() if conserving else here.compiled.project
+        task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
+        run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
 

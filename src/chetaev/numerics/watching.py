@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from chetaev.numerics.compiled import Array
+from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
 from chetaev.numerics.pieces import Setting, reference
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
 from chetaev.numerics.request import Place, Request
-from chetaev.numerics.shadows import Motor
 
 SMALLEST_DETERMINANT = 1e-7
 """Part of its value at the beginning of a piece below which the determinant vanishes."""
@@ -59,7 +59,7 @@ def watching(request: Request, here: Setting) -> Watching:
 
 
 def make_task(
-    request: Request, place: Place, until: float, watched: Watching, drive: Motor, progress: Progress, steps: int, wanted: Array
+    request: Request, place: Place, until: float, watched: Watching, project: Kernel | None, progress: Progress, steps: int, wanted: Array
 ) -> Task:
     """One piece, ready for a method: from a place until a time, in so many steps, with the states at the wanted times."""
     here = place.setting
@@ -70,9 +70,9 @@ def make_task(
     return Task(
         compiled=here.compiled,
         binding=here.binding,
-        rates=drive.rates,
-        rhs=drive.rhs,
-        project=drive.project,
+        rates=here.flow.rhs(),
+        rhs=here.compiled.rhs,
+        project=project,
         inputs=here.compiled.inputs(here.binding),
         watch=progress.probed(watch),
         watches=(Watch(0, True, floors[0]), Watch(0, False, floors[1]), *watched.watches),
@@ -80,7 +80,7 @@ def make_task(
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,
         t1=until,
-        y0=drive.widened(native),
+        y0=native,
         tolerance=request.tolerance,
         max_steps=max(steps, 0),
         keep=keep_of(request.final, request.times),

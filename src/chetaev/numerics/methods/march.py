@@ -300,10 +300,10 @@ def call(task: Task, kernel: Kernel, t: float, y: Array) -> Array:
     """A kernel at a state, with the inputs of that time."""
     p = task.p
     if task.inputs is not None:
-        values = task.inputs(t, y[: task.inputs.n_state], p)
+        values = task.inputs(t, y, p)
         p = p.copy()
         p[task.first_input : task.first_input + len(values)] = values
-    return kernel(t, y[: kernel.n_state], p)
+    return kernel(t, y, p)
 
 
 def right_hand_side(task: Task) -> Callable[[float, Array], Array]:

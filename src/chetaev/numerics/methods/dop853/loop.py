@@ -245,7 +245,7 @@ def _follow(
             call(system.watch, system, t_new, work.end, work.after)
             left = begin(system, control, t, step, y, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
-                whole = seen_part(system, watches, t, step, y, work, counts, shortened > 0)
+                whole = seen_part(system, watches, t, step, y, work, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1

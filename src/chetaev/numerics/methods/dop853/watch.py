@@ -1,17 +1,20 @@
 r"""Watched functions: their changes of sign within a step, found and recorded.
 
 A change of sign from one end of a step to the other is located on the interpolant. A function that is watched closely is also looked at on
-the way: at `SAMPLES` points of the step, at equal distances. The step is too long
+the way, in `_PLACES`. The step is too long
 
 - if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
-  the function has not been seen. If a shorter step does not see it better, it is rough (it jumps, or is round-off) and taken as it is;
+  the function has not been seen, and half of the step is tried. A function that is not seen in the smallest of `_HALVINGS` halves either is
+  rough: it jumps, or is round-off. Then both ends of the step have to do, until it is seen again;
 - if the signs of the values change more than once;
-- if a parabola through three values, refined twice, finds a value of the other sign between them: the function touches zero and turns back.
+- if a parabola through three values, refined, finds a value of the other sign between them: the function touches zero and turns back.
 
 In the last two cases the step is shortened so that it contains one change of sign.
 """
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 
@@ -37,15 +40,16 @@ _NEVER = 2.0
 """A root that is not in the step."""
 _ROOT = 1e-13
 """Width of the bracket of a root, in steps."""
-_BETTER = 0.25
-"""Part of that difference that is left, at most, in a step of half the size, if the function is smooth: 1/32 if it is very smooth."""
-_BETWEEN = (
-    (35.0 / 128.0, 35.0 / 32.0, -35.0 / 64.0, 7.0 / 32.0, -5.0 / 128.0),
-    (-5.0 / 128.0, 15.0 / 32.0, 45.0 / 64.0, -5.0 / 32.0, 3.0 / 128.0),
-    (3.0 / 128.0, -5.0 / 32.0, 45.0 / 64.0, 15.0 / 32.0, -5.0 / 128.0),
-    (-5.0 / 128.0, 7.0 / 32.0, -35.0 / 64.0, 35.0 / 32.0, 35.0 / 128.0),
-)
-"""Lagrange's weights of the values at 0, 1/4, ..., 1 for the polynomial at 1/8, 3/8, 5/8, 7/8."""
+_HALVINGS = 12.0
+"""So often a step is halved in order to see a function."""
+_REFINEMENTS = 6
+"""Parabolas at most that look for a turning point."""
+_EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
+_UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
+"""Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
+_PLACES = tuple(sorted((*_EVEN, *_UNEVEN)))
+_WEIGHTS = tuple(tuple(prod((x - b) / (a - b) for b in _EVEN if b != a) for a in _EVEN) for x in _UNEVEN)
+"""Lagrange's weights of the values at the even places for the polynomial at the uneven ones."""
 
 
 @part
@@ -90,23 +94,25 @@ def any_closely(watches: Watches) -> bool:
 
 
 @part
-def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers, again: bool) -> float:
+def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
     """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
 
-    `before` and `after` hold the values at both ends; `again`: the step was shortened before.
+    `before` and `after` hold the values at both ends.
     """
     interpolant(system, t, h, y, work, counts)
     samples, last, found = work.samples, SAMPLES - 1, 1.0
     copy(work.before, samples[0])
     copy(work.after, samples[last])
     for i in range(1, last):
-        _at(system, t, h, y, i / last, work, samples[i])
+        _at(system, t, h, y, _PLACES[i], work, samples[i])
     for which in range(watches.closely.size):
         if watches.closely[which]:
-            if not _smooth(work, which, again):
-                found = min(found, 0.5)
-            else:
+            if _smooth(work, which):
+                work.rough[which] = 0.0
                 found = min(found, _part_with_one_change(system, t, h, y, work, which))
+            elif work.rough[which] < _HALVINGS:
+                work.rough[which] += 1.0
+                found = min(found, 0.5)
     return found
 
 
@@ -118,31 +124,23 @@ def _at(system: System, t: float, h: float, y: Array, theta: float, work: Work, 
 
 
 @part
-def _smooth(work: Work, which: int, again: bool) -> bool:
-    """Is a function seen in this step, or so rough that no step would show it? `rough` remembers how badly it was seen; -1: give up."""
+def _smooth(work: Work, which: int) -> bool:
+    """Is a function seen in this step? One that is no number somewhere is."""
     samples, largest, off = work.samples, 0.0, 0.0
     for i in range(SAMPLES):
         largest = max(largest, abs(samples[i, which]))
     for i in range(4):
-        weights = _BETWEEN[i]
+        weights = _WEIGHTS[i]
         value = samples[2 * i + 1, which]
         for m in range(5):
             value -= weights[m] * samples[2 * m, which]
         off = max(off, abs(value))
-    if not off > UNSEEN * largest:  # nor where it is no number
-        work.rough[which] = 0.0
-        return True
-    if work.rough[which] < 0.0 or (again and work.rough[which] > 0.0 and off > _BETTER * work.rough[which]):
-        work.rough[which] = -1.0
-        return True
-    work.rough[which] = off
-    return False
+    return not off > UNSEEN * largest
 
 
 @part
 def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Work, which: int) -> float:
-    samples, last = work.samples, SAMPLES - 1
-    sign, changes, first, before = work.signs[which], 0, 0, 0
+    samples, sign, changes, first, before = work.samples, work.signs[which], 0, 0, 0
     for i in range(SAMPLES):
         new = _sign(samples[i, which]) if i > 0 else sign
         if new == 0:
@@ -150,40 +148,41 @@ def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Wo
         if sign != 0 and new != sign:
             changes += 1
             if changes == 2:
-                return 0.5 * (first + before) / last
+                return 0.5 * (_PLACES[first] + _PLACES[before])
             first = i
         sign, before = new, i
-    return _turn(system, t, h, y, work, which) if changes == 0 else 1.0
+    for i in range(1, SAMPLES - 1):
+        sign = _sign(samples[i, which])
+        if sign != 0 and sign == _sign(samples[i - 1, which]) and sign == _sign(samples[i + 1, which]):
+            theta = _turn(system, t, h, y, work, which, i)
+            if theta < 1.0:  # up to there, or if there is a change before, to where it is still the only one
+                return _PLACES[i - 1] if changes == 1 and i > first else theta
+    return 1.0
 
 
 @part
-def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int) -> float:
-    """Where a function that keeps its sign at all samples has the other one, near a turning point; 1 = nowhere."""
-    samples, last = work.samples, SAMPLES - 1
-    for i in range(1, last):
-        a, b, c = samples[i - 1, which], samples[i, which], samples[i + 1, which]
-        left, middle, right = (i - 1) / last, i / last, (i + 1) / last
-        sign = _sign(b)
-        if sign == 0:
-            continue
-        for _ in range(3):
-            # the parabola through three points, and where it is nearest to zero
-            fall, rise = (b - a) / (middle - left), (c - b) / (right - middle)
-            bend = (rise - fall) / (right - left)
-            if not sign * bend > 0.0:
-                break
-            theta = 0.5 * (left + middle) - 0.5 * fall / bend
-            value = b + (theta - middle) * (fall + bend * (theta - left))
-            if not (left < theta < right and sign * value < NEAR * abs(b)) or theta == middle:
-                break
-            _at(system, t, h, y, theta, work, work.values)
-            value = work.values[which]
-            if _sign(value) == -sign:
-                return theta
-            if theta < middle:
-                right, c, middle, b = middle, b, theta, value
-            else:
-                left, a, middle, b = middle, b, theta, value
+def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, i: int) -> float:
+    """Where a function that has the same sign at three samples, the i-th in the middle, has the other one between them; 1 = nowhere."""
+    a, b, c = work.samples[i - 1, which], work.samples[i, which], work.samples[i + 1, which]
+    left, middle, right, sign = _PLACES[i - 1], _PLACES[i], _PLACES[i + 1], _sign(b)
+    for _ in range(_REFINEMENTS):
+        # the parabola through three points, and where it is nearest to zero
+        fall, rise = (b - a) / (middle - left), (c - b) / (right - middle)
+        bend = (rise - fall) / (right - left)
+        if not sign * bend > 0.0:
+            return 1.0
+        theta = 0.5 * (left + middle) - 0.5 * fall / bend
+        extreme = b + (theta - middle) * (fall + bend * (theta - left))
+        if not left < theta < right or theta == middle or not sign * extreme < NEAR * max(abs(a), abs(c)):
+            return 1.0
+        _at(system, t, h, y, theta, work, work.values)
+        value = work.values[which]
+        if _sign(value) == -sign:
+            return theta
+        if theta < middle:
+            right, c, middle, b = middle, b, theta, value
+        else:
+            left, a, middle, b = middle, b, theta, value
     return 1.0
 
 
