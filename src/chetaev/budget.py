@@ -10,6 +10,7 @@ a block ends in any case.
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 import time
@@ -84,11 +85,14 @@ def deadline(seconds: float) -> Iterator[Clock]:
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Whether a thread runs the callback of a weak reference or a finaliser, in which Python swallows exceptions."""
+    """Whether a thread runs a callback of a weak reference or of the collector, or a finaliser, in which Python swallows exceptions."""
+    collecting = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     for _ in range(_CALLBACK_DEPTH):
         if frame is None:
             return False
         if frame.f_code.co_name == "__del__" or frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")):
+            return True
+        if frame.f_code in collecting:
             return True
         frame = frame.f_back
     return False

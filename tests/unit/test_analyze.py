@@ -291,3 +291,27 @@ def test_rows_with_regular_points_stay_regular(rows, dimension):
 def test_a_rotation_that_keeps_a_direction_level_is_regular():
     found = analyzed(**TOP, kinematic=["A33 = 1/2"])
     assert (found.verdict, found.dimension) == ("REGULAR", 4)
+
+
+# far away, and small
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["x^2 + y^2 + z^2 = 40000", "x - 500 = 0", "(x-300)^2 + y^2 = 1", "sqrt(x^2+y^2) = 1000", "x^2 + y^2 + z^2 = 1/1000000000000"],
+)
+def test_sets_far_from_the_origin_and_small_ones_are_regular(row):
+    """A pendulum in millimetres, and one of a micrometre in metres, are pendulums: two coordinates and two velocities are free."""
+    system = ch.System("x y z", lagrangian="(x'^2+y'^2+z'^2)/2 - 9.81*z", kinematic=[row])
+    found = ch.analyze(ch.derive(system, ch.DAlembert()))
+    assert found.verdict is ch.Verdict.REGULAR
+    assert found.dimension == 4
+
+
+def test_a_pendulum_in_millimetres_swings_as_one_in_metres():
+    def end(length, g):
+        system = ch.System("x y", lagrangian=f"x'^2/2 + y'^2/2 - {g}*y", kinematic=[f"x^2 + y^2 = {length}^2"])
+        start = ch.State({"x": 0.6 * length, "x'": 0}, {"y": -0.8 * length})
+        return ch.simulate(ch.derive(system, ch.DAlembert()), start, (0, 1), tolerance=1e-11).final["x"] / length
+
+    assert abs(end(200, 9810) - end(0.2, 9.81)) < 1e-8

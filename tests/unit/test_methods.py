@@ -215,6 +215,28 @@ def test_a_direction_takes_every_second_root(method, direction, first):
 
 
 @pytest.mark.parametrize("method", ALL, ids=str)
+@pytest.mark.parametrize(("event", "root"), [("sqrt(q-0.5) - 0.1", 0.51), ("sqrt(0.5-q) - 0.1", 0.49)])
+def test_a_root_beside_places_without_a_value(method, event, root):
+    """The expression is real on one side of q = 0.5 only."""
+    motion = turns(event, method=method, start={"q": 0, "q'": 1}, end=1.0)
+    assert [e.t for e in motion.events] == pytest.approx([root], abs=1e-10)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_an_event_does_not_stop_where_it_has_no_value(method):
+    """Real outside of (0.3, 0.6), with the other sign behind it than before: the change happens where it is real again."""
+    motion = turns(ch.On("(q-0.45)*sqrt((q-0.3)*(q-0.6))", terminal=True), method=method, start={"q": 0, "q'": 1}, end=1.0)
+    assert motion.end[0] == pytest.approx(0.6, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+@pytest.mark.parametrize(("event", "middle"), [("(t-2.423946)^2*(2+sin(5*t)) - 0.000000000021156", 2.423946)])
+def test_a_narrow_touch_beside_a_wavy_factor(method, event, middle):
+    motion = ch.simulate(SPRING, REST, (0, 10), events=[event], method=method)
+    assert [e.t for e in motion.events] == pytest.approx([middle, middle], abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
 def test_directions_are_along_the_motion_backwards_too(method):
     """q = 0.3 - 2.3 s with s = -t: along it sin(q) falls at 0, rises at -pi."""
     motion = turns(ch.On("sin(q)", direction=1), method=method, end=-10.0)

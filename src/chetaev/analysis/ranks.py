@@ -136,10 +136,12 @@ class _Stage:
             length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
-            damping = min(1.0, 1.0 / length) if length > 0 else 1.0
+            reach = max(1.0, 0.5 * float(np.linalg.norm([at[z] for z in self.jets])))  # the set may be far away
+            damping = min(1.0, reach / length) if length > 0 else 1.0
             at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step, strict=True)}
-            if length < 1e-11:
-                return at if float(np.abs(residual).max(initial=0.0)) < 1e-9 else None
+            if length < 1e-11 * reach:
+                size = max(1.0, reach * float(np.abs(jacobian).max(initial=0.0)))
+                return at if float(np.abs(residual).max(initial=0.0)) < 1e-9 * size else None
         return None
 
 

@@ -161,7 +161,7 @@ class GraphAlgebra:
     def which_contain(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol]) -> list[bool]:
         if not expressions or not symbols:
             return [False] * len(expressions)
-        found: list[bool] = ca.which_depends(ca.vertcat(*expressions), self.vector(symbols), 1, True)
+        found: list[bool] = ca.which_depends(ca.densify(ca.vertcat(*expressions)), self.vector(symbols), 1, True)
         return found
 
     def without(self, e: ca.SX, symbols: Sequence[Symbol]) -> ca.SX:

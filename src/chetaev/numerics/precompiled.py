@@ -142,11 +142,10 @@ def _write(name: str, contents: bytes) -> None:
     for folder in _folders():
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-                file.write(contents)
-            written = Path(file.name)
-            written.chmod(0o644)  # a library that one user installed serves the others
-            written.replace(folder / name)  # at once: another process may be reading
+            with tempfile.TemporaryDirectory(dir=folder) as beside:
+                written = Path(beside, name)
+                written.write_bytes(contents)
+                written.replace(folder / name)  # at once: another process may be reading
         except OSError:
             continue
         return

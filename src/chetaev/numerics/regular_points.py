@@ -36,6 +36,10 @@ _ARRIVED = 1e-9
 _ELSEWHERE = 9
 _SPREAD = 0.1
 _VANISHES = 1e-10
+_NOISE = 1e-10
+"""Slopes that are round-off."""
+_ROUND_OFF = 1e-14
+"""Rows that are, in parts of what they are elsewhere."""
 
 
 def rows_without_regular_point(system: Prolongation) -> tuple[str, ...]:
@@ -82,8 +86,10 @@ class _Rows:
         symbols = algebra.symbols_of(rows)
         self.jets = sorted((z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)), key=lambda z: z.name)
         self.tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, self.jets)]])
-        sizes = [np.linalg.norm(found[1], axis=1) for seed in range(_ELSEWHERE) if (found := self._numbers(self._random(seed))) is not None]
-        self.scales = np.maximum(np.median(sizes, axis=0), 1e-300) if sizes else np.ones(len(rows))
+        elsewhere = [found for seed in range(_ELSEWHERE) if (found := self._numbers(self._random(seed))) is not None]
+        slopes = [np.linalg.norm(jacobian, axis=1) for _, jacobian in elsewhere]
+        self.scales = np.maximum(np.median(slopes, axis=0), 1e-300) if elsewhere else np.ones(len(rows))
+        self.usual = float((np.median([np.abs(values) for values, _ in elsewhere], axis=0) / self.scales).max()) if elsewhere else 1.0
 
     def points(self) -> Iterator[Point]:
         """A few points where all rows vanish, reached from random ones by moving all jets at once."""
@@ -98,7 +104,23 @@ class _Rows:
 
     def full_rank(self, point: Point) -> bool:
         """Whether the gradients are independent at a point."""
-        return self._rank(point) == len(self.rows)
+        return self._rank(point) == len(self.rows) or self._stays(point)
+
+    def _stays(self, point: Point) -> bool:
+        """Whether small slopes stay as they are in a step of Newton's method: a small set, as a sphere of radius 1e-6, has them.
+
+        At a multiple root they shrink, by a half or less; unless the rows are round-off there, which a slope tells by its square.
+        """
+        found = self._numbers(point)
+        if found is None or len(self.rows) > len(self.jets):
+            return False
+        residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
+        step = np.linalg.lstsq(jacobian, -residual, rcond=_NOISE)[0]
+        moved = self._scaled({**point, **{z: float(point[z] + s) for z, s in zip(self.jets, step, strict=True)}})
+        if moved is None:
+            return False
+        before, after = (float(np.linalg.svd(a, compute_uv=False)[-1]) for a in (jacobian, moved))
+        return before > _NOISE and before**2 > _ROUND_OFF * self.usual and abs(after - before) < 0.1 * before
 
     def flat(self, k: int, point: Point) -> bool:
         """Whether all slopes of a row vanish at a point."""

@@ -23,12 +23,12 @@ correction of more than 10 tolerances rejects the step and halves it; the third 
 are those of the interpolant, not projected; `settle` projects them.
 
 **Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
-with projected trial states; the time found lies on the new side. Of a function that is watched closely no root is missed: a step in which
-it is not resolved, or changes its sign more than once, is shortened (`watch`). Of the others an even number of roots in one step is not
-seen. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are recorded up to there. The sign at
-the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or a rounding error before it, does
-not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it is. `directions` are meant along
-the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
+with projected trial states; the time found lies on the new side. Of a function that is watched closely several roots in one step are
+found: a step in which it is not resolved, or changes its sign more than once, is shortened (`watch`). Of the others an even number of
+roots in one step is not seen. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are
+recorded up to there. The sign at the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or
+a rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
+is. `directions` are meant along the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
 """
 
 from __future__ import annotations

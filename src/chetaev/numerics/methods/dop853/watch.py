@@ -42,8 +42,10 @@ _ROOT = 1e-13
 """Width of the bracket of a root, in steps."""
 _HALVINGS = 12.0
 """So often a step is halved in order to see a function."""
-_REFINEMENTS = 6
+_REFINEMENTS = 24
 """Parabolas at most that look for a turning point."""
+_INSIDE = 1e-3
+"""How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
 """Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
@@ -125,10 +127,13 @@ def _at(system: System, t: float, h: float, y: Array, theta: float, work: Work, 
 
 @part
 def _smooth(work: Work, which: int) -> bool:
-    """Is a function seen in this step? One that is no number somewhere is."""
-    samples, largest, off = work.samples, 0.0, 0.0
+    """Is a function seen in this step? One that is a number in some places only is not, one that is none at all is."""
+    samples, largest, off, numbers = work.samples, 0.0, 0.0, 0
     for i in range(SAMPLES):
+        numbers += abs(samples[i, which]) < np.inf
         largest = max(largest, abs(samples[i, which]))
+    if numbers < SAMPLES:
+        return numbers == 0
     for i in range(4):
         weights = _WEIGHTS[i]
         value = samples[2 * i + 1, which]
@@ -171,18 +176,22 @@ def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, 
         bend = (rise - fall) / (right - left)
         if not sign * bend > 0.0:
             return 1.0
-        theta = 0.5 * (left + middle) - 0.5 * fall / bend
+        margin = _INSIDE * (right - left)
+        theta = min(max(0.5 * (left + middle) - 0.5 * fall / bend, left + margin), right - margin)
         extreme = b + (theta - middle) * (fall + bend * (theta - left))
-        if not left < theta < right or theta == middle or not sign * extreme < NEAR * max(abs(a), abs(c)):
+        if theta == middle or not sign * extreme < NEAR * max(abs(a), abs(c)):
             return 1.0
         _at(system, t, h, y, theta, work, work.values)
         value = work.values[which]
         if _sign(value) == -sign:
             return theta
-        if theta < middle:
-            right, c, middle, b = middle, b, theta, value
+        nearer = sign * value < sign * b
+        if nearer == (theta < middle):
+            right, c = (middle, b) if nearer else (theta, value)
         else:
-            left, a, middle, b = middle, b, theta, value
+            left, a = (middle, b) if nearer else (theta, value)
+        if nearer:
+            middle, b = theta, value
     return 1.0
 
 
@@ -240,8 +249,10 @@ def _root(system: System, control: Control, t: float, h: float, y: Array, left: 
             b, above = theta, value
         elif value * below > 0.0:
             a, below = theta, value
-        else:
+        elif value == 0.0:
             return theta
+        else:  # no number: the root is where the new side begins
+            a = theta
         radius *= 0.5
     return b
 
