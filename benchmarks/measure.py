@@ -6,6 +6,7 @@ thread works; a ratio is formed within each round, and reported as the median of
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -109,6 +110,8 @@ def take_turns(sides: Mapping[str, Callable[[], float]], rounds: int) -> dict[st
     found: dict[str, list[float]] = {name: [] for name in names}
     for r in range(rounds):
         for name in names[r % len(names) :] + names[: r % len(names)]:
+            gc.collect()
+            gc.freeze()  # what another side left behind is not to be looked through on this side's time
             found[name].append(sides[name]())
     return {name: Spread(tuple(values)) for name, values in found.items()}
 
