@@ -2,6 +2,7 @@
 
 import gc
 import math
+import re
 import pickle
 import subprocess
 import sys
@@ -169,8 +170,9 @@ def test_equal_values_are_computed_once():
 
     kernel, function = kernel_of(build)
     assert function.n_instructions() > 16
-    assert kernel.text.count("@sin(") == 2  # its declaration and one call
-    assert kernel.text.count("fmul") == 1  # factors may change places
+    written = kernel.text.rpartition("{\n")[2]
+    assert len(re.findall("call .*@sin", written)) == 1
+    assert written.count("fmul") == 1  # factors may change places
     same(kernel(0.0, [0.5, 1.5], [2.0]), [math.sin(1.0) / 2.5] * 3 + [1.0])
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.numerics.graph import minus, over, times
+from chetaev.numerics.steady import Residues
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -60,10 +61,13 @@ def pivot_order(samples: Sequence[Matrix]) -> PivotOrder | None:
     return found if len(found.pairs) == len(samples[0]) else None
 
 
-def elimination_order(samples: Sequence[Matrix] | Matrix, rank: int | None = None, lasting: Flags | None = None) -> PivotOrder:
+def elimination_order(
+    samples: Sequence[Matrix] | Matrix, rank: int | None = None, lasting: Flags | None = None, residues: Residues | None = None
+) -> PivotOrder:
     """As many pivots as suit all sample matrices, or `rank` of them at most.
 
-    Among entries of equal count those come first that are marked as lasting: constants, which never wear out along a motion.
+    Among entries of equal count those come first that are marked as lasting: constants, which never wear out along a motion. With
+    residues, which tell what is constant after every step, constants come first whatever their count.
     """
     work = np.array(samples, dtype=float)
     _, m, n = work.shape
@@ -71,20 +75,25 @@ def elimination_order(samples: Sequence[Matrix] | Matrix, rank: int | None = Non
     rows, columns = np.arange(m), np.arange(n)
     retired = np.zeros(len(work))
     pairs: list[tuple[int, int]] = []
+    left = None if residues is None else residues.copy()
     for _ in range(min(m, n) if rank is None else min(m, n, rank)):
-        chosen = _best_pivot(np.abs(work), steady)
+        if left is not None:
+            steady = left.flags[np.ix_(rows, columns)]
+        chosen = _best_pivot(np.abs(work), steady, 1 if left is None else 2 * m * n)
         if chosen is None:
             break
         k, j = chosen
         pairs.append((int(rows[k]), int(columns[j])))
+        if left is not None and left.eliminate(*pairs[-1]) is None:
+            left, steady = None, np.zeros_like(steady)
         retired = np.maximum(retired, np.maximum(np.abs(work[:, k]).max(axis=1), np.abs(work[:, :, j]).max(axis=1)))
         work, steady = _eliminated(work, steady, k, j, retired)
         rows, columns = np.delete(rows, k), np.delete(columns, j)
     return PivotOrder(tuple(pairs))
 
 
-def _best_pivot(sizes: Matrix, steady: Flags) -> tuple[int, int] | None:
-    """The entry of least Markowitz count that is never small in its column."""
+def _best_pivot(sizes: Matrix, steady: Flags, weight: int = 1) -> tuple[int, int] | None:
+    """The entry of least Markowitz count that is never small in its column; one that is not steady counts so many halves more."""
     present = (sizes > 0).any(axis=0)
     allowed = ((sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True)) & (sizes > 0)).all(axis=0)
     if not allowed.any():
@@ -93,7 +102,7 @@ def _best_pivot(sizes: Matrix, steady: Flags) -> tuple[int, int] | None:
         if worst.max(initial=0.0) < _NOTHING:
             return None
         allowed = worst == worst.max()
-    count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + ~steady
+    count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
     k, j = np.unravel_index(int(np.argmin(np.where(allowed, count, np.iinfo(np.int64).max))), count.shape)
     return int(k), int(j)
 
@@ -122,12 +131,22 @@ def balanced(samples: Sequence[Matrix]) -> tuple[Matrix, Matrix, Matrix]:
     return work, down, across
 
 
-def solve(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX], order: PivotOrder, samples: Sequence[Matrix]) -> Solved:
-    """The unrolled elimination in a given order. Entries that vanish at all samples are left out."""
+def solve(
+    matrix: Sequence[Sequence[ca.SX]],
+    right: Sequence[ca.SX],
+    order: PivotOrder,
+    samples: Sequence[Matrix],
+    residues: Residues | None = None,
+) -> Solved:
+    """The unrolled elimination in a given order. Entries that vanish at all samples are left out.
+
+    With residues, what is steady without showing it is written without the state.
+    """
     numbers, down, across = balanced(samples)
     alive = _alive(numbers)
     rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if alive[i, j] and not e.is_zero()} for i, line in enumerate(matrix)]
     b = list(right)
+    steadily = None if residues is None else residues.beside(rows)
     pivots, references = [], []
     remaining = np.ones(len(b), dtype=bool)
     for i, j in order.pairs:
@@ -136,13 +155,15 @@ def solve(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX], order: Pivo
         pivots.append(pivot)
         references.append(float((np.abs(numbers[:, i, j]) * down[:, i] * across[:, j]).max()))
         alive = _eliminate_numbers(numbers, i, j, remaining)
-        for k in np.flatnonzero(remaining):
+        for k in map(int, np.flatnonzero(remaining)):
             if j in rows[k]:
                 factor = over(rows[k].pop(j), pivot)
                 _subtract(rows[k], rows[i], factor, j)
                 b[k] = minus(b[k], times(factor, b[i]))
                 for column in [c for c in rows[k] if not alive[k, c]]:
                     del rows[k][column]
+        if steadily is not None and not steadily.follow(i, j, rows):
+            steadily = None
     columns = [j for _, j in order.pairs]
     free = [j for j in range(numbers.shape[2]) if j not in columns]
     solution = _back_substituted(rows, b, order.pairs, numbers.shape[2])

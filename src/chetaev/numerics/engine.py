@@ -17,6 +17,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from chetaev.numerics.instructions import NAME
+from chetaev.numerics.processor import name_and_features
 
 _BLOCK = 64
 """Lines between two jumps in plain code."""
@@ -41,7 +42,7 @@ def machine_code(text: str, optimised: bool) -> int:
 
 def _in_blocks(text: str) -> str:
     """A text with a jump to the next line here and there: plain code is made by blocks, in a time that grows like their length squared."""
-    head, opening, body = text.partition("{\n")
+    head, opening, body = text.rpartition("{\n")
     end = "ret void\n}\n"
     if not body.endswith(end):
         return text
@@ -77,15 +78,6 @@ def _loaded(code: bytes, symbols: Sequence[str]) -> list[int]:
     return [int(engine.get_function_address(symbol)) for symbol in symbols]
 
 
-def processor() -> tuple[str, str]:
-    """The name and the features of this processor."""
-    try:
-        features = llvm.get_host_cpu_features().flatten()
-    except RuntimeError:  # the processor does not tell
-        features = ""
-    return llvm.get_host_cpu_name(), features
-
-
 def _spelled_for_this_llvm(text: str) -> str:
     """Until version 15 pointers had types (llvmlite 0.43 and 0.44); all of ours point to doubles."""
     return text if llvm.llvm_version_info[0] > 15 else text.replace(" ptr ", " double* ")
@@ -107,7 +99,7 @@ def _new_target(level: int) -> Any:
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     reloc = "static" if target.name.startswith("x86") else "default"
-    return target.create_target_machine(*processor(), level, reloc, "jitdefault", jit=True)
+    return target.create_target_machine(*name_and_features(), level, reloc, "jitdefault", jit=True)
 
 
 _LIBRARIES: dict[str, tuple[str | None, ...]] = {"win32": ("ucrtbase", "msvcrt"), "darwin": (None, "/usr/lib/libSystem.B.dylib")}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import casadi as ca
@@ -29,12 +29,15 @@ from chetaev.numerics.elimination import (
     solve_positive,
 )
 from chetaev.numerics.energy import energy_and_power
-from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, smaller, times
+from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, times
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
+from chetaev.numerics.steady import Residues, residues_of
 from chetaev.symbols import TIME, Input, Jet, Parameter, Place
+from chetaev.values import Undefined
 
 _NO_POWER = 1e-9
+_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Flow:
     samples: tuple[Matrix, ...]
     given: tuple[Point, ...] = ()
     """States that the choices made here have to suit, besides random ones."""
+    residues: Residues | None = None
+    """What tells steady entries of the system Jacobian, where that helps."""
 
     @property
     def graph(self) -> GraphAlgebra:
@@ -75,7 +80,7 @@ class Flow:
         """The top jets as expressions in the state."""
         rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
         right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
-        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples)
+        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues)
 
     @cached_property
     def tops(self) -> dict[Jet, ca.SX]:
@@ -212,12 +217,15 @@ class Flow:
     def _smallest_pivot(self) -> ca.SX:
         jacobian = self.system.structure.jacobian
         sizes = [[None if e.is_zero() else size(e) for e in line] for line in jacobian]
+        one = ca.SX(1)
         rows = {i: _largest(sizes[i]) for i, _ in self.order.pairs}
-        columns = {j: _largest([None if (e := sizes[i][j]) is None else over(e, rows[i]) for i in rows]) for _, j in self.order.pairs}
-        smallest = ca.SX(1)
+        inverse = {i: over(one, size) for i, size in rows.items()}
+        columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in self.order.pairs}
+        largest = one
+        # the largest inverse: that of a steady pivot is no division by the state
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
-            smallest = smaller(smallest, over(size(pivot), times(times(rows[i], columns[j]), ca.SX(usual))))
-        return smallest
+            largest = larger(largest, times(over(ca.SX(usual), size(pivot)), times(rows[i], columns[j])))
+        return over(one, largest)
 
     @cached_property
     def _usual_pivots(self) -> Matrix:
@@ -243,8 +251,47 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
     if not samples or system.generic_nullity is None:
         return None
     rank = len(system.structure.top) - system.generic_nullity
-    order = elimination_order(balanced(samples)[0], rank, _lasting(system))
-    return Flow(system, order, tuple(samples), tuple(extra_points)) if len(order.pairs) == rank else None
+    order, residues = _order(system, balanced(samples)[0], rank)
+    return Flow(system, order, tuple(samples), tuple(extra_points), residues) if len(order.pairs) == rank else None
+
+
+def _order(system: Prolongation, samples: Matrix, rank: int) -> tuple[PivotOrder, Residues | None]:
+    """The order by Markowitz' count; or one that takes steady pivots first, with what tells them, where that costs less."""
+    lasting = _lasting(system)
+    sparse = elimination_order(samples, rank, lasting)
+    if not lasting.any() or all(lasting[pair] for pair in sparse.pairs) or (residues := _residues(system)) is None:
+        return sparse, None
+    steady = elimination_order(samples, rank, residues=residues)
+    costs = [residues.cost_of(order.pairs) for order in (sparse, steady)]
+    better = len(steady.pairs) == rank and costs[0] is not None and costs[1] is not None and costs[1] < costs[0]
+    return (steady, residues) if better else (sparse, None)
+
+
+def _residues(system: Prolongation) -> Residues | None:
+    """The system Jacobian in a finite field."""
+    graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
+    present = graph.symbols_of([e for line in system.structure.jacobian for e in line])
+    steady = [z for z in present if isinstance(z, Parameter)]
+    moving = [z for z in present if not isinstance(z, Parameter)]
+    point = system.generic_points[0]
+    return residues_of(system.structure.jacobian, graph.vector(steady), graph.vector(moving), partial(_frozen, graph, point))
+
+
+def _frozen(graph: GraphAlgebra, point: Point, e: ca.SX) -> ca.SX:
+    """A graph that does not depend on the state, with parameters only: at a state of zeros, if it has a value there, or at a given one."""
+    moving = [z for z in graph.symbols(e) if not isinstance(z, Parameter)]
+    if not moving:
+        return e
+    value = graph.tape([e])(point)[0]
+    for rest in ([0.0] * len(moving), [point[z] for z in moving]):
+        found = ca.substitute(e, graph.vector(moving), ca.SX(rest))
+        try:
+            same = abs(graph.tape([found])(point)[0] - value) <= _SAME * abs(value)
+        except Undefined:
+            continue
+        if same:
+            return found
+    return e
 
 
 def _lasting(system: Prolongation) -> Flags:

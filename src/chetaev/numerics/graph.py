@@ -56,11 +56,6 @@ def larger(a: ca.SX, b: ca.SX) -> ca.SX:
     return ca.SX.binary(ca.OP_FMAX, a, b)
 
 
-def smaller(a: ca.SX, b: ca.SX) -> ca.SX:
-    """The smaller of two expressions."""
-    return ca.SX.binary(ca.OP_FMIN, a, b)
-
-
 def size(a: ca.SX) -> ca.SX:
     """The absolute value of an expression."""
     return ca.SX.unary(ca.OP_FABS, a)

@@ -16,6 +16,7 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.numerics import sine
 from chetaev.numerics.tape import tape_of
 
 NAME = "kernel"
@@ -86,6 +87,11 @@ DECLARATIONS: dict[int, str] = {
 }
 """What an operation calls; an operation without an entry is arithmetic."""
 
+if sine.IN_LINE:
+    for _place, _name in enumerate(("sin", "cos")):
+        LINES[_operation(_name)] = sine.call(_place)
+        DECLARATIONS[_operation(_name)] = sine.DEFINITION
+
 _CONST, _DIV, _INV, _MUL, _SQ, _ADD, _SUB, _SQRT, _POW = (_operation(name) for name in "const div inv mul sq add sub sqrt pow".split())
 _INPUT, _OUTPUT, _COMMUTING = casadi.OP_INPUT, casadi.OP_OUTPUT, frozenset((_ADD, _MUL))
 _SAME = frozenset((casadi.OP_ASSIGN, casadi.OP_LIFT))
@@ -115,6 +121,10 @@ def _mentioning(place: str) -> NDArray[np.bool_]:
 _READS_A, _READS_B = _mentioning("{a}"), _mentioning("{b}")
 _OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
 _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
+
+_TURNING = (casadi.OP_SIN, casadi.OP_COS)
+_FEW_ANGLES = 8
+"""Up to so many arguments of sines and cosines are written in line; each takes half a millisecond to compile."""
 
 _LONGEST_POWER = 128
 """Integer and half-integer exponents up to here are multiplications; beyond, libm's `pow` is as fast and more exact."""
@@ -244,12 +254,50 @@ def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
     return fused[~gone]
 
 
-def text_of(program: bytes) -> str:
-    """A program in LLVM's language."""
-    lines: list[str] = []
+def text_of(program: bytes, otherwise: int | None = None) -> str:
+    """A program in LLVM's language.
+
+    If it has few sines and cosines, and there is code that computes the same at an address, they are written in line, and that code is called
+    where an argument is too large for them.
+    """
+    table = np.frombuffer(program, np.int32).reshape(-1, 4)
+    angles = len(np.unique(table[np.isin(table[:, 0], _TURNING), 1]))
+    circle = _Circle(otherwise is not None and angles <= _FEW_ANGLES) if angles and sine.IN_LINE else None
+    return _text(table, circle, otherwise)
+
+
+class _Circle:
+    """Sines and cosines, each pair once: in line, or by calls."""
+
+    def __init__(self, in_line: bool) -> None:
+        self.lines: list[str] = []
+        self.in_line = in_line
+        self.near = ""
+        """Whether all arguments so far are small enough to be in line."""
+        self._known: dict[str, tuple[str, str]] = {}
+
+    @property
+    def head(self) -> str:
+        """What the lines call."""
+        return sine.DECLARATION if self.in_line else sine.DEFINITION
+
+    def value(self, place: int, x: str) -> str:
+        """The sine (0) or cosine (1) of a value."""
+        if x not in self._known:
+            new = sine.Lines(f"%a{len(self._known)}")
+            if self.in_line:
+                near = new.near(x)
+                self.near = new.value(f"and i1 {self.near}, {near}") if self.near else near
+            self._known[x] = new.sine_and_cosine(x) if self.in_line else new.called(x)
+            self.lines += new.text
+        return self._known[x][place]
+
+
+def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | None) -> str:
+    lines: list[str] = [] if circle is None else circle.lines
     called: set[int] = set()
     names: list[str] = []
-    for k, (operation, a, b, c) in enumerate(np.frombuffer(program, np.int32).reshape(-1, 4).tolist()):
+    for k, (operation, a, b, c) in enumerate(table.tolist()):
         if operation == CONST:
             names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double: the only spelling that is read back exactly
         elif operation == TIME:
@@ -257,6 +305,8 @@ def text_of(program: bytes) -> str:
         elif operation == CLOCK:
             names.append("")
             lines.append(f"store double %t, ptr inttoptr (i64 {(c & 0xFFFFFFFF) << 32 | b & 0xFFFFFFFF} to ptr )")
+        elif circle is not None and operation in _TURNING:
+            names.append(circle.value(_TURNING.index(operation), names[a]))
         else:
             names.append(f"%v{k}")
             called.add(operation)
@@ -266,9 +316,21 @@ def text_of(program: bytes) -> str:
                 lines.append(CASES[operation].format(r=names[k], i=a, b=names[b]))
             else:
                 lines.append(CASES[operation].format(r=names[k], a=names[a], b=names[b], c=names[c]))
-    head = sorted({DECLARATIONS[operation] for operation in called & DECLARATIONS.keys()})
-    head.append(f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{")
-    return "\n".join([*head, *lines, "ret void", "}", ""])
+    head = {DECLARATIONS[operation] for operation in called & DECLARATIONS.keys()}
+    end = ["ret void", "}", ""]
+    if circle is not None:
+        head.add(circle.head)
+    if circle is not None and circle.in_line:
+        end = [
+            f"br i1 {circle.near}, label %end, label %otherwise",
+            "otherwise:",
+            f"call void inttoptr (i64 {otherwise} to ptr)(double %t, ptr %y, ptr %p, ptr %out)",
+            "br label %end",
+            "end:",
+            *end,
+        ]
+    define = f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{"
+    return "\n".join([*sorted(head), define, *lines, *end])
 
 
 def with_clock(program: bytes, address: int) -> bytes:

@@ -52,9 +52,8 @@ class Kernel:
     @cached_property
     def address(self) -> int:
         """The address of the code for many calls."""
-        for name in CALLED.findall(self.text):
-            bind(name)
-        return machine_code(self.text, self._optimised)
+        in_line = self._optimised and interprets(self.program)
+        return _made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
 
     @property
     def early(self) -> int:
@@ -62,7 +61,7 @@ class Kernel:
         if not self.provisional:
             return self.address
         self._asked.append(None)
-        return interpreted(self.program) if interprets(self.program) else machine_code(self.text, False)
+        return interpreted(self.program) if interprets(self.program) else _made(self.text, False)
 
     @property
     def provisional(self) -> bool:
@@ -91,6 +90,12 @@ class Kernel:
     @cached_property
     def _entry(self) -> Callable[..., None]:
         return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.early)
+
+
+def _made(text: str, optimised: bool) -> int:
+    for name in CALLED.findall(text):
+        bind(name)
+    return machine_code(text, optimised)
 
 
 def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:

@@ -57,15 +57,14 @@ def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows
         target, base, step, table, length, which = arguments
         places, weights = (cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, which))
         *older, newest = zip(places, weights, strict=True)
-        last = _spread(builder, builder.fmul(step, newest[1]))
+        last = builder.fmul(step, newest[1])
         with cgutils.for_range(builder, builder.udiv(length, length.type(BLOCK))) as loop:
             column = builder.mul(loop.index, length.type(BLOCK))
             found = _load(builder, base, column)
             if older:
                 total = _weighed(builder, table, length, column, older)
                 found = _fused(builder, _spread(builder, step), total, found)
-            row = _load_fresh(builder, table, builder.add(builder.mul(newest[0], length), column))
-            _store(builder, _fused(builder, last, row, found), target, column)
+            _add_fresh(builder, found, last, table, builder.add(builder.mul(newest[0], length), column), target, column)
         return context.get_dummy_value()
 
     return types.void(_POINTER, _POINTER, types.float64, _POINTER, types.intp, rows), generate
@@ -74,8 +73,9 @@ def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows
 add_rows: Callable[[Any, Any, float, Any, int, Any], None] = intrinsic(_add_rows)
 r"""`add_rows(out.ctypes, y.ctypes, h, k.ctypes, width, (rows, weights))`: $out = y + h \sum_i w_i k_i$ over some rows of k.
 
-`width` is the length of a row of k, a multiple of four, and the room that `out` and `y` have at least. The row named last enters last, by
-one fused operation: it has just been computed, and everything else need not wait for it.
+`width` is the length of a row of k, a multiple of four, and the room that `out` and `y` have at least. The row named last enters last, number
+by number: it is being computed, and what is there already need not wait for the rest. So the sine of an angle, which moves with a rate
+known from the beginning of a stage, is computed together with the accelerations of the stage before.
 """
 
 
@@ -122,23 +122,24 @@ def _spread(builder: Any, number: Any) -> Any:
 
 def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
     """a*b + c, rounded once where the processor can."""
-    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{BLOCK}f64"), [a, b, c])
+    name = "f64" if a.type == _DOUBLE else f"v{BLOCK}f64"
+    kind = ir.FunctionType(a.type, [a.type] * 3)
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.{name}"), [a, b, c])
 
 
 def _load(builder: Any, pointer: Any, place: Any) -> Any:
     return builder.load(builder.bitcast(builder.gep(pointer, [place]), _VECTOR.as_pointer()), align=8)
 
 
-def _load_fresh(builder: Any, pointer: Any, place: Any) -> Any:
-    """Four numbers that a kernel has just written one by one: a processor hands them on one by one at once, and together only after it has
-    written them to memory, 15 cycles later. `unordered` keeps LLVM from reading them together.
+def _add_fresh(builder: Any, found: Any, weight: Any, pointer: Any, place: Any, target: Any, column: Any) -> None:
+    """Four numbers that a kernel has just written, times a weight, added to others one by one, and stored. A processor hands what was written
+    on at once in the same portions, and in larger ones only after it has reached memory. `unordered` keeps LLVM from putting them together.
     """
-    found = ir.Constant(_VECTOR, ir.Undefined)
     for i in range(BLOCK):
         number = builder.load_atomic(builder.gep(pointer, [builder.add(place, place.type(i))]), "unordered", 8)
-        found = builder.insert_element(found, number, ir.Constant(ir.IntType(32), i))
-    return found
+        old = builder.extract_element(found, ir.Constant(ir.IntType(32), i))
+        at = builder.gep(target, [builder.add(column, column.type(i))])
+        builder.store_atomic(_fused(builder, weight, number, old), at, "unordered", 8)
 
 
 def _store(builder: Any, vector: Any, pointer: Any, place: Any) -> None:

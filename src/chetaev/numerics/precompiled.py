@@ -27,7 +27,8 @@ from typing import Any
 import llvmlite
 import numpy as np
 
-from chetaev.numerics.engine import bind, load_object, processor
+from chetaev.numerics.engine import bind, load_object
+from chetaev.numerics.processor import name_and_features
 
 _DIGEST = 32
 """Bytes of the digest in front of a file."""
@@ -96,7 +97,7 @@ class Precompiled:
         return Code(*compile_functions({name: getattr(module, name) for name in self.names}, lambda name: _symbol(name, digest)))
 
     def _digest(self) -> str:
-        made_by = [llvmlite.__version__, *processor(), sys.platform]
+        made_by = [llvmlite.__version__, *name_and_features(), sys.platform]
         here = Path(__file__)
         contents = [
             file.read_bytes() for file in sorted({*self.sources, here, here.with_name("compiling.py"), here.with_name("native.py")})

@@ -243,7 +243,7 @@ def _follow(
             continue
         if watched > 0:
             call(system.watch, system, t_new, work.end, work.after)
-            left = begin(system, control, t, step, y, work, counts) if counts[ACCEPTED] == 0 else 0.0
+            left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
                 whole = seen_part(system, watches, t, step, y, work, counts)
                 if whole < 1.0:

@@ -46,6 +46,8 @@ _REFINEMENTS = 24
 """Parabolas at most that look for a turning point."""
 _INSIDE = 1e-3
 """How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
+_CLEAR = 1e-3
+"""A function that is at the start at least so much of what it is at the end of the first step does not start at its root."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
 """Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
@@ -72,11 +74,19 @@ def _place(system: System, control: Control, t: float, h: float, y: Array, theta
 
 
 @part
-def begin(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+def begin(system: System, control: Control, t: float, h: float, y: Array, closely: bool, work: Work, counts: Integers) -> float:
     """The signs at the start of the first step, which are those a little later: a function that starts at its root does not fire.
 
-    Returns how much later, in steps.
+    Returns how much later, in steps. Functions that are not watched closely, and change little compared to where they start, are not looked
+    at later.
     """
+    call(system.watch, system, t, y, work.before)
+    clear = not closely
+    for which in range(work.signs.size):
+        work.signs[which] = _sign(work.before[which])
+        clear &= abs(work.before[which]) > _CLEAR * abs(work.after[which])
+    if clear:
+        return 0.0
     left = max(EARLY, min(0.5, 16.0 * EPSILON * abs(t / h)))
     interpolant(system, t, h, y, work, counts)
     _place(system, control, t, h, y, left, work.stage, work, counts)

@@ -1,0 +1,197 @@
+r"""Entries of an elimination that do not change along a motion, although their graphs contain the state.
+
+A sleigh's mass matrix has the same mass in both directions of the plane, so after its elimination the constraint stands there with
+$\sin^2\theta + \cos^2\theta$, which a graph does not know to be one. An entry that parameters alone decide never wears out as a pivot, and
+nothing has to wait for its inverse while the state is computed.
+
+Whether an entry is steady is decided in the field of integers modulo a prime, where arithmetic is exact: the entries are computed at two
+random states with the same random parameters, sine and cosine being a random point of the circle for every argument, and every other
+function a random number. What agrees there is the same for all states, but for a chance of one in $10^{15}$ or so (the degree of the
+entry divided by the prime; J. T. Schwartz, J. ACM 27 (1980) 701-717). What disagrees may still be steady, by an identity unknown here.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from collections.abc import Callable, Mapping, Sequence
+
+import casadi as ca
+import numpy as np
+
+from numpy.typing import NDArray
+
+from chetaev.numerics.tape import tape_of
+
+_PRIME = 2**61 - 1
+_DIVISION = 10
+"""What a division by something that moves costs, in products: as many could be computed one after the other meanwhile."""
+
+Residue = tuple[int, int]
+"""A number of the field at either state."""
+
+
+class Residues:
+    """A matrix in the field, by its entries that are not zero; elimination changes it in place."""
+
+    def __init__(self, rows: Sequence[Mapping[int, Residue]], columns: int, frozen: Callable[[ca.SX], ca.SX]) -> None:
+        self.rows = [dict(row) for row in rows]
+        self.columns = columns
+        self.frozen = frozen
+        """Writes a graph without the state, which it does not depend on."""
+        self.cost = 0
+        """Products and divisions of moving entries so far."""
+        self._left = set(range(len(self.rows)))
+
+    def copy(self) -> Residues:
+        """The same matrix, to be eliminated in another order."""
+        return Residues(self.rows, self.columns, self.frozen)
+
+    def is_steady(self, i: int, j: int) -> bool:
+        """Whether an entry is the same at both states; zero is."""
+        here, there = self.rows[i].get(j, (0, 0))
+        return here == there
+
+    @property
+    def flags(self) -> NDArray[np.bool_]:
+        """Which entries are steady."""
+        found = np.ones((len(self.rows), self.columns), dtype=bool)
+        for i, row in enumerate(self.rows):
+            for j, (here, there) in row.items():
+                found[i, j] = here == there
+        return found
+
+    def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
+        """One step. The entries that became steady because something cancels; None if the pivot is zero."""
+        source = self.rows[i]
+        if j not in source or not all(source[j]):
+            return None
+        self._left.discard(i)
+        self.cost += 0 if self.is_steady(i, j) else _DIVISION
+        inverse = [pow(v, -1, _PRIME) for v in source[j]]
+        found = []
+        for k in self._left:
+            target = self.rows[k]
+            if j not in target:
+                continue
+            lasting = self.is_steady(k, j) and self.is_steady(i, j)
+            a, b = (v * w % _PRIME for v, w in zip(target.pop(j), inverse, strict=True))
+            for c, (here, there) in source.items():
+                if c == j:
+                    continue
+                known = lasting and here == there and self.is_steady(k, c)
+                old = target.pop(c, (0, 0))
+                new = (old[0] - a * here) % _PRIME, (old[1] - b * there) % _PRIME
+                if new != (0, 0):
+                    target[c] = new
+                self.cost += 0 if known else 1
+                if new[0] == new[1] and not known:
+                    found.append((k, c))
+        return found
+
+    def cost_of(self, pairs: Sequence[tuple[int, int]]) -> int | None:
+        """What an elimination with given pivots costs; None if one of them is zero."""
+        trial = self.copy()
+        return trial.cost if all(trial.eliminate(i, j) is not None for i, j in pairs) else None
+
+    def beside(self, rows: Sequence[dict[int, ca.SX]]) -> Residues:
+        """A copy that goes along with the elimination of graphs: rows of the same matrix, in which something may be left out."""
+        found = Residues(
+            [{j: v for j, v in mine.items() if j in row} for mine, row in zip(self.rows, rows, strict=True)], self.columns, self.frozen
+        )
+        for i, row in enumerate(rows):
+            for j, e in row.items():
+                if found.is_steady(i, j):
+                    row[j] = self.frozen(e)
+        return found
+
+    def follow(self, i: int, j: int, rows: Sequence[dict[int, ca.SX]]) -> bool:
+        """A step that the graphs have made already: what is steady now is frozen there. False if they cannot be followed."""
+        steady = self.eliminate(i, j)
+        if steady is None:
+            return False
+        for k in self._left:
+            for c in [c for c in self.rows[k] if c not in rows[k]]:
+                del self.rows[k][c]
+        for k, c in steady:
+            if c in rows[k]:
+                rows[k][c] = self.frozen(rows[k][c])
+        return True
+
+
+def residues_of(matrix: Sequence[Sequence[ca.SX]], steady: ca.SX, moving: ca.SX, frozen: Callable[[ca.SX], ca.SX]) -> Residues | None:
+    """The entries of a matrix of graphs at two random states; None if something is divided by zero there."""
+    chance = random.Random(20)  # noqa: S311 - the same choices in every process
+    entries = [e for line in matrix for e in line]
+    values = [(v, v) for v in _drawn(chance, steady.numel())]
+    values += zip(_drawn(chance, moving.numel()), _drawn(chance, moving.numel()), strict=True)
+    found = _evaluated(ca.Function("entries", [ca.vertcat(steady, moving)], [ca.densify(ca.vertcat(*entries))]), values)
+    if found is None:
+        return None
+    width = len(matrix[0])
+    lines = [found[k : k + width] for k in range(0, len(found), width)]
+    return Residues([{j: v for j, v in enumerate(line) if v != (0, 0)} for line in lines], width, frozen)
+
+
+def _drawn(chance: random.Random, count: int) -> list[int]:
+    return [chance.randrange(1, _PRIME) for _ in range(count)]
+
+
+def _evaluated(function: ca.Function, values: Sequence[Residue]) -> list[Residue] | None:
+    """A function of scalars at two points of the field."""
+    held: dict[int, Residue] = {}
+    out: list[Residue] = [(0, 0)] * int(function.numel_out(0))
+    for operation, target, a, b in tape_of(function).tolist():
+        if operation == ca.OP_CONST:
+            number = _exact(struct.unpack("=d", struct.pack("=ii", a, b))[0])
+            if number is None:
+                return None
+            held[target] = number, number
+        elif operation == ca.OP_INPUT:
+            held[target] = values[b]
+        elif operation == ca.OP_OUTPUT:
+            out[b] = held[a]
+        else:
+            rule = _RULES.get(operation, _unknown(operation))
+            try:
+                here, there = (rule(u, v) for u, v in zip(held[a], held.get(b, held[a]), strict=True))
+            except ValueError:  # zero has no inverse
+                return None
+            held[target] = here, there
+    return out
+
+
+def _exact(number: float) -> int | None:
+    """A number of double precision, which is a fraction; None for infinity and NaN."""
+    if not math.isfinite(number):
+        return None
+    p, q = number.as_integer_ratio()
+    return p * pow(q, -1, _PRIME) % _PRIME
+
+
+def _unknown(operation: int) -> Callable[[int, int], int]:
+    """A function of which nothing is known: the same number for the same arguments."""
+    return lambda a, b: random.Random((operation * _PRIME + a) * _PRIME + b).randrange(1, _PRIME)  # noqa: S311
+
+
+def _circle(a: int) -> tuple[int, int]:
+    """A point of the unit circle for an argument: cosine and sine."""
+    u = _unknown(ca.OP_SIN)(a, a)
+    below = pow(1 + u * u, -1, _PRIME)
+    return (1 - u * u) * below % _PRIME, 2 * u * below % _PRIME
+
+
+_RULES: dict[int, Callable[[int, int], int]] = {
+    ca.OP_ASSIGN: lambda a, _: a,
+    ca.OP_ADD: lambda a, b: (a + b) % _PRIME,
+    ca.OP_SUB: lambda a, b: (a - b) % _PRIME,
+    ca.OP_MUL: lambda a, b: a * b % _PRIME,
+    ca.OP_DIV: lambda a, b: a * pow(b, -1, _PRIME) % _PRIME,
+    ca.OP_INV: lambda a, _: pow(a, -1, _PRIME),
+    ca.OP_NEG: lambda a, _: -a % _PRIME,
+    ca.OP_TWICE: lambda a, _: 2 * a % _PRIME,
+    ca.OP_SQ: lambda a, _: a * a % _PRIME,
+    ca.OP_COS: lambda a, _: _circle(a)[0],
+    ca.OP_SIN: lambda a, _: _circle(a)[1],
+}

@@ -1,0 +1,103 @@
+"""Entries of an elimination that do not change along a motion: found where they are, and nowhere else."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import chetaev as ch
+from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.flow import make_flow
+from chetaev.numerics.prolong import prolongation
+from chetaev.numerics.steady import residues_of
+from chetaev.symbols import Parameter
+
+SLEIGH = ch.System(
+    "x y theta",
+    parameters="m J a",
+    lagrangian="m*((x' - a*sin(theta)*theta')^2 + (y' + a*cos(theta)*theta')^2)/2 + J*theta'^2/2",
+    kinematic=["x'*sin(theta) = y'*cos(theta)"],
+)
+
+
+def steady(build):
+    """Whether a graph of two moving symbols and one parameter is told to be steady."""
+    p, q = ca.SX.sym("p"), ca.SX.sym("q", 2)
+    return residues_of([[build(p, q[0], q[1])]], p, q, lambda e: e).is_steady(0, 0)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda p, x, y: p * ca.sin(x) ** 2 + p * ca.cos(x) ** 2,
+        lambda p, x, y: (ca.cos(x) ** 2 - 1) / (p * ca.sin(x) ** 2),
+        lambda p, x, y: (x * y + p * y) / y - x,
+        lambda p, x, y: ca.sin(x * y - p) ** 2 + ca.cos(x * y - p) ** 2 + ca.exp(p),
+        lambda p, x, y: ca.tanh(x) * ca.sqrt(y) / (ca.sqrt(y) * ca.tanh(x)),
+        lambda p, x, y: 0 * x + p,
+    ],
+)
+def test_identities_are_found(build):
+    assert steady(build)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda p, x, y: p + x * 1e-30,  # no tolerance: it changes
+        lambda p, x, y: ca.sin(x) ** 2 + ca.cos(y) ** 2,
+        lambda p, x, y: ca.sin(x) ** 2 + 1.0000000000000002 * ca.cos(x) ** 2,
+        lambda p, x, y: ca.fmax(x, -5) - x,  # constant in places only
+        lambda p, x, y: ca.fabs(x) / x,
+        lambda p, x, y: ca.sin(x) ** 2 - ca.cos(x) ** 2,
+        lambda p, x, y: ca.if_else(x > 3, p, 2 * p),
+    ],
+)
+def test_what_changes_is_not_taken_for_steady(build):
+    assert not steady(build)
+
+
+def test_a_division_by_zero_is_no_answer():
+    p, q = ca.SX.sym("p"), ca.SX.sym("q")
+    assert residues_of([[p / (ca.sin(q) ** 2 + ca.cos(q) ** 2 - 1)]], p, q, lambda e: e) is None
+    assert residues_of([[p * np.inf]], p, q, lambda e: e) is None
+
+
+def test_no_pivot_of_the_sleigh_depends_on_its_position():
+    compiled = compile_equations(ch.derive(SLEIGH, ch.DAlembert()))
+    flow = compiled.flow
+    for pivot in flow.solved.pivots:
+        assert all(isinstance(z, Parameter) for z in flow.graph.symbols(pivot))
+    # the determinant of the bordered system is that of the mass matrix times the inverse of the inertia across the blade
+    m, J, a = 1.3, 0.4, 0.7
+    sizes = ca.Function("pivots", [flow.graph.vector(flow.system.equations.system.parameters)], [ca.vertcat(*flow.solved.pivots)])
+    assert abs(float(np.prod(np.array(sizes([m, J, a]))))) == pytest.approx(m * (J + m * a * a), rel=1e-13)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.3, np.pi / 2, 2.0, np.pi, -1.2])
+def test_the_sleigh_in_every_direction(theta):
+    """v' = a w^2 and w' = -m a v w / (J + m a^2) in the frame of the blade, where no direction is special."""
+    m, J, a, v, w = 1.3, 0.4, 0.7, 0.9, -1.1
+    values = {"m": m, "J": J, "a": a}
+    start = {"x": 0.2, "y": -0.5, "theta": theta, "x'": v * np.cos(theta), "y'": v * np.sin(theta), "theta'": w}
+    motion = ch.simulate(ch.derive(SLEIGH, ch.DAlembert()), start, (0, 1e-9), parameters=values)
+    rate, turn = a * w * w, -m * a * v * w / (J + m * a * a)
+    c, s = np.cos(theta), np.sin(theta)
+    assert motion["x''"][0] == pytest.approx(rate * c - v * w * s, abs=1e-13)
+    assert motion["y''"][0] == pytest.approx(rate * s + v * w * c, abs=1e-13)
+    assert motion["theta''"][0] == pytest.approx(turn, abs=1e-13)
+    # the reaction lambda (sin, -cos) is the mass times the acceleration of the mass centre across the blade, along (-sin, cos)
+    assert motion["lambda1"][0] == pytest.approx(-m * (v * w + a * turn), abs=1e-13)
+
+
+def test_a_turning_sleigh_keeps_its_pivots(monkeypatch):
+    monkeypatch.setattr("chetaev.numerics.pieces.Setting.renew", lambda *_: pytest.fail("other pivots were looked for"))
+    values, start = {"m": 1.0, "J": 0.5, "a": 0.2}, {"x": 0, "y": 0, "theta": 0.1, "x'": np.cos(0.1), "y'": np.sin(0.1), "theta'": 5.0}
+    motion = ch.simulate(ch.derive(SLEIGH, ch.DAlembert()), start, (0, 3), parameters=values, tolerance=1e-10)
+    assert motion.outcome == "finished"
+    assert np.ptp(motion["theta"]) > np.pi  # both sin(theta) and cos(theta) vanish on the way
+
+
+def test_an_order_without_steady_pivots_is_kept_where_it_costs_less():
+    """The mass matrix of a chain is full: its own order is as good as any."""
+    chain = ch.System("a b c", lagrangian="a'^2 + b'^2 + c'^2 + a'*b'*cos(a - b) + b'*c'*cos(b - c)")
+    assert make_flow(prolongation(ch.derive(chain))).residues is None
