@@ -2,8 +2,8 @@
 
 import gc
 import math
-import re
 import pickle
+import re
 import subprocess
 import sys
 import threading

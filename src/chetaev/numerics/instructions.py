@@ -257,8 +257,8 @@ def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
 def text_of(program: bytes, otherwise: int | None = None) -> str:
     """A program in LLVM's language.
 
-    If it has few sines and cosines, and there is code that computes the same at an address, they are written in line, and that code is called
-    where an argument is too large for them.
+    If it has few sines and cosines, and there is code that computes the same at an address, they are written in line, and that code is
+    called where an argument is too large for them.
     """
     table = np.frombuffer(program, np.int32).reshape(-1, 4)
     angles = len(np.unique(table[np.isin(table[:, 0], _TURNING), 1]))

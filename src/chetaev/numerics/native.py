@@ -73,9 +73,9 @@ def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows
 add_rows: Callable[[Any, Any, float, Any, int, Any], None] = intrinsic(_add_rows)
 r"""`add_rows(out.ctypes, y.ctypes, h, k.ctypes, width, (rows, weights))`: $out = y + h \sum_i w_i k_i$ over some rows of k.
 
-`width` is the length of a row of k, a multiple of four, and the room that `out` and `y` have at least. The row named last enters last, number
-by number: it is being computed, and what is there already need not wait for the rest. So the sine of an angle, which moves with a rate
-known from the beginning of a stage, is computed together with the accelerations of the stage before.
+`width` is the length of a row of k, a multiple of four, and the room that `out` and `y` have at least. The row named last enters last,
+number by number: it is being computed, and what is there already need not wait for the rest. So the sine of an angle, which moves with a
+rate known from the beginning of a stage, is computed together with the accelerations of the stage before.
 """
 
 
@@ -132,8 +132,9 @@ def _load(builder: Any, pointer: Any, place: Any) -> Any:
 
 
 def _add_fresh(builder: Any, found: Any, weight: Any, pointer: Any, place: Any, target: Any, column: Any) -> None:
-    """Four numbers that a kernel has just written, times a weight, added to others one by one, and stored. A processor hands what was written
-    on at once in the same portions, and in larger ones only after it has reached memory. `unordered` keeps LLVM from putting them together.
+    """Four numbers that a kernel has just written, times a weight, added to others one by one, and stored. A processor hands what was
+    written on at once in the same portions, and in larger ones only after it has reached memory. `unordered` keeps LLVM from putting them
+    together.
     """
     for i in range(BLOCK):
         number = builder.load_atomic(builder.gep(pointer, [builder.add(place, place.type(i))]), "unordered", 8)

@@ -79,7 +79,7 @@ class Lines:
         return self.value(f"fmul double {a}, {b}")
 
     def minus(self, a: str, b: str) -> str:
-        """a - b."""
+        """A - b."""
         return self.value(f"fsub double {a}, {b}")
 
     def near(self, x: str) -> str:

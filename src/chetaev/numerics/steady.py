@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import casadi as ca
 import numpy as np
-
 from numpy.typing import NDArray
 
 from chetaev.numerics.tape import tape_of
@@ -122,7 +121,7 @@ class Residues:
 
 def residues_of(matrix: Sequence[Sequence[ca.SX]], steady: ca.SX, moving: ca.SX, frozen: Callable[[ca.SX], ca.SX]) -> Residues | None:
     """The entries of a matrix of graphs at two random states; None if something is divided by zero there."""
-    chance = random.Random(20)  # noqa: S311 - the same choices in every process
+    chance = random.Random(20)
     entries = [e for line in matrix for e in line]
     values = [(v, v) for v in _drawn(chance, steady.numel())]
     values += zip(_drawn(chance, moving.numel()), _drawn(chance, moving.numel()), strict=True)
@@ -172,7 +171,7 @@ def _exact(number: float) -> int | None:
 
 def _unknown(operation: int) -> Callable[[int, int], int]:
     """A function of which nothing is known: the same number for the same arguments."""
-    return lambda a, b: random.Random((operation * _PRIME + a) * _PRIME + b).randrange(1, _PRIME)  # noqa: S311
+    return lambda a, b: random.Random((operation * _PRIME + a) * _PRIME + b).randrange(1, _PRIME)
 
 
 def _circle(a: int) -> tuple[int, int]:
