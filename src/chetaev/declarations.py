@@ -121,7 +121,8 @@ def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
 def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
     """An expression given as text, number or SymPy expression."""
     if isinstance(given, str):
-        return parse_expression(given, vocabulary, where)
+        plain = vocabulary.coordinate(given)
+        return parse_expression(given, vocabulary, where) if plain is None else plain
     return from_sympy(given, vocabulary, where)
 
 

@@ -178,7 +178,22 @@ def in_own_words(e: Expr) -> Expr:
     return e.replace(lambda f: isinstance(f, sympy.Abs | sympy.sign), lambda f: SYMPY_CORNERS[type(f)](*f.args))
 
 
+def corners_in(e: Expr) -> set[Expr]:
+    """All of abs, sign, min and max in an expression, those inside others too. What is shared is looked at once."""
+    found: set[Expr] = set()
+    seen = {e}
+    stack = [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Corner):
+            found.add(node)
+        new = [a for a in node.args if a not in seen]
+        seen.update(new)
+        stack += new
+    return found
+
+
 def bent_by_corners(e: Expr, symbols: Iterable[sympy.Symbol]) -> bool:
     """Whether some of the symbols stand inside abs, sign, min or max: second derivatives do not see the corner."""
     wanted = set(symbols)
-    return any(wanted & corner.free_symbols for corner in e.atoms(_Corner))
+    return any(wanted & corner.free_symbols for corner in corners_in(e))

@@ -12,7 +12,8 @@ ties them together is the total derivative $D$ of `chetaev.calculus`, never a fu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Self
 
 import sympy
@@ -38,11 +39,8 @@ class Jet(sympy.Symbol):
         return 2, 0, "b"  # SymPy's order of factors: parameters first, as on paper
 
     def __new__(cls, base: str, order: int = 0) -> Self:
-        if order < 0:
-            raise ValueError(f"a jet has an order of at least 0, not {order}")
-        self = sympy.Symbol.__xnew__(cls, jet_name(base, order), real=True)
-        self.base, self.order = base, order
-        return self
+        found: Self = _jet(cls, base, order)
+        return found
 
     def d(self, times: int = 1) -> Self:
         """The jet `times` derivatives further up."""
@@ -59,6 +57,18 @@ class Jet(sympy.Symbol):
             return f"{base}^{{({self.order})}}"
         letter, underscore, index = base.partition("_")
         return f"\\{'d' * self.order}ot{{{letter}}}{underscore}{index}"
+
+
+def _new_jet(kind: type[Any], base: str, order: int) -> Any:
+    if order < 0:
+        raise ValueError(f"a jet has an order of at least 0, not {order}")
+    self = sympy.Symbol.__xnew__(kind, jet_name(base, order), real=True)
+    self.base, self.order = base, order
+    return self
+
+
+_jet: Callable[..., Any] = lru_cache(maxsize=10_000)(_new_jet)
+"""Equal jets are most often the same object: tables find them without comparing names."""
 
 
 class Coordinate(Jet):
@@ -96,7 +106,7 @@ class Place(Jet):
     components: tuple[str, ...]
 
     def __new__(cls, base: str, order: int = 0, components: tuple[str, ...] = ()) -> Self:
-        self = super().__new__(cls, base, order)
+        self: Self = _new_jet(cls, base, order)
         self.components = components
         return self
 

@@ -9,7 +9,7 @@ import sympy
 
 from chetaev.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.errors import did_you_mean
-from chetaev.symbols import Coordinate, Input, Jet, Parameter
+from chetaev.symbols import MOST_PRIMES, Coordinate, Input, Jet, Parameter
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,13 @@ class Vocabulary:
     forbidden: Mapping[str, str] = field(default_factory=dict)
     entries: Mapping[str, sympy.Expr] = field(default_factory=dict)
     frame: Frame = field(default_factory=lambda: Frame((), ()))
+
+    def coordinate(self, text: str) -> Coordinate | None:
+        """The jet that a text stands for if it is the name of a coordinate with a few primes, and nothing else."""
+        base = text.rstrip("'")
+        order, found = len(text) - len(base), self.jets.get(base)
+        forbidden = self.forbidden.keys() & {base, f"{base}'", text}
+        return found.d(order) if isinstance(found, Coordinate) and order <= MOST_PRIMES and not forbidden else None
 
     def total(self, expression: sympy.Expr) -> sympy.Expr:
         """The total derivative of an expression in these names."""

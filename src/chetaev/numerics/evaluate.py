@@ -21,9 +21,10 @@ from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins
 from chetaev.numerics.initial import Data, State, complete, read_state
+from chetaev.numerics.nullspace import Factored
 from chetaev.numerics.poles import has_pole, last_digits_changed, without_poles
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
-from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, jets_in
+from chetaev.symbols import Input, Jet, Multiplier, jets_in
 from chetaev.values import Tape, Undefined, value
 
 _INCONSISTENT = 1e-8
@@ -225,20 +226,9 @@ def _with_multipliers_guessed(data: Data, system: Prolongation) -> Data:
     return replace(data, fixed={z: v for z, v in data.fixed.items() if z not in loose}, guess={**data.guess, **loose})
 
 
-def _wanted(system: Prolongation) -> dict[Jet, int]:
-    """The order up to which each unknown is reported."""
-    source = system.equations.system
-    written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
-    written += [e for row in source.variational or () for e in row.coefficients.values()]
-    highest = max((z.order for e in written for z in jets_in(e, Coordinate)), default=0)
-    least = {Coordinate: max(2, highest), Multiplier: int(system.equations.lowered.vakonomic), Action: 1}
-    offsets = zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True)
-    return {z: max(least[type(z)], d if isinstance(z, Coordinate) else d - 1) for z, d in offsets}
-
-
 def _levels(system: Prolongation) -> int:
     """How many levels of derivatives above the state are needed."""
-    wanted = _wanted(system)
+    wanted = system.reported
     offsets = zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True)
     return max(1, *(wanted[z] - d + 1 for z, d in offsets))
 
@@ -250,7 +240,7 @@ def _on_its_branch(problem: Problem, jets: Mapping[Jet, float]) -> Problem:
     """
     system, top = problem.system, problem.system.structure.top
     _, jacobian = problem.numbers(system.stage(0), top, {**jets, **dict.fromkeys(top, 0.0)})
-    nullity = least_norm(jacobian, np.zeros(len(jacobian)))[1].shape[1]
+    nullity = Factored(jacobian).null.shape[1]
     if nullity <= (system.generic_nullity or 0):
         return problem
     near = system.near(problem.point(jets))
@@ -265,14 +255,15 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
     if len(pairs) > len(unknowns):
         jacobian = np.where(_round_off(problem, pairs, jets, trial, jacobian), 0.0, jacobian)
-    step, null = least_norm(jacobian, -values)
+    factored = Factored(jacobian)
+    step, null = factored.solved(-values), factored.null
     if null.shape[1] > (problem.system.generic_nullity or 0):
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
     trial = {z: float(s) for z, s in zip(unknowns, step, strict=True)}
     left, _ = problem.numbers(pairs, unknowns, {**jets, **trial})
     if len(pairs) > len(unknowns) - null.shape[1] and _contradict(problem, pairs, jets, trial, left, values, jacobian):
         raise inconsistent(problem, pairs, left)
-    better, _ = least_norm(jacobian, -left)  # removes round-off
+    better = factored.solved(-left)  # removes round-off
     return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
 
 
@@ -338,7 +329,7 @@ def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: s
 def _selected(system: Prolongation, jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The wanted jets, in the order of the unknowns."""
     found: dict[Jet, float] = {}
-    for z, order in _wanted(system).items():
+    for z, order in system.reported.items():
         found |= {w: jets[w] for w in system.structure.at_order(z, 1, 0)}
         found |= {z.d(k): jets[z.d(k)] for k in range(1, order + 1)}
     return found

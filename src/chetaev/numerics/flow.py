@@ -257,9 +257,8 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
 
 def _order(system: Prolongation, samples: Matrix, rank: int) -> tuple[PivotOrder, Residues | None]:
     """The order by Markowitz' count; or one that takes steady pivots first, with what tells them, where that costs less."""
-    lasting = _lasting(system)
-    sparse = elimination_order(samples, rank, lasting)
-    if not lasting.any() or all(lasting[pair] for pair in sparse.pairs) or (residues := _residues(system)) is None:
+    sparse = elimination_order(samples, rank, _lasting(system))
+    if not sparse.left_steady or (residues := _residues(system)) is None:
         return sparse, None
     steady = elimination_order(samples, rank, residues=residues)
     costs = [residues.cost_of(order.pairs) for order in (sparse, steady)]

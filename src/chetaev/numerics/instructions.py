@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.numerics import sine
-from chetaev.numerics.tape import tape_of
+from chetaev.numerics.tape import lines_of, tape_of
 
 NAME = "kernel"
 """What the function is called in the text."""
@@ -98,7 +98,7 @@ _SAME = frozenset((casadi.OP_ASSIGN, casadi.OP_LIFT))
 _POWERS = frozenset((_POW, casadi.OP_CONSTPOW))
 
 # operations that CasADi does not have
-CONST, TIME, STATE, PARAMETER, STORE, CLOCK, _FUSED_SUM, _FUSED_LESS, _FUSED_FROM = range(128, 137)
+CONST, TIME, STATE, PARAMETER, STORE, _FUSED_SUM, _FUSED_LESS, _FUSED_FROM = range(128, 136)
 
 CASES = LINES | {
     # a number in place of {i} is an index, not a value
@@ -115,7 +115,7 @@ DECLARATIONS |= dict.fromkeys((_FUSED_SUM, _FUSED_LESS, _FUSED_FROM), "declare d
 
 def _mentioning(place: str) -> NDArray[np.bool_]:
     """Which operations read a value in a place, by their numbers."""
-    return np.array([place in CASES.get(operation, "") for operation in range(CLOCK + 4)])
+    return np.array([place in CASES.get(operation, "") for operation in range(_FUSED_FROM + 1)])
 
 
 _READS_A, _READS_B = _mentioning("{a}"), _mentioning("{b}")
@@ -207,7 +207,7 @@ def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) ->
     places = out.find()
     for i in sorted(set(range(out.numel())) - set(places)):
         values.new(STORE, i, values.number(0, 0), _MOVING)
-    for operation, target, a, b in tape_of(function).tolist():
+    for operation, target, a, b in lines_of(tape_of(function)):
         if operation in _OF_TWO:
             held[target] = values.of_two(operation, held[a], held[b])
         elif operation in _OF_ONE:
@@ -297,14 +297,11 @@ def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | Non
     lines: list[str] = [] if circle is None else circle.lines
     called: set[int] = set()
     names: list[str] = []
-    for k, (operation, a, b, c) in enumerate(table.tolist()):
+    for k, (operation, a, b, c) in enumerate(lines_of(table)):
         if operation == CONST:
             names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double: the only spelling that is read back exactly
         elif operation == TIME:
             names.append("%t")
-        elif operation == CLOCK:
-            names.append("")
-            lines.append(f"store double %t, ptr inttoptr (i64 {(c & 0xFFFFFFFF) << 32 | b & 0xFFFFFFFF} to ptr )")
         elif circle is not None and operation in _TURNING:
             names.append(circle.value(_TURNING.index(operation), names[a]))
         else:
@@ -331,11 +328,6 @@ def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | Non
         ]
     define = f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{"
     return "\n".join([*sorted(head), define, *lines, *end])
-
-
-def with_clock(program: bytes, address: int) -> bytes:
-    """A program that leaves the time it is called at in a place of the process."""
-    return program + struct.pack("=iiQ", CLOCK, 0, address)
 
 
 def _spelling(operation: int) -> str:

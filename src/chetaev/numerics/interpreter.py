@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.numerics.engine import SAME_BITS, bind, machine_code
-from chetaev.numerics.instructions import CASES, CLOCK, CONST, DECLARATIONS, LIBM, NAME, TIME
+from chetaev.numerics.instructions import CASES, CONST, DECLARATIONS, LIBM, NAME, TIME
 
 _STOCK = 8
 """Entries that are made at a time."""
@@ -89,7 +89,7 @@ def _interpreter() -> int:
     """The address of the interpreter: a loop over the values of a program with a case for each operation."""
     for name in LIBM:
         bind(name)
-    cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME, CLOCK)}
+    cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
     switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
     results = ", ".join(f"[ {_result(operation, case)}, %to.{case} ]" for operation, case in cases.items())
     blocks = "\n".join(f"to.{case}:\n{_block(operation, case)}\nbr label %done" for operation, case in cases.items())
@@ -127,11 +127,8 @@ def _block(operation: int, case: str) -> str:
     """The lines of one operation, with its arguments looked up."""
     if operation == TIME:
         return ""
-    if operation in (CONST, CLOCK):
-        lines = [f"%{case}.at = getelementptr i32, ptr %word, i64 2"]
-        if operation == CONST:
-            return "\n".join([*lines, f"%{case} = load double, ptr %{case}.at"])
-        return "\n".join([*lines, f"%{case}.to = load ptr, ptr %{case}.at", f"store double %t, ptr %{case}.to"])
+    if operation == CONST:
+        return f"%{case}.at = getelementptr i32, ptr %word, i64 2\n%{case} = load double, ptr %{case}.at"
     lines, names = [], {"r": f"%{case}"}
     for name, column in (("i", 1), ("a", 1), ("b", 2), ("c", 3)):
         if f"{{{name}}}" in CASES[operation]:

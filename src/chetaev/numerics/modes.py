@@ -26,7 +26,7 @@ from chetaev.assemble import Row
 from chetaev.constraints import Constraint, VariationalConstraint
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
-from chetaev.functions import Magnitude, Maximum, Minimum, Sign
+from chetaev.functions import Magnitude, Maximum, Minimum, Sign, corners_in
 from chetaev.notation import show
 from chetaev.numerics.binding import Binding
 from chetaev.principles.base import RowV
@@ -181,7 +181,7 @@ def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
 
 def _replaced(e: Expr, mode_of: ModeOf) -> Expr:
     """Corners written with modes; those for which there is no mode stay, with what is inside them replaced."""
-    corners = sorted(e.atoms(*_CORNERS), key=sympy.default_sort_key)
+    corners = sorted(corners_in(e), key=sympy.default_sort_key)
     return e.xreplace({corner: _smoothed(corner, mode_of) for corner in corners}) if corners else e
 
 

@@ -16,33 +16,47 @@ _REFINED = 3
 
 def null_space(matrix: Matrix, noise: float = 1e-11) -> Matrix:
     """A basis of the null space at a random point of order one, as columns."""
-    return least_norm(matrix, np.zeros(matrix.shape[0]), noise)[1]
+    return Factored(matrix, noise).null
 
 
 def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Matrix, Matrix]:
     """The solution of least norm, and a basis of the null space as columns; scaling makes units irrelevant."""
-    if jacobian.shape[1] == 0:
-        return np.zeros(0), np.zeros((0, 0))
-    rows, scaled, columns = equilibrated(jacobian, noise)
-    u, s, vt = np.linalg.svd(scaled, full_matrices=True)
-    r = int(np.sum(s > _CUT * s[0])) if len(s) and s[0] > 0 else 0
-    null: Matrix = (vt[r:].T) / columns[:, None]
+    found = Factored(jacobian, noise)
+    return found.solved(right), found.null
 
-    def solved(b: Matrix) -> Matrix:
-        found: Matrix = (vt[:r].T @ ((u[:, :r].T @ (b / rows)) / s[:r])) / columns
+
+class Factored:
+    """A matrix made ready for solutions of least norm."""
+
+    def __init__(self, jacobian: Matrix, noise: float = 0.0) -> None:
+        self.jacobian = jacobian
+        self.null = np.zeros((0, 0))
+        if jacobian.shape[1]:
+            self._rows, scaled, self._columns = equilibrated(jacobian, noise)
+            self._u, self._s, self._vt = np.linalg.svd(scaled, full_matrices=True)
+            self._rank = int(np.sum(self._s > _CUT * self._s[0])) if len(self._s) and self._s[0] > 0 else 0
+            self.null = (self._vt[self._rank :].T) / self._columns[:, None]
+
+    def solved(self, right: Matrix) -> Matrix:
+        """The solution of least norm."""
+        if not self.jacobian.shape[1]:
+            return np.zeros(0)
+        step = self._once(right)
+        left = right - self.jacobian @ step
+        for _ in range(_REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
+            better = step + self._once(left)
+            rest = right - self.jacobian @ better
+            if not np.linalg.norm(rest / self._rows) < np.linalg.norm(left / self._rows):
+                break
+            step, left = better, rest
+        if self.null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
+            step = step - self.null @ np.linalg.lstsq(self.null, step, rcond=None)[0]
+        return step
+
+    def _once(self, right: Matrix) -> Matrix:
+        r = self._rank
+        found: Matrix = (self._vt[:r].T @ ((self._u[:, :r].T @ (right / self._rows)) / self._s[:r])) / self._columns
         return found
-
-    step = solved(right)
-    left = right - jacobian @ step
-    for _ in range(_REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
-        better = step + solved(left)
-        rest = right - jacobian @ better
-        if not np.linalg.norm(rest / rows) < np.linalg.norm(left / rows):
-            break
-        step, left = better, rest
-    if null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
-        step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
-    return step, null
 
 
 def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
 from chetaev.errors import UsageError
-from chetaev.numerics.instructions import with_clock
-from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853.types import Run
 
@@ -23,13 +21,9 @@ _PATIENCE = 1.0
 """Seconds after which a run counts as long."""
 _EVERY = 0.1
 
-_CLOCK = np.zeros(1)
-"""Where watched functions leave the time they were last called at. One place for the whole process: the code that writes there is compiled
-once per kernel."""
-
 
 class Progress:
-    """Follows the pieces of one simulation from the main thread."""
+    """Follows the pieces of one simulation, which tell how far they are every now and then."""
 
     def __init__(self, shown: bool | None, t0: float, t1: float, title: str, where: str) -> None:
         if shown not in (None, True, False):
@@ -37,60 +31,55 @@ class Progress:
         self.shown = _watched_by_somebody() if shown is None else bool(shown)
         self.t0, self.t1, self.title = t0, t1, title
         self.flag = np.zeros(1, np.int64)
+        """What asks a run to stop."""
         self._bar: Any = None
-        self._began = 0.0
-        self._pool: ThreadPoolExecutor | None = None
+        self._next = 0.0
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
-        self._pool = ThreadPoolExecutor(1)
-        if self.shown:
-            _CLOCK[0] = self.t0
+        self._next = time.monotonic() + _PATIENCE
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
         if self._bar is not None:
             self._bar.n = 1.0 if error is None and not self.flag[0] else self._bar.n
             self._bar.close()
 
-    def probed(self, watch: Kernel) -> Kernel:
-        """A watched function that tells how far the run is."""
-        if not self.shown:
-            return watch
-        return replace(watch, program=with_clock(watch.program, _CLOCK.ctypes.data))
-
     def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
-        """The result of some work, done in a thread so that Ctrl-C can ask it to stop and what was computed comes back."""
-        assert self._pool is not None  # noqa: S101 - used inside the with block
-        future = self._pool.submit(work, task)
-        while True:
-            try:
-                return self._waited(future)
-            except KeyboardInterrupt:
-                self.flag[0] = 1
+        """The result of some work; Ctrl-C asks it to stop, and what was computed comes back."""
+        with self._asking_to_stop():
+            return work(task)
 
-    def _waited(self, future: Future[Run]) -> Run:
-        while self.shown:
-            try:
-                return future.result(_EVERY)
-            except NotYet:
-                if future.done():
-                    raise
-                self._show()
-        return future.result()
-
-    def _show(self) -> None:
-        if time.monotonic() - self._began < _PATIENCE:
+    def reached(self, t: float) -> None:
+        """A run is so far."""
+        if not self.shown or time.monotonic() < self._next:
             return
+        self._next = time.monotonic() + _EVERY
         if self._bar is None:
             tqdm = _bar_here()
 
             self._bar = tqdm(total=1.0, desc=self.title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}", leave=False)
-        part = (float(_CLOCK[0]) - self.t0) / (self.t1 - self.t0)
+        part = (t - self.t0) / (self.t1 - self.t0)
         self._bar.n = min(max(part, self._bar.n), 1.0)
         self._bar.refresh()
+
+    @contextmanager
+    def _asking_to_stop(self) -> Iterator[None]:
+        """Ctrl-C sets the flag; pressed once more it does what it does elsewhere. Who handles it in another way goes on doing so."""
+        usual = signal.getsignal(signal.SIGINT)
+        if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ask(number: int, frame: Any) -> None:
+            if self.flag[0]:
+                signal.default_int_handler(number, frame)
+            self.flag[0] = 1
+
+        signal.signal(signal.SIGINT, ask)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
 
 
 def _bar_here() -> Any:

@@ -20,7 +20,7 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.nullspace import least_norm, null_space, open_jets
 from chetaev.numerics.sampling import points_from, points_near
-from chetaev.symbols import Input, Jet, Multiplier, highest_orders
+from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, highest_orders, jets_in
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
@@ -49,6 +49,7 @@ class Prolongation:
         self._calculus = Calculus(found.algebra, equations.system.frame)
         self._derivatives: list[list[Any]] = [[row] for row in found.rows]
         self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], Evaluator] = {}
+        self._curved: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], list[Jet]] = {}
 
     def row(self, pair: Pair) -> Any:
         """A row differentiated so many times."""
@@ -112,6 +113,17 @@ class Prolongation:
     def symbols(self, pairs: Sequence[Pair]) -> frozenset[Symbol]:
         """The symbols that occur in some rows."""
         return frozenset().union(*[self.algebra.symbols(self.row(pair)) for pair in pairs])
+
+    @cached_property
+    def reported(self) -> dict[Jet, int]:
+        """The order up to which each unknown is reported to a user: accelerations, or what the system is written with."""
+        source = self.equations.system
+        written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
+        written += [e for row in source.variational or () for e in row.coefficients.values()]
+        highest = max((z.order for e in written for z in jets_in(e, Coordinate)), default=0)
+        least = {Coordinate: max(2, highest), Multiplier: int(self.equations.lowered.vakonomic), Action: 1}
+        offsets = zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True)
+        return {z: max(least[type(z)], d if isinstance(z, Coordinate) else d - 1) for z, d in offsets}
 
     @cached_property
     def generic_nullity(self) -> int | None:
@@ -241,6 +253,12 @@ class Prolongation:
 
     def curved(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns in which some rows are not affine: their slope changes with the unknowns, smoothly or at a corner."""
+        key = (tuple(pairs), tuple(unknowns))
+        if key not in self._curved:
+            self._curved[key] = self._which_curve(pairs, unknowns)
+        return list(self._curved[key])
+
+    def _which_curve(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         rows = [self.row(pair) for pair in pairs]
         present = [[z for z in unknowns if z in occurring] for occurring in map(self.algebra.symbols, rows)]
         slopes = [self.algebra.gradient(row, jets) for row, jets in zip(rows, present, strict=True)]

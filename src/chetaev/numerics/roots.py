@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -165,7 +166,7 @@ def _summands(row: ca.SX) -> list[ca.SX]:
 
 def weights(unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> Matrix:
     """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
-    return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z, at)) for z in unknowns])
+    return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z.order, at)) for z in unknowns])
 
 
 def settle(rows: Conditions, unknowns: Sequence[Jet], move: Matrix, at: Mapping[Jet, float]) -> dict[Jet, float]:
@@ -262,17 +263,23 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
 
 
 def _neighbour(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], seed: int) -> Matrix | None:
-    chance = np.random.default_rng(seed)
-    moved = {z: v + 0.1 * max(abs(v), min(1.0, _typical(z, at))) * chance.uniform(0.5, 1.5) for z, v in at.items()}
+    typical = {order: _typical(order, at) for order in {z.order for z in at}}
+    chance = _chances(seed, len(at))
+    moved = {z: v + 0.1 * max(abs(v), min(1.0, typical[z.order])) * c for (z, v), c in zip(at.items(), chance, strict=True)}
     try:
         return rows.numbers(unknowns, moved)[1]
     except StateError:
         return None
 
 
-def _typical(z: Jet, at: Mapping[Jet, float]) -> float:
-    """The size of jets of the same order, or 1 if all are zero."""
-    return max((abs(v) for w, v in at.items() if w.order == z.order), default=0.0) or 1.0
+@lru_cache(maxsize=64)
+def _chances(seed: int, count: int) -> list[float]:
+    return np.random.default_rng(seed).uniform(0.5, 1.5, count).tolist()
+
+
+def _typical(order: int, at: Mapping[Jet, float]) -> float:
+    """The size of jets of an order, or 1 if all are zero."""
+    return max((abs(v) for w, v in at.items() if w.order == order), default=0.0) or 1.0
 
 
 @dataclass(frozen=True)
@@ -290,7 +297,7 @@ def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float],
     turns = {z for z in unknowns if z.order == 0 and angles.get(z.base) == "angle"}
     found: list[Root] = []
     for k in range(_STARTS):
-        spread = {z: np.pi if z in turns else 2 * _typical(z, known) for z in unknowns}
+        spread = {z: np.pi if z in turns else 2 * _typical(z.order, known) for z in unknowns}
         start = {**known, **{z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns}}
         try:
             at = settle(rows, unknowns, weights(unknowns, start, guess), start)
@@ -309,6 +316,6 @@ def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], jets: Sequence[Jet], 
         gap = abs(a[z] - b[z])
         if z in turns:
             gap = abs((gap + np.pi) % (2 * np.pi) - np.pi)
-        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z, a)):
+        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z.order, a)):
             return False
     return True

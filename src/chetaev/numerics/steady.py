@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.numerics.tape import tape_of
+from chetaev.numerics.tape import lines_of, tape_of
 
 _PRIME = 2**61 - 1
 _DIVISION = 10
@@ -141,7 +141,7 @@ def _evaluated(function: ca.Function, values: Sequence[Residue]) -> list[Residue
     """A function of scalars at two points of the field."""
     held: dict[int, Residue] = {}
     out: list[Residue] = [(0, 0)] * int(function.numel_out(0))
-    for operation, target, a, b in tape_of(function).tolist():
+    for operation, target, a, b in lines_of(tape_of(function)):
         if operation == ca.OP_CONST:
             number = _exact(struct.unpack("=d", struct.pack("=ii", a, b))[0])
             if number is None:

@@ -8,7 +8,7 @@ that table is, is no promise of CasADi's; so it is looked for by its first lines
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import casadi
 import numpy as np
@@ -36,6 +36,12 @@ def tape_of(function: casadi.Function) -> Table:
         if start >= 0 and table.endswith(_in_letters([_line(function, count - 1)])):
             return _from_letters(table)
     return np.array([_line(function, k) for k in range(count)], np.int32).reshape(count, 4)
+
+
+def lines_of(table: Table) -> Iterator[tuple[int, int, int, int]]:
+    """The lines of a table, without a list for each: thousands of lists would set the collector of garbage to work."""
+    numbers = iter(table.ravel().tolist())
+    return zip(numbers, numbers, numbers, numbers, strict=True)
 
 
 def _line(function: casadi.Function, k: int) -> tuple[int, int, int, int]:

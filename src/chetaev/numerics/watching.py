@@ -74,7 +74,7 @@ def make_task(
         rhs=here.compiled.rhs,
         project=project,
         inputs=here.compiled.inputs(here.binding),
-        watch=progress.probed(watch),
+        watch=watch,
         watches=(Watch(0, True, floors[0]), Watch(0, False, floors[1]), *watched.watches),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
@@ -86,4 +86,5 @@ def make_task(
         keep=keep_of(request.final, request.times),
         times=wanted,
         flag=progress.flag,
+        reached=progress.reached,
     )

@@ -7,7 +7,7 @@ A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -61,7 +61,9 @@ class Task:
     keep: int
     times: Array
     flag: Integers = field(compare=False)
-    """Set its first entry from another thread to stop the run."""
+    """Its first entry is set to stop the run."""
+    reached: Callable[[float], None] = field(compare=False)
+    """To be called with the time every now and then."""
 
 
 class Method(ABC):
@@ -118,6 +120,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
         flag=task.flag,
+        paused=task.reached,
     )
 
 

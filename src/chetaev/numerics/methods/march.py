@@ -95,6 +95,7 @@ class _March:
         if not (np.all(np.isfinite(self.y)) and np.all(np.isfinite(call(self.task, self.task.rhs, self.t, self.y)))):
             status = Status.NOT_FINITE
         while status is Status.FINISHED and self.t != self.task.t1:
+            self.task.reached(self.t)
             if self.task.flag[0]:
                 status = Status.INTERRUPTED
             elif self.accepted + self.stepper.rejected >= self.task.max_steps:

@@ -34,7 +34,8 @@ is. `directions` are meant along the motion, forwards or backwards. `floor` is t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path
@@ -72,6 +73,11 @@ _loop = Precompiled(
 _ROOM = 64
 """Steps for which there is room at first."""
 _FOUND = 4
+_NEVER = 2**62
+_FIRST_PORTION = 64
+"""Steps until a run is first asked whether it should go on."""
+_PORTION = 0.02
+"""Seconds between two pauses, about."""
 """Roots, for each watched function."""
 
 
@@ -146,13 +152,15 @@ def run(
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
     flag: Integers | None = None,
+    paused: Callable[[float], None] | None = None,
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
     p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `first_step` 0 = choose;
     `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from
     t0 towards t1). Watched functions are not terminal, fire in both directions and are not watched closely unless said otherwise. Set
-    `flag[0]` from another thread to stop the run: the call releases the GIL, but a signal handler cannot run before it returns.
+    `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now and then, and handlers of
+    signals run then. It changes nothing else.
     """
     y = _row(y0, "y0")
     system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))
@@ -165,13 +173,19 @@ def run(
     kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
     work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(8, np.int64))
     work.start[:] = y
-    stop, status = np.zeros(1, np.int64) if flag is None else flag, codes.NEW
+    stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
+        began = time.perf_counter()
+        if paused is not None:
+            control.pause[0] = progress.counts[codes.ACCEPTED] + portion
         _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, progress)
         status = int(progress.counts[codes.STATUS])
         if status == codes.NO_ROOM:
             kept, found = _with_room(keep, kept, found, n_watch, progress.counts)
+        if status == codes.NO_ROOM and paused is not None:
+            paused(float(progress.clock[codes.NOW]))
+            portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
     return _run(keep, work.start, kept, found, seen, progress)
 
 
@@ -329,7 +343,7 @@ def _control(n: int, rtol: float, atol: ArrayLike, first_step: float, max_step: 
         raise ValueError("tolerances must be positive")
     if not (first_step >= 0 and max_step > 0):
         raise ValueError("first_step must not be negative and max_step must be positive")
-    return Control(float(rtol), each, float(min(first_step, max_step)), float(max_step), int(max_steps))
+    return Control(float(rtol), each, float(min(first_step, max_step)), float(max_step), int(max_steps), np.array([_NEVER], np.int64))
 
 
 def _watches(

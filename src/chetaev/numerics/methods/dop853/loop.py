@@ -1,7 +1,7 @@
 """The compiled loop of DOP853: steps, and what is kept of them.
 
 Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` is the door to it. Nothing is allocated: where
-there is no room to keep more, a run pauses and can be resumed.
+there is no room to keep more, or after a number of steps, a run pauses and can be resumed.
 """
 
 from __future__ import annotations
@@ -196,8 +196,10 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
 
 
 @inner
-def _has_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> bool:
-    """Is there room for one more step, and for a root of every watched function?"""
+def _goes_on(control: Control, keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> bool:
+    """Is there room for one more step, and for a root of every watched function, and no pause wanted?"""
+    if counts[ACCEPTED] >= control.pause[0]:
+        return False
     if keep == STEPS and counts[KEPT] >= kept.nodes.size:
         return False
     return found.times.size == 0 or counts[FOUND] + watched <= found.times.size
@@ -228,7 +230,7 @@ def _follow(
         status = _before_step(control, t, t1, h, counts, broken, drifted, flag)
         if status != RUNNING:
             return status, t, h
-        if not _has_room(keep, kept, found, watched, counts):
+        if not _goes_on(control, keep, kept, found, watched, counts):
             return NO_ROOM, t, h
         last = (t + 1.01 * h - t1) * direction >= 0.0
         t_new = t1 if last else t + h

@@ -38,6 +38,8 @@ class Control(NamedTuple):
     first_step: float
     max_step: float
     max_steps: int
+    pause: Integers
+    """After how many accepted steps the run pauses; its first entry may be changed meanwhile."""
 
 
 class Watches(NamedTuple):
