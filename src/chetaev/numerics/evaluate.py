@@ -143,16 +143,37 @@ def evaluate(
 
 def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
     """The same for equations whose motion is determined, with values for everything they leave open."""
+    return evaluate_from(state_at(equations, start, binding, t, where))
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Initial data completed to a state."""
+
+    equations: Equations
+    problem: Problem
+    data: Data
+    state: Mapping[Jet, float]
+
+
+def state_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Completed:
+    """The state alone; that the equations determine what lies above it is not looked at."""
     system = prolongation(equations)
     if system is None or system.generic_nullity is None:
         raise not_determined(equations, where)
     data = _with_multipliers_guessed(read_state(equations, start, binding, where, expressions=True), system)
-    problem, jets = _completed(Problem(system, binding, t, where), data)
-    problem = _on_its_branch(problem, jets)
+    problem, state = _completed(Problem(system, binding, t, where), data)
+    return Completed(equations, problem, data, state)
+
+
+def evaluate_from(found: Completed) -> Evaluation:
+    """What lies above a state."""
+    problem, jets = _on_its_branch(found.problem, found.state), dict(found.state)
+    system = found.problem.system
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
-    _check_given(jets, data.fixed, where)
-    return Evaluation(equations, _selected(system, jets), binding, t, problem.system.undetermined)
+    _check_given(jets, found.data.fixed, problem.where)
+    return Evaluation(found.equations, _selected(system, jets), problem.binding, problem.t, problem.system.undetermined)
 
 
 def residual(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from itertools import chain
 
 import casadi
 import numpy as np
@@ -135,25 +136,19 @@ _NUMBER, _STEADY, _MOVING = range(3)
 
 @dataclass
 class _Values:
-    """The values of a program in the order in which they are computed, each once."""
+    """The values of a program, each once."""
 
-    operations: list[int] = field(default_factory=list)
-    first: list[int] = field(default_factory=list)
-    second: list[int] = field(default_factory=list)
+    known: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    """The number of a value by its operation and what that reads, in the order in which they are computed."""
     kinds: list[int] = field(default_factory=list)
     numbers: dict[int, float] = field(default_factory=dict)
     """The constants among them."""
-    _known: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
     def new(self, operation: int, a: int, b: int, kind: int) -> int:
         """The number of a value, new or known; `a` and `b` are the values that the operation reads, or indices."""
         key = (operation, b, a) if b < a and operation in _COMMUTING else (operation, a, b)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = len(self.operations)
-            self.operations.append(operation)
-            self.first.append(key[1])
-            self.second.append(key[2])
+        found = self.known.setdefault(key, len(self.kinds))
+        if found == len(self.kinds):
             self.kinds.append(kind)
         return found
 
@@ -224,8 +219,8 @@ def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) ->
             held[target] = values.power(held[a], held[b])
         else:
             raise ValueError(f"the casadi operation {_spelling(operation)} cannot be compiled to machine code")
-    table = np.zeros((len(values.operations), 4), np.int32)
-    table[:, 0], table[:, 1], table[:, 2] = values.operations, values.first, values.second
+    table = np.zeros((len(values.known), 4), np.int32)
+    table[:, :3] = np.fromiter(chain.from_iterable(values.known), np.int32).reshape(-1, 3)
     table = _fused(table) if fusing else table
     constants = table[:, 0] == CONST
     table[constants, 2:] = table[constants, 1:3]

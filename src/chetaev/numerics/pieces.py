@@ -23,7 +23,8 @@ from chetaev.numerics.poles import has_pole
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import Jet
 
-_WORST_PIVOT = 1e-3
+WORST_PIVOT = 1e-3
+"""A pivot that is so small compared to where it was chosen is worn out."""
 _FEW = 1000
 """Up to so many states are projected before other code for that would have been made."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
@@ -112,7 +113,7 @@ class Setting:
 
     def suited(self, t: float, jets: Mapping[Jet, float]) -> Setting:
         """The setting itself if its pivots work at a state, else one with other pivots; symmetric positions may make one vanish."""
-        if self.worst_pivot(t, self.native(jets, 0.0)) > _WORST_PIVOT and not has_pole(self.flow.system, self.point(t, jets)):
+        if self.worst_pivot(t, self.native(jets, 0.0)) > WORST_PIVOT and not has_pole(self.flow.system, self.point(t, jets)):
             return self
         return self.renew(t, jets)
 
@@ -124,7 +125,7 @@ class Setting:
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
         """A setting with better pivots for a state, if there are better ones: then the state is not singular."""
         fresh = self.renew(t, self.named(native))
-        return fresh if fresh.worst_pivot(t, native) > 10 * _WORST_PIVOT else None
+        return fresh if fresh.worst_pivot(t, native) > 10 * WORST_PIVOT else None
 
 
 def setting(switched: Switched, configuration: Configuration, binding: Binding) -> Setting:

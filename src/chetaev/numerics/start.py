@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,10 @@ from sympy import Symbol
 
 from chetaev.errors import InitialError
 from chetaev.numerics.binding import Binding
-from chetaev.numerics.evaluate import evaluate_at
+from chetaev.numerics.evaluate import Completed, evaluate_from, state_at
 from chetaev.numerics.initial import State, read_state
 from chetaev.numerics.modes import Configuration
-from chetaev.numerics.pieces import Setting
+from chetaev.numerics.pieces import WORST_PIVOT, Setting
 from chetaev.numerics.switching import Surfaces
 from chetaev.symbols import Jet
 from chetaev.values import Undefined, value
@@ -74,8 +74,20 @@ def _completed(here: Setting, start: State | Mapping[str, Any] | None, t: float)
     equations = here.switched.equations(here.configuration)
     parameters = {z: here.binding.parameters[z] for z in equations.system.parameters}
     binding = Binding(parameters, here.binding.inputs)
-    now = evaluate_at(equations, {} if start is None else start, binding, t, f"simulate {equations.system.label}")
-    return {z: now.jets[z] for z in here.flow.state}
+    found = state_at(equations, {} if start is None else start, binding, t, f"simulate {equations.system.label}")
+    if not _clearly_determined(here, found, t):
+        found = replace(found, state=evaluate_from(found).jets)  # or a word on why there is no motion
+    return {z: found.state[z] for z in here.flow.state}
+
+
+def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
+    """Whether the pivots tell that the equations have a solution at a state, and nothing is given that it might contradict."""
+    system, state = found.problem.system, found.state
+    if not system.plain or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
+        return False
+    native = here.native(state, 0.0)
+    rates = here.compiled.rhs(t, native, here.parameters(t))
+    return bool(np.isfinite(rates).all()) and here.worst_pivot(t, native) > WORST_PIVOT
 
 
 def _signs_at(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:

@@ -10,14 +10,13 @@ from chetaev.numerics.compiled import Array
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
-from chetaev.numerics.pieces import Setting, reference
+from chetaev.numerics.pieces import WORST_PIVOT, Setting, reference
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
 from chetaev.numerics.request import Place, Request
 
 SMALLEST_DETERMINANT = 1e-7
 """Part of its value at the beginning of a piece below which the determinant vanishes."""
-_WORST_PIVOT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def make_task(
     watch = here.watch(watched.functions)
     native, p = here.native(place.jets, place.work), here.parameters(place.t, reference(here, place.energy, place.work))
     determinant, pivot, *_ = watch(place.t, native, p)
-    floors = (abs(float(determinant)) * SMALLEST_DETERMINANT, _WORST_PIVOT * min(1.0, float(pivot)))
+    floors = (abs(float(determinant)) * SMALLEST_DETERMINANT, WORST_PIVOT * min(1.0, float(pivot)))
     return Task(
         compiled=here.compiled,
         binding=here.binding,

@@ -26,7 +26,7 @@ from chetaev.numerics.flow import Flow
 from chetaev.numerics.initial import Data, State, complete
 from chetaev.numerics.initial_faults import ROUGH
 from chetaev.numerics.machine import Kernel, compile_kernel
-from chetaev.numerics.pieces import _WORST_PIVOT
+from chetaev.numerics.pieces import WORST_PIVOT
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm
 from chetaev.symbols import Jet
 from chetaev.trajectory import Outcome
@@ -259,7 +259,7 @@ def _refuse_singular(read: Given, flow: Flow, states: Array, notes: Notes) -> No
     members = np.flatnonzero(~noted(notes, read.size))
     times = np.full(read.size, read.t)
     kernels = pivoted(read.switched)
-    members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > _WORST_PIVOT)]
+    members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
     found = read.batch.values(kernels.jacobian, times, states, members).reshape(
         len(members), len(flow.system.structure.jacobian), len(flow.system.structure.top)
     )

@@ -19,7 +19,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow import _lasting
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.pieces import _WORST_PIVOT
+from chetaev.numerics.pieces import WORST_PIVOT
 from chetaev.numerics.switching import _NEAR
 from chetaev.trajectory import Outcome
 
@@ -57,7 +57,7 @@ class Integration:
         batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
         self._leave_corners(active)
         active = active[~self.cornered[active]]
-        self._reordered(active[~(self._pivots(active)[:, 1] > _WORST_PIVOT)])
+        self._reordered(active[~(self._pivots(active)[:, 1] > WORST_PIVOT)])
         reorderings = 0
         while len(active) and not self.workers.stopped and reorderings < _REORDERINGS:
             active = self._reordered(self._advanced(active, t1))
@@ -133,7 +133,7 @@ class Integration:
     def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
         """The vectors p with the floors of determinant and pivots, which are those of `simulate`."""
         found = self._pivots(members, kernels)
-        floors = np.stack([np.abs(found[:, 0]) * SMALLEST_DETERMINANT, np.fmin(found[:, 1], 1.0) * _WORST_PIVOT], axis=1)
+        floors = np.stack([np.abs(found[:, 0]) * SMALLEST_DETERMINANT, np.fmin(found[:, 1], 1.0) * WORST_PIVOT], axis=1)
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
 
     def _reordered(self, worn: Indices) -> Indices:
@@ -148,7 +148,7 @@ class Integration:
         for order, some in pivot_orders(now, flow.samples, n, _lasting(flow.system)).items():
             members = worn[some]
             kernels = self._kernels(order)
-            good: Mask = self._pivots(members, kernels)[:, 1] > 10 * _WORST_PIVOT
+            good: Mask = self._pivots(members, kernels)[:, 1] > 10 * WORST_PIVOT
             good &= self.which[members] != self.orders[order]
             self.which[members[good]] = self.orders[order]
             found.append(members[good])
