@@ -238,15 +238,20 @@ def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
     return found[e]
 
 
-def _partial(term: Expr, z: Symbol) -> Expr:
-    """The derivative of one term; most are products of the symbol and of factors without it, which need no rules."""
-    if term == z:
+def _partial(e: Expr, z: Symbol) -> Expr:
+    """The derivative of an expression that contains z. SymPy's own asks of every part whether it is known to be zero."""
+    if e is z or e == z:
         return sympy.S.One
-    if term.is_Mul and z in term.args:
-        others = [factor for factor in term.args if factor != z]
-        if not any(z in factor.free_symbols for factor in others):
-            return sympy.Mul(*others)
-    return term.diff(z)
+    if e.is_Add:
+        return sympy.Add(*[_partial(a, z) for a in e.args if z in a.free_symbols])
+    if e.is_Mul:
+        moving = [k for k, a in enumerate(e.args) if z in a.free_symbols]
+        return sympy.Add(*[sympy.Mul(*e.args[:k], _partial(e.args[k], z), *e.args[k + 1 :]) for k in moving])
+    if e.is_Pow and e.exp.is_Rational:
+        return sympy.Mul(e.exp, e.base ** (e.exp - 1), _partial(e.base, z))
+    if isinstance(e, sympy.sin | sympy.cos):
+        return sympy.Mul(e.fdiff(), _partial(e.args[0], z))
+    return e.diff(z)
 
 
 def _tidy(e: Expr) -> Expr:

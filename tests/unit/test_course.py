@@ -85,6 +85,34 @@ def test_ctrl_c_returns_what_was_computed(method):
     assert len(motion) == 1
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot send a signal to a thread")
+def test_who_handles_ctrl_c_in_another_way_goes_on_doing_so():
+    class Asked(Exception):
+        pass
+
+    def refuse(number, frame):
+        raise Asked
+
+    before = signal.signal(signal.SIGINT, refuse)
+    timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(Asked):
+            ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8)
+        assert signal.getsignal(signal.SIGINT) is refuse
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_simulation_outside_the_main_thread():
+    found = []
+    worker = threading.Thread(target=lambda: found.append(ch.simulate(SPRING, REST, (0, 1)).final["x"]))
+    worker.start()
+    worker.join()
+    assert found == [ch.simulate(SPRING, REST, (0, 1)).final["x"]]
+
+
 def test_the_budget_of_steps_counts_all_pieces():
     whole = ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9})
     short = ch.simulate(DRY, {"x": 10, "x'": 0}, (0, 60), parameters={"mu": 0.9}, max_steps=30)

@@ -605,6 +605,25 @@ def test_interruption():
     assert long.status == Status.INTERRUPTED and long.t > 0
 
 
+@pytest.mark.parametrize("keep", [FINAL, STEPS, TIMES])
+def test_pauses_change_nothing(keep):
+    times = {"times": np.linspace(1, 60, 40)} if keep == TIMES else {}
+    arguments = {"p": [9.81], "rtol": 1e-11, "atol": 1e-11, "keep": keep, **times}
+    whole = go(double_pendulum, (0, 60), [1.5, 2.0, 0.0, 0.0], **arguments)
+    reached = []
+    paused = go(double_pendulum, (0, 60), [1.5, 2.0, 0.0, 0.0], paused=reached.append, **arguments)
+    assert whole.accepted > 500 and len(reached) > 2
+    assert reached == sorted(reached) and reached[0] > 0 and reached[-1] < 60
+    for one, other in zip(whole, paused, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_pause_may_end_a_run():
+    flag = np.zeros(1, np.int64)
+    long = go(oscillator, (0, math.inf), [1.0, 0.0], flag=flag, paused=lambda t: flag.fill(t > 100), keep=FINAL, max_steps=10**15)
+    assert long.status == Status.INTERRUPTED and long.t > 100
+
+
 def test_misuse():
     with pytest.raises(ValueError, match="times must lie"):
         go(oscillator, (0, 1), [1.0, 0.0], keep=TIMES, times=[0.5, 1.5])

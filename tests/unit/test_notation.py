@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chetaev as ch
-from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, in_own_words
+from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, corners_in, in_own_words
 from chetaev.notation import Vocabulary, parse_expression, parse_row
 from chetaev.notation.bounds import fault
 from chetaev.notation.collect import collected, multiplied
@@ -395,3 +395,30 @@ def test_functions_of_differences_are_those_of_sympy():
                 for make in (sympy.cos, sympy.sin):
                     assert called(make, a - b) == make(a - b)
                     assert called(make, a - b - 1) == make(a - b - 1)
+
+
+def test_corners_are_found_in_corners_and_once():
+    inner = Magnitude(x - y)
+    e = Maximum(inner, y) * inner + Sign(x)
+    assert corners_in(e) == {inner, Maximum(inner, y), Sign(x)} == e.atoms(Sign, Magnitude, Minimum, Maximum)
+    assert corners_in(x * y) == set()
+    for _ in range(60):  # a tree of 2^60 nodes, in which some hundred are different
+        e = sympy.Mul(e, sympy.Add(e, 1, evaluate=False), evaluate=False)
+    assert len(corners_in(e)) == 3
+
+
+PLAIN = ["x", "x'", "x''", "x'''", "theta'"]
+
+
+@pytest.mark.parametrize("text", [*PLAIN, "x''''", "m", "t", "u'", "w", "x ", "2*x", "q", "pi", "A1", "A1'", "y1'", "", "'"])
+def test_a_plain_name_is_read_like_an_expression(text):
+    """There is a short way for names of coordinates; it must not differ from the long one."""
+    where = {"w": "x*theta", "y1": "sin(x)"}
+    system = ch.System(
+        {"x": "line", "theta": "angle", "A": "SO3 body"}, "m", inputs={"u": None}, where=where, lagrangian="m*x'^2/2 + theta'^2/2 + A1'^2/2"
+    )
+    short = system.vocabulary.coordinate(text)
+    assert (short is not None) == (text in PLAIN)
+    if short is not None:
+        read = parse_expression(text, system.vocabulary)
+        assert short == read and type(short) is type(read)

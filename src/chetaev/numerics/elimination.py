@@ -12,7 +12,7 @@ move are returned as a basis of the null space; rows without a pivot leave an ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -53,8 +53,6 @@ class PivotOrder:
     """Which entry is eliminated when: pairs (row, column)."""
 
     pairs: tuple[tuple[int, int], ...]
-    left_steady: bool = field(default=False, compare=False)
-    """Whether a pivot that moves was taken although there was a steady one."""
 
 
 def pivot_order(samples: Sequence[Matrix]) -> PivotOrder | None:
@@ -77,29 +75,25 @@ def elimination_order(
     rows, columns = np.arange(m), np.arange(n)
     retired = np.zeros(len(work))
     pairs: list[tuple[int, int]] = []
-    left, left_steady = None if residues is None else residues.copy(), False
+    left = None if residues is None else residues.copy()
     for _ in range(min(m, n) if rank is None else min(m, n, rank)):
         if left is not None:
             steady = left.flags[np.ix_(rows, columns)]
         chosen = _best_pivot(np.abs(work), steady, 1 if left is None else 2 * m * n)
         if chosen is None:
             break
-        k, j, passed = chosen
-        left_steady |= passed
+        k, j = chosen
         pairs.append((int(rows[k]), int(columns[j])))
         if left is not None and left.eliminate(*pairs[-1]) is None:
             left, steady = None, np.zeros_like(steady)
         retired = np.maximum(retired, np.maximum(np.abs(work[:, k]).max(axis=1), np.abs(work[:, :, j]).max(axis=1)))
         work, steady = _eliminated(work, steady, k, j, retired)
         rows, columns = np.delete(rows, k), np.delete(columns, j)
-    return PivotOrder(tuple(pairs), left_steady)
+    return PivotOrder(tuple(pairs))
 
 
-def _best_pivot(sizes: Matrix, steady: Flags, weight: int = 1) -> tuple[int, int, bool] | None:
-    """The entry of least Markowitz count that is never small in its column; one that is not steady counts so many halves more.
-
-    And whether it moves although another one would not.
-    """
+def _best_pivot(sizes: Matrix, steady: Flags, weight: int = 1) -> tuple[int, int] | None:
+    """The entry of least Markowitz count that is never small in its column; one that is not steady counts so many halves more."""
     present = (sizes > 0).any(axis=0)
     allowed = ((sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True)) & (sizes > 0)).all(axis=0)
     if not allowed.any():
@@ -110,7 +104,7 @@ def _best_pivot(sizes: Matrix, steady: Flags, weight: int = 1) -> tuple[int, int
         allowed = worst == worst.max()
     count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
     k, j = np.unravel_index(int(np.argmin(np.where(allowed, count, np.iinfo(np.int64).max))), count.shape)
-    return int(k), int(j), bool(not steady[k, j] and (allowed & steady).any())
+    return int(k), int(j)
 
 
 def _eliminated(work: Matrix, steady: Flags, k: int, j: int, retired: Matrix) -> tuple[Matrix, Flags]:

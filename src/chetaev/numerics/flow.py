@@ -38,6 +38,7 @@ from chetaev.values import Undefined
 
 _NO_POWER = 1e-9
 _SAME = 1e-9
+_FEW_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -256,14 +257,19 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
 
 
 def _order(system: Prolongation, samples: Matrix, rank: int) -> tuple[PivotOrder, Residues | None]:
-    """The order by Markowitz' count; or one that takes steady pivots first, with what tells them, where that costs less."""
+    """The order by Markowitz' count, or one that takes steady pivots first where that costs less; and what tells steady entries.
+
+    Where there are no constraints, or many rows, nothing is gained by steady entries, and they are not looked for.
+    """
     sparse = elimination_order(samples, rank, _lasting(system))
-    if not sparse.left_steady or (residues := _residues(system)) is None:
+    few = samples.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
+    residues = _residues(system) if few else None
+    before = None if residues is None else residues.cost_of(sparse.pairs)
+    if residues is None or before is None:
         return sparse, None
     steady = elimination_order(samples, rank, residues=residues)
-    costs = [residues.cost_of(order.pairs) for order in (sparse, steady)]
-    better = len(steady.pairs) == rank and costs[0] is not None and costs[1] is not None and costs[1] < costs[0]
-    return (steady, residues) if better else (sparse, None)
+    after = residues.cost_of(steady.pairs) if len(steady.pairs) == rank else None
+    return (sparse if after is None or before <= after else steady), residues
 
 
 def _residues(system: Prolongation) -> Residues | None:

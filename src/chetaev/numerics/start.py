@@ -14,7 +14,8 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.evaluate import Completed, evaluate_from, state_at
 from chetaev.numerics.initial import State, read_state
 from chetaev.numerics.modes import Configuration
-from chetaev.numerics.pieces import WORST_PIVOT, Setting
+from chetaev.numerics.nullspace import Factored
+from chetaev.numerics.pieces import Setting
 from chetaev.numerics.switching import Surfaces
 from chetaev.symbols import Jet
 from chetaev.values import Undefined, value
@@ -81,13 +82,13 @@ def _completed(here: Setting, start: State | Mapping[str, Any] | None, t: float)
 
 
 def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
-    """Whether the pivots tell that the equations have a solution at a state, and nothing is given that it might contradict."""
+    """Whether the system Jacobian has full rank at a state, the rates have values there, and nothing given might contradict them."""
     system, state = found.problem.system, found.state
     if not system.plain or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
         return False
-    native = here.native(state, 0.0)
-    rates = here.compiled.rhs(t, native, here.parameters(t))
-    return bool(np.isfinite(rates).all()) and here.worst_pivot(t, native) > WORST_PIVOT
+    (jacobian,) = system.jacobians([found.problem.point(state)])
+    rates = here.compiled.rhs(t, here.native(state, 0.0), here.parameters(t))
+    return bool(np.isfinite(rates).all()) and jacobian is not None and not Factored(jacobian).null.shape[1]
 
 
 def _signs_at(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from chetaev.numerics.tape import lines_of, tape_of
 
@@ -41,6 +40,11 @@ class Residues:
         """Writes a graph without the state, which it does not depend on."""
         self.cost = 0
         """Products and divisions of moving entries so far."""
+        self.flags = np.ones((len(self.rows), columns), dtype=bool)
+        """Which entries are steady."""
+        for i, row in enumerate(self.rows):
+            for j in row:
+                self.flags[i, j] = self.is_steady(i, j)
         self._left = set(range(len(self.rows)))
 
     def copy(self) -> Residues:
@@ -51,15 +55,6 @@ class Residues:
         """Whether an entry is the same at both states; zero is."""
         here, there = self.rows[i].get(j, (0, 0))
         return here == there
-
-    @property
-    def flags(self) -> NDArray[np.bool_]:
-        """Which entries are steady."""
-        found = np.ones((len(self.rows), self.columns), dtype=bool)
-        for i, row in enumerate(self.rows):
-            for j, (here, there) in row.items():
-                found[i, j] = here == there
-        return found
 
     def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
         """One step. The entries that became steady because something cancels; None if the pivot is zero."""
@@ -84,6 +79,7 @@ class Residues:
                 new = (old[0] - a * here) % _PRIME, (old[1] - b * there) % _PRIME
                 if new != (0, 0):
                     target[c] = new
+                self.flags[k, c] = new[0] == new[1]
                 self.cost += 0 if known else 1
                 if new[0] == new[1] and not known:
                     found.append((k, c))
@@ -113,6 +109,7 @@ class Residues:
         for k in self._left:
             for c in [c for c in self.rows[k] if c not in rows[k]]:
                 del self.rows[k][c]
+                self.flags[k, c] = True
         for k, c in steady:
             if c in rows[k]:
                 rows[k][c] = self.frozen(rows[k][c])
