@@ -360,3 +360,45 @@ def test_what_is_no_method_is_refused():
         ch.simulate(SPRING, REST, (0, 1), method="radau")
     assert ch.Implicit() == ch.Implicit()
     assert ch.Implicit() != ch.Taylor()
+
+
+def passes(levels, end):
+    """When cos(t) passes some levels before an end."""
+    found = [s * math.acos(c) + 2 * math.pi * n for c in levels for s in (1, -1) for n in range(20)]
+    return sorted(t for t in found if 0 < t < end)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+@pytest.mark.parametrize("narrow", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("place", [-0.8, 0.0985, 0.5])
+def test_both_roots_beside_a_corner(method, narrow, place):
+    """|cos(t) - a| = b has two roots near each of cos(t) = a, closer to each other than any step is long."""
+    end = 17.379684788385056  # just after a corner
+    events = [f"abs(x - ({place})) - {narrow}", f"min(x - ({place}), ({place}) - x) + {narrow}"]
+    motion = ch.simulate(SPRING, REST, (0, end), events=events, method=method, tolerance=1e-10)
+    expected = passes([place - narrow, place + narrow], end)
+    for text in {event.text for event in motion.events}:
+        assert [e.t for e in motion.events if e.text == text] == pytest.approx(expected, abs=1e-8)
+    assert len(motion.events) == 2 * len(expected)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_corners_in_corners(method):
+    motion = ch.simulate(SPRING, REST, (0, 12), events=["abs(abs(x) - 1/2) - 1e-4"], method=method, tolerance=1e-10)
+    assert [e.t for e in motion.events] == pytest.approx(passes([s * 0.5 + d for s in (1, -1) for d in (1e-4, -1e-4)], 12), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_a_terminal_event_beside_a_corner(method):
+    """The first root in the direction asked for: |cos(t) - 0.3| rises through 1e-5 just after cos(t) = 0.3."""
+    stop = ch.On("abs(x - 0.3) - 1e-5", terminal=True, direction=1)
+    motion = ch.simulate(SPRING, REST, (0, 12), events=[stop], method=method, tolerance=1e-11)
+    assert motion.outcome == "event"
+    assert motion.end[0] == pytest.approx(math.acos(0.3 - 1e-5), abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ALL, ids=str)
+def test_an_event_that_jumps_at_a_corner(method):
+    motion = ch.simulate(SPRING, REST, (0, 12), events=["sign(x)", "sign(x - 1/2)*(2 + x')"], method=method, tolerance=1e-10)
+    assert [e.t for e in motion.events if e.text == "sign(x)"] == pytest.approx(passes([0], 12), abs=1e-8)
+    assert [e.t for e in motion.events if e.text != "sign(x)"] == pytest.approx(passes([0.5], 12), abs=1e-8)

@@ -26,8 +26,8 @@ class On:
     needed. New values that contradict the constraints are an error. A root at the very beginning of the motion does not count. Of events
     at the same time any may end the motion, and all resets are made from the state before; the first listed wins where two differ.
     Roots are changes of sign. Within a step of the integrator the expression is looked at in several places, and so closely that it is
-    smooth between them: several roots within one step are found, also where the expression touches zero and turns back. A peak so
-    narrow that it lies between these places is not seen; two roots close to a corner of `abs`, `min` or `max` may not be either.
+    smooth between them: several roots within one step are found, also where the expression touches zero and turns back, and on both sides
+    of a corner of `abs`, `min` or `max`. A peak so narrow that it lies between these places is not seen.
     """
 
     expression: Any

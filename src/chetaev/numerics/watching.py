@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Expr
+from sympy import Expr, default_sort_key
 
+from chetaev.functions import corners_in
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
+from chetaev.numerics.methods.dop853.codes import CORNER
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
 from chetaev.numerics.pieces import WORST_PIVOT, Setting, reference
 from chetaev.numerics.progress import Progress
@@ -42,7 +44,7 @@ def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change
 
 @dataclass(frozen=True)
 class Watching:
-    """The watched functions of a setting: events, then ends of modes."""
+    """The watched functions of a setting: events, ends of modes, and where events bend."""
 
     functions: tuple[Expr, ...]
     watches: tuple[Watch, ...]
@@ -54,7 +56,15 @@ def watching(request: Request, here: Setting) -> Watching:
     events = [request.switched.read(e.expression, here.configuration) for e in request.events]
     watches = [Watch(e.direction, e.stops, closely=True) for e in request.events]
     watches += [Watch(change.direction, True, closely=True) for change in changes]
-    return Watching((*events, *[change.function for change in changes]), tuple(watches))
+    corners = {_inside(corner): None for e in events for corner in sorted(corners_in(e), key=default_sort_key)}
+    watches += [Watch(CORNER, closely=True)] * len(corners)
+    return Watching((*events, *[change.function for change in changes], *corners), tuple(watches))
+
+
+def _inside(corner: Expr) -> Expr:
+    """What vanishes at a corner: u of abs(u) and sign(u), a - b of min(a, b) and max(a, b)."""
+    first, *other = corner.args
+    return first - other[0] if other else first
 
 
 def make_task(

@@ -53,16 +53,25 @@ Sample = tuple[float, float]
 
 
 def sign_changes(
-    f: Function, left: float, right: float, sign: int, *, first: int | None = None, look: Look | None = None
+    f: Function,
+    left: float,
+    right: float,
+    sign: int,
+    *,
+    first: int | None = None,
+    look: Look | None = None,
+    corners: Sequence[float] = (),
 ) -> tuple[list[Change], int]:
     """The changes of sign of f from `left` to `right`, in order, and its last sign. `sign` is the one at `left`; 0 = not known.
 
     Zeros have no sign: they leave it as it is. At the right end of a change f has the new sign. With `first` only the first change to this
     sign, or to any sign if it is 0, must be found, and the search may end there. `look` is told in which places f is evaluated next.
+    In `corners` f bends: it may have another sign there than on both sides.
     """
     samples = _samples(f, left, right, sign, first, look or (lambda places: None))
     turns = [sample for three in zip(samples, samples[1:], samples[2:], strict=False) for sample in _turn(f, *three)]
-    return _changes(sorted(samples + turns), sign)
+    bends = [(place, f(place)) for place in corners if samples[0][0] < place < samples[-1][0]]
+    return _changes(sorted(samples + turns + bends), sign)
 
 
 def _changes(samples: Sequence[Sample], sign: int) -> tuple[list[Change], int]:

@@ -21,7 +21,7 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853.codes import EARLY
+from chetaev.numerics.methods.dop853.codes import CORNER, EARLY
 from chetaev.numerics.methods.dop853.types import Array, Run
 
 _FAR = 10.0
@@ -141,20 +141,32 @@ class _March:
             span = abs(self.task.t1 - self.task.t0)
             left = max(min(EARLY, _AT_ONCE * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
             self.signs = [sign_of(f(left)) for f in functions]
+        corners = self._corners(along, left)
         stop, limit, right = -1, 1.0, 1.0
         for k in (k for k, watch in enumerate(watches) if watch.terminal):
-            for change in self._changes(k, along, left, right)[:1]:
+            for change in self._changes(k, along, left, right, corners)[:1]:
                 theta = root(functions[k], change)
                 if stop < 0 or theta < limit:
                     stop, limit, right = k, theta, change.right
-        others = [(k, change) for k, watch in enumerate(watches) if not watch.terminal for change in self._changes(k, along, left, right)]
+        loose = [k for k, watch in enumerate(watches) if not watch.terminal and watch.direction != CORNER]
+        others = [(k, change) for k in loose for change in self._changes(k, along, left, right, corners)]
         for theta, k in sorted((root(functions[k], change), k) for k, change in others):
             if theta <= limit + _TOGETHER:
                 theta = min(theta, limit)
                 self.found.append((t + theta * h, k, along.states(np.array([theta]))[0]))
         return stop, t + limit * h
 
-    def _changes(self, k: int, along: _Along, left: float, right: float) -> list[Change]:
+    def _corners(self, along: _Along, left: float) -> list[float]:
+        """Where functions bend in a step: the roots of what is inside abs, min and max."""
+        found = []
+        for k, watch in enumerate(self.task.watches):
+            if watch.direction == CORNER:
+                f = partial(along.value, k)
+                changes, self.signs[k] = sign_changes(f, left, 1.0, self.signs[k], look=along.look)
+                found += [root(f, change) for change in changes]
+        return found
+
+    def _changes(self, k: int, along: _Along, left: float, right: float, corners: Sequence[float]) -> list[Change]:
         """The changes of sign of a watched function in a step, in the direction asked for: all, or the first if it is terminal.
 
         Its sign is remembered.
@@ -162,7 +174,7 @@ class _March:
         watch, sign = self.task.watches[k], self.signs[k]
         if watch.closely:
             first = watch.direction if watch.terminal else None
-            found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look)
+            found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look, corners=corners)
         else:
             new = sign_of(along.value(k, 1.0))
             found, self.signs[k] = [Change(left, 1.0, new)] if sign * new < 0 else [], new or sign

@@ -12,6 +12,8 @@ ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER = ran
 NOW, STEP = range(2)
 """Places in its clock."""
 
+CORNER = 2
+"""The direction of a function of which no root counts: others bend where it vanishes, and are looked at there."""
 SAMPLES = 9
 """Points in a step at which functions that are watched closely are looked at, the ends included."""
 UNSEEN = 0.1

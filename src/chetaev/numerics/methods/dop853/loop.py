@@ -232,7 +232,8 @@ def _follow(
             return status, t, h
         if not _goes_on(control, keep, kept, found, watched, counts):
             return NO_ROOM, t, h
-        last = (t + 1.01 * h - t1) * direction >= 0.0
+        stretched = h if shortened > 0 else 1.01 * h  # a step that is almost the last becomes it, unless it was made shorter on purpose
+        last = (t + stretched - t1) * direction >= 0.0
         t_new = t1 if last else t + h
         step = t_new - t
         verdict, error = attempt(system, control, t, step, y, work, counts)

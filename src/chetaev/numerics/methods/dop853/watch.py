@@ -9,7 +9,8 @@ the way, in `_PLACES`. The step is too long
 - if the signs of the values change more than once;
 - if a parabola through three values, refined, finds a value of the other sign between them: the function touches zero and turns back.
 
-In the last two cases the step is shortened so that it contains one change of sign.
+In the last two cases the step is shortened so that it contains one change of sign. At a corner, where the argument of abs changes its sign,
+which is watched closely for this purpose, the step ends if a function has another sign there than beside it, or is not seen.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
+    CORNER,
     EARLY,
     FLOOR,
     FOUND,
@@ -48,6 +50,8 @@ _INSIDE = 1e-3
 """How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
 _CLEAR = 1e-3
 """A function that is at the start at least so much of what it is at the end of the first step does not start at its root."""
+_BEYOND = 1e-4
+"""A step that ends at a corner because a function was not seen goes so far beyond it, in parts of itself: the next one is free of it."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
 """Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
@@ -119,7 +123,11 @@ def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, wo
         _at(system, t, h, y, _PLACES[i], work, samples[i])
     for which in range(watches.closely.size):
         if watches.closely[which]:
-            if _smooth(work, which):
+            smooth = _smooth(work, which)
+            bend = _NEVER if watches.directions[which] == CORNER else _bend(system, watches, t, h, y, work, which, smooth)
+            if bend < 1.0:
+                found = min(found, bend)
+            elif smooth or bend == 1.0:
                 work.rough[which] = 0.0
                 found = min(found, _part_with_one_change(system, t, h, y, work, which))
             elif work.rough[which] < _HALVINGS:
@@ -173,6 +181,48 @@ def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Wo
             if theta < 1.0:  # up to there, or if there is a change before, to where it is still the only one
                 return _PLACES[i - 1] if changes == 1 and i > first else theta
     return 1.0
+
+
+@part
+def _bend(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, which: int, smooth: bool) -> float:
+    """Where the step should end because of a corner: the first one at which a function has the other sign than beside it, or any if the
+    function is not smooth; 1 = it ends there already, _NEVER = there is none.
+    """
+    found, samples = _NEVER, work.samples
+    for corner in range(watches.directions.size):
+        i = _interval_with_root(work, corner) if watches.directions[corner] == CORNER else -1
+        if i >= 0:
+            theta = _corner(system, t, h, y, work, corner, i)
+            hidden = _sign(work.values[which]) * _sign(samples[i, which]) < 0 < _sign(samples[i, which]) * _sign(samples[i + 1, which])
+            if hidden:
+                found = min(found, theta)
+            elif not smooth and theta > _BEYOND:
+                found = min(found, theta + _BEYOND if theta < 1.0 - 2.0 * _BEYOND else 1.0)
+    return found
+
+
+@part
+def _interval_with_root(work: Work, which: int) -> int:
+    """The first of two neighbouring samples between which a function changes its sign; -1 = none."""
+    for i in range(SAMPLES - 1):
+        if _sign(work.samples[i, which]) * _sign(work.samples[i + 1, which]) < 0:
+            return i
+    return -1
+
+
+@part
+def _corner(system: System, t: float, h: float, y: Array, work: Work, which: int, i: int) -> float:
+    """Where a function changes its sign after the i-th sample; all functions at that place are left in `work.values`."""
+    left, right, sign = _PLACES[i], _PLACES[i + 1], _sign(work.samples[i, which])
+    while right - left > _ROOT:
+        theta = 0.5 * (left + right)
+        _at(system, t, h, y, theta, work, work.values)
+        if _sign(work.values[which]) == sign:
+            left = theta
+        else:
+            right = theta
+    _at(system, t, h, y, right, work, work.values)
+    return right
 
 
 @part
