@@ -12,6 +12,7 @@ $\sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_a^{(k)}$; without an acti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -70,8 +71,8 @@ def euler_lagrange(calculus: Calculus[Any], lagrangian: Any) -> list[Any]:
     adjoint = Adjoint(calculus, lagrangian)
     momenta = _momenta(adjoint, lagrangian)
     expressions = []
-    for momentum, slope, a in zip(momenta, calculus.fields(lagrangian), range(len(momenta)), strict=True):
-        e = adjoint(momentum) - slope
+    for derivative, slope, a in zip(adjoint.each(momenta), calculus.fields(lagrangian), range(len(momenta)), strict=True):
+        e = derivative - slope
         for b, velocity in enumerate(frame.velocities):
             for c, component in frame.bracket(a, b).items():
                 e = e + algebra.of(component * velocity) * momenta[c]
@@ -100,8 +101,14 @@ class Adjoint:
         self.damping = None if calculus.action is None else calculus.algebra.gradient(lagrangian, [calculus.action])[0]
 
     def __call__(self, e: Any) -> Any:
-        derivative = self.calculus.total(e)
-        return derivative if self.damping is None else derivative - self.damping * e
+        return self.each([e])[0]
+
+    def each(self, expressions: Sequence[Any]) -> list[Any]:
+        """For several expressions."""
+        derivatives = self.calculus.totals(expressions)
+        if self.damping is None:
+            return derivatives
+        return [derivative - self.damping * e for derivative, e in zip(derivatives, expressions, strict=True)]
 
 
 def _momenta(adjoint: Adjoint, lagrangian: Any) -> list[Any]:

@@ -40,8 +40,8 @@ class Algebra(Protocol[E]):
     def gradient(self, e: E, symbols: Sequence[Symbol]) -> list[E]:
         """The partial derivatives with respect to the symbols."""
 
-    def along(self, e: E, rates: Mapping[Symbol, E]) -> E:
-        """The derivative in a direction: the sum of rate times partial derivative."""
+    def along(self, expressions: Sequence[E], rates: Mapping[Symbol, E]) -> list[E]:
+        """The derivatives in a direction: the sum of rate times partial derivative, for each expression."""
 
     def symbols(self, e: E) -> AbstractSet[Symbol]:
         """The symbols an expression depends on."""
@@ -84,9 +84,9 @@ class SymbolicAlgebra:
                 terms[z].append(_partial(term, z))
         return [_tidy(sympy.Add(*terms[z])) for z in symbols]
 
-    def along(self, e: Expr, rates: Mapping[Symbol, Expr]) -> Expr:
-        slopes = self.gradient(e, list(rates))
-        return sympy.Add(*[rate * slope for rate, slope in zip(rates.values(), slopes, strict=True)])
+    def along(self, expressions: Sequence[Expr], rates: Mapping[Symbol, Expr]) -> list[Expr]:
+        slopes = [self.gradient(e, list(rates)) for e in expressions]
+        return [sympy.Add(*[rate * slope for rate, slope in zip(rates.values(), line, strict=True)]) for line in slopes]
 
     def symbols(self, e: Expr) -> set[Symbol]:
         return e.free_symbols
@@ -164,11 +164,15 @@ class Calculus(Generic[E]):
 
     def total(self, e: E, times: int = 1) -> E:
         """The total derivative, `times` times."""
-        moving = self.frame.rates()
         for _ in range(times):
-            rates = {z: rate for z in self.algebra.symbols(e) if (rate := self._rate(z, moving)) is not None}
-            e = self.algebra.along(e, rates)
+            (e,) = self.totals([e])
         return e
+
+    def totals(self, expressions: Sequence[E]) -> list[E]:
+        """The total derivatives of several expressions. On a graph what they share is differentiated once."""
+        moving = self.frame.rates()
+        rates = {z: rate for z in self.algebra.symbols_of(expressions) if (rate := self._rate(z, moving)) is not None}
+        return self.algebra.along(expressions, rates)
 
     def fields(self, e: E) -> list[E]:
         """The derivatives $X_a(e)$ along all fields of the frame, from one gradient."""

@@ -226,13 +226,23 @@ def order_in(expression: sympy.Expr, kind: type[Jet]) -> int:
 
 def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
     """All jets of a kind in an expression."""
-    return {z for z in expression.free_symbols if isinstance(z, kind)}
+    return {z for z in symbols_in(expression) if isinstance(z, kind)}
+
+
+def symbols_in(expression: sympy.Expr) -> set[sympy.Symbol]:
+    """The symbols of an expression; every part is looked at once, where SymPy's `free_symbols` looks at each of its places."""
+    seen, stack = {expression}, [expression]
+    while stack:
+        new = {a for a in stack.pop().args if a not in seen}
+        seen |= new
+        stack += new
+    return {z for z in seen if z.is_Symbol}
 
 
 def moved_by(expression: sympy.Expr) -> set[str]:
     """The coordinates an expression depends on, by name: through their jets, or through the entries of a group coordinate's matrix."""
     found: set[str] = set()
-    for z in expression.free_symbols:
+    for z in symbols_in(expression):
         if isinstance(z, Entry | Place):
             found.update(z.components)
         elif isinstance(z, Coordinate):

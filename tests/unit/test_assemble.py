@@ -139,11 +139,14 @@ def test_the_assembler_runs_on_another_algebra():
         def gradient(self, e, symbols):
             return [Wrapped(sympy.diff(e.e, z)) for z in symbols]
 
-        def along(self, e, rates):
-            return Wrapped(sum((rate.e * sympy.diff(e.e, z) for z, rate in rates.items()), sympy.S.Zero))
+        def along(self, expressions, rates):
+            return [Wrapped(sum((rate.e * sympy.diff(e.e, z) for z, rate in rates.items()), sympy.S.Zero)) for e in expressions]
 
         def symbols(self, e):
             return e.e.free_symbols
+
+        def symbols_of(self, expressions):
+            return set().union(*[e.e.free_symbols for e in expressions])
 
     for name in ("rocard", "disk-contact"):
         equations = ch.derive(ch.gallery(name))

@@ -44,4 +44,4 @@ def _explicit_rate(lagrangian: Any, algebra: Algebra[Any]) -> Any:
     moving = {z: algebra.of(z.d()) for z in algebra.symbols(lagrangian) if isinstance(z, Input)}
     if TIME in algebra.symbols(lagrangian):
         moving[TIME] = algebra.of(TIME * 0 + 1)
-    return algebra.along(lagrangian, moving)
+    return algebra.along([lagrangian], moving)[0]

@@ -124,10 +124,12 @@ class GraphAlgebra:
         zero = ca.SX(0)
         return [known.get(z, zero) for z in symbols]
 
-    def along(self, e: ca.SX, rates: Mapping[Symbol, ca.SX]) -> ca.SX:
-        if not rates:
-            return ca.SX(0)
-        return ca.jtimes(e, self.vector(tuple(rates)), ca.vertcat(*rates.values()))
+    def along(self, expressions: Sequence[ca.SX], rates: Mapping[Symbol, ca.SX]) -> list[ca.SX]:
+        if not rates or not expressions:
+            return [ca.SX(0) for _ in expressions]
+        column: Any = ca.jtimes(ca.vertcat(*expressions), self.vector(tuple(rates)), ca.vertcat(*rates.values()))
+        derivatives: list[ca.SX] = ca.densify(column).elements()
+        return derivatives
 
     def symbols(self, e: ca.SX) -> frozenset[Symbol]:
         if not e.is_scalar(True):
