@@ -79,7 +79,8 @@ def node_fault(node: Expr) -> str | None:
         return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
     if any(node is infinite for infinite in _NOT_FINITE):  # of each there is one object; comparing values takes as long as the rest
         return "this has no finite value (a division by zero?)."
-    if node is sympy.I or (node.is_Pow and node.base.is_negative and node.base.is_Rational and node.exp.is_Rational and node.exp.q > 1):
+    # whether a base is a number comes before whether it is negative, which SymPy thinks about for long
+    if node is sympy.I or (node.is_Pow and node.base.is_Rational and node.base.is_negative and node.exp.is_Rational and node.exp.q > 1):
         return "this is not real."
     if node.is_Pow and node.exp.is_Rational and (abs(node.exp.p) > LARGEST_EXPONENT or node.exp.q > LARGEST_EXPONENT):
         return f"a constant exponent beyond {LARGEST_EXPONENT}."

@@ -107,7 +107,7 @@ class _Parser:
         self._descend()
         exponent = self._signed(self.power)
         self.depth -= 1
-        if base.is_zero and exponent.is_negative:
+        if exponent.is_negative and base.is_zero:
             raise self.error("division by zero.", sign)
         reason = power_fault(base, exponent)
         if reason:
