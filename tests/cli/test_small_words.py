@@ -1,5 +1,7 @@
 """What the command line says where a user goes wrong by a little, and what it adds to the words of the library."""
 
+import csv
+
 import pytest
 
 import chetaev as ch
@@ -79,6 +81,31 @@ def test_a_certificate_that_certifies_nothing_says_so(size):
     told = simulate.certified(bad, 1e-9)
     assert told.startswith("  verdict: NOT certified; E_x ")
     assert "tolerance of 1e-09" in told and "1e-06" in told
+
+
+def test_a_table_on_standard_output_stays_a_table(chetaev):
+    """The certificate used to follow the table, and whoever read the table read the certificate."""
+    plain, found = (chetaev(f"simulate sleigh --t 0,1 --points 4 -o - {option}") for option in ("", "--verify"))
+    assert (plain.exit_code, found.exit_code) == (0, 0)
+    assert found.stdout == plain.stdout
+    names, *rows = csv.reader(found.stdout.splitlines())
+    assert names[0] == "t" and [len(row) for row in rows] == [len(names)] * 4
+    assert [float(row[0]) for row in rows] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert plain.stderr == ""
+    assert found.stderr.startswith("Chaplygin sleigh · DAlembert()\n") and "  verdict: certified; " in found.stderr.splitlines()[-1]
+
+
+def test_a_certificate_beside_a_file_is_printed(chetaev, tmp_path):
+    found = chetaev("simulate sleigh --t 0,1 -o run.csv --verify")
+    assert "  verdict: certified; " in found.stdout and found.stderr.startswith("wrote run.csv")
+    assert "verdict" not in (tmp_path / "run.csv").read_text()
+
+
+def test_the_help_says_what_certified_means(chetaev):
+    told = " ".join(chetaev("simulate --help").stdout.split())
+    assert "certified: no row is off by more than 1000 times the tolerance" in told
+    limit = {size: Verification("system", 10, Frozen({"E_x": Residual(size, size, 1.0, 1.0)})) for size in (0.99e-6, 1.01e-6)}
+    assert [": certified" in simulate.certified(found, 1e-9) for found in limit.values()] == [True, False]
 
 
 # -- transform -o --------------------------------------------------------------------------------------------------------------------

@@ -287,3 +287,91 @@ def test_values_that_are_small_or_zero_are_no_trouble(size):
     assert now["theta''"] == pytest.approx(-2.0 * size / 0.9, rel=1e-12, abs=1e-15)
     rest = ch.evaluate(ch.derive(PENDULUM, ch.DAlembert()), {"x": 0, "y": -2, "x'": size}, parameters=VALUES)
     assert rest["x''"] == pytest.approx(0.0, abs=1e-12)
+
+
+# -- printing ------------------------------------------------------------------------------------------------------------------------
+
+
+def printed(now):
+    """What an evaluation prints, by name."""
+    return {line.split()[0]: line.split(maxsplit=1)[1] for line in str(now).splitlines()}
+
+
+def test_a_rotation_is_printed_as_a_start_gives_it():
+    """It was printed as the quaternion A.w A.x A.y A.z, in which nobody sees an angle."""
+    now = ch.evaluate(ch.gallery("rigid-ball"))
+    lines = printed(now)
+    assert lines["A"] == "[0.4, -0.3, 0.2]  rotation vector"
+    assert not any(name.startswith("A.") for name in lines)
+    assert list(lines) == ["A", "A1'", "A1''", "A2'", "A2''", "A3'", "A3''", "a1", "a1'", "a1''", "a2", "a2'", "a2''", "lambda1", "lambda2"]
+    half = math.sqrt(0.4**2 + 0.3**2 + 0.2**2) / 2  # the values themselves stay
+    assert now["A.w"] == pytest.approx(math.cos(half), abs=1e-15)
+    assert now["A.y"] == pytest.approx(-0.15 * math.sin(half) / half, abs=1e-15)
+    assert list(now)[:4] == ["A.w", "A.x", "A.y", "A.z"]
+
+
+def test_elements_of_all_groups_are_printed():
+    system = ch.System(
+        {"A": "SO3 body", "B": "SE3 spatial", "C": "SE2 body", "D": "S1"},
+        lagrangian=" + ".join(f"{g}{k}'^2" for g, n in (("A", 3), ("B", 6), ("C", 3), ("D", 1)) for k in range(1, n + 1)),
+    )
+    velocities = {f"{g}{k}'": 0.5 for g, n in (("A", 3), ("B", 6), ("C", 3), ("D", 1)) for k in range(1, n + 1)}
+    quarter = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    lines = printed(
+        ch.evaluate(ch.derive(system), {"A": quarter, "B": [1, -2, 3, 0.1, 0, -0.3], "C": [4, -5, 0.6], "D": -0.7, **velocities})
+    )
+    assert lines["A"] == "[0, 0, 1.5707963267949]  rotation vector"
+    assert lines["B"] == "[1, -2, 3, 0.1, 0, -0.3]  position and rotation vector"
+    assert lines["C"] == "[4, -5, 0.6]  position and angle"
+    assert lines["D"] == "-0.7  angle"
+
+
+def test_a_printed_rotation_is_a_start():
+    model = ch.gallery("rolling-disk")
+    now = ch.evaluate(model)
+    vector = printed(now)["A"].partition("  ")[0]
+    again = ch.evaluate(ch.derive(model), {**model.start.fixed, "A": vector}, parameters=model.parameters)
+    assert again.rotation("A") == pytest.approx(now.rotation("A"), abs=1e-14)
+
+
+def test_round_off_is_printed_as_zero_and_kept_as_it_is():
+    ball, disk = ch.evaluate(ch.gallery("rigid-ball")), ch.evaluate(ch.gallery("disk"))
+    assert [printed(ball)[name] for name in ("A1''", "A3''", "a2''", "lambda2")] == ["0"] * 4
+    assert [printed(disk)[name] for name in ("theta''", "varphi''")] == ["0", "0"]
+    cancelling = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - (x - y - 0.1)^2/2"))
+    now = ch.evaluate(cancelling, {"x": 0.3, "y": 0.2, "x'": 0, "y'": 1})
+    assert 0 < abs(now["x''"]) < 1e-16  # 0.3 - 0.2 is not 0.1 in binary
+    assert printed(now)["x''"] == "0"
+
+
+def test_round_off_in_what_constraints_determine_is_printed_as_zero():
+    knife = ch.derive(ch.System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y' = x'*tan(theta)"]), ch.DAlembert())
+    now = ch.evaluate(knife, {"x": 0, "y": 0, "theta": "pi", "x'": 2, "theta'": 3})
+    assert now["y'"] == pytest.approx(-2.4e-16, rel=0.1)  # twice the tangent of the double next to pi
+    assert printed(now)["y'"] == "0" and float(printed(now)["y''"]) == pytest.approx(6)
+    straight = ch.evaluate(knife, {"x": 0, "y": 0, "theta": 5e-18, "x'": 2, "theta'": 3})
+    assert printed(straight)["theta"] == "5e-18" and float(printed(straight)["y'"]) == pytest.approx(1e-17)
+
+
+def test_round_off_is_told_at_the_edge_of_a_domain_too():
+    """Other last digits of x may lie outside the domain of acos: then there is nothing to compare with, and printing goes on."""
+    edge = ch.derive(ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2", forces={"x": "acos(x)", "y": "y - 0.1 - z"}))
+    now = ch.evaluate(edge, {"x": 1, "y": 0.3, "z": 0.2, "x'": 0, "y'": 0, "z'": 0})
+    assert 0 < abs(now["y''"]) < 1e-16 and printed(now)["y''"] == "0"
+
+
+def test_small_numbers_that_are_no_round_off_are_printed():
+    """Units are free: the acceleration of Neptune, 6.6e-6 m/s^2, is 1.5e-18 of its distance in metres."""
+    kepler = ch.derive(ch.System("x y", "mu", lagrangian="(x'^2 + y'^2)/2 + mu/sqrt(x^2 + y^2)"))
+    far = printed(ch.evaluate(kepler, {"x": 4.5e12, "y": 0, "x'": 1e-17, "y'": 5.4e3}, parameters={"mu": 1.327e20}))
+    assert float(far["x''"]) == pytest.approx(-1.327e20 / 4.5e12**2, rel=1e-14)
+    assert far["x'"] == "1e-17"  # given, not computed
+    weak = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
+    assert printed(ch.evaluate(weak, {"x": 1, "x'": 0}, parameters={"k": 1e-17}))["x''"] == "-1e-17"
+
+
+def test_numbers_without_a_certain_digit_are_printed_unless_they_are_small():
+    """A spring so stiff that the last digits of x decide: zero would be one answer of many, and the number says that it is large."""
+    stiff = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - 1e17*(x - y - 0.1)^2/2"))
+    now = ch.evaluate(stiff, {"x": 0.3, "y": 0.2, "x'": 0, "y'": 1})
+    assert float(printed(now)["x''"]) == pytest.approx(now["x''"]) and abs(now["x''"]) > 1

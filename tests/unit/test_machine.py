@@ -227,13 +227,28 @@ def test_integer_powers(exponent):
 def test_powers_that_are_no_integers(exponent):
     kernel, _ = kernel_of(lambda t, y, p: y[0] ** exponent)
     at = points(1)[:, 0]
-    at = at[at != -INF]  # outside the domain: pow has a limit there, a square root has none
+    at = at[at != -INF]  # outside the domain, where a square root is not what pow is: see the next test
     with np.errstate(all="ignore"):
         expected = at**exponent
     ours = np.array([kernel(0.0, [x, 0.0], [0.0])[0] for x in at])
     normal = ~((np.abs(expected) < 1e-300) & (expected != 0))
     same(ours[normal], expected[normal])
     assert ("@pow" in kernel.text) == (exponent not in (0.5, 1.5, 2.5, 12.5, -0.5, -1.5, -2.5, -12.5))
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.5, 2.5, 12.5, 127.5, -0.5, -1.5, -2.5, -12.5, -127.5])
+def test_half_integer_powers_of_minus_infinity_are_outside_the_domain_like_those_of_other_negative_numbers(exponent):
+    """C's pow gives infinity, or a silent 0 for a negative exponent; the root of CasADi's graph, and that of C, give NaN."""
+    assert math.pow(-INF, exponent) == (INF if exponent > 0 else 0.0)
+    kernel, function = kernel_of(lambda t, y, p: ca.vertcat(y[0] ** exponent, ca.sqrt(y[0]), ca.fmax(y[0] ** exponent, 0)))
+    for base in (-1e-300, -2.0, -1e300, -INF):
+        found = kernel(0.0, [base, 0.0], [0.0])
+        assert np.isnan(found[:2]).all()
+        assert found[2] == 0  # whatever guards the finite ones guards this one too
+    half, _ = kernel_of(lambda t, y, p: y[0] ** 0.5)
+    assert ca.OP_SQRT in operations(function) and "@pow" not in half.text and np.isnan(half(0.0, [-INF, 0.0], [0.0]))
+    above = kernel(0.0, [INF, 0.0], [0.0])
+    assert above.tolist() == [INF if exponent > 0 else 0.0, INF, INF if exponent > 0 else 0.0]
 
 
 def test_general_powers_see_the_exponent_as_a_value():

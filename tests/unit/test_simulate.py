@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,6 +106,18 @@ def test_chosen_times_and_final_only():
     assert final.extrema["x"][0] < -0.75
     with pytest.raises(ch.UsageError):
         kept.at(0.5)
+
+
+@pytest.mark.parametrize("t", [[0, 5], np.array([0, 5]), np.array([0.0, 5.0])])
+def test_two_times_are_an_interval_in_every_form(t):
+    """So the docstring and the page on simulation say."""
+    spring = ch.derive(ch.System("x", lagrangian="x'^2/2 - 2*x^2"))
+    interval, given = (ch.simulate(spring, {"x": 1, "x'": 0.5}, t) for t in ((0, 5), t))
+    assert len(given.t) > 3 and given.t.tolist() == interval.t.tolist()
+    assert given["x"].tolist() == interval["x"].tolist()
+    assert ch.simulate(spring, {"x": 1, "x'": 0.5}, [0, 2.5, 5]).t.tolist() == [0, 2.5, 5]
+    for told in (ch.simulate.__doc__, (Path(__file__).parents[2] / "docs" / "simulation.md").read_text()):
+        assert "Two times always mean an interval" in " ".join(told.split())
 
 
 def test_multipliers_reactions_and_expressions_along_the_motion():

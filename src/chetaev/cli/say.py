@@ -22,15 +22,18 @@ _READABLE = 100
 _LABELLED = re.compile(r"(\s*)(\S+(?: \S+)*)(\s{2,})(?=\S)")
 
 
-def say(value: Any, heading: bool = True) -> None:
-    """Print a value of the library; its first line is a heading unless told otherwise."""
+def say(value: Any, heading: bool = True, err: bool = False) -> None:
+    """Print a value of the library; its first line is a heading unless told otherwise.
+
+    `err` says it on the error stream, where standard output is a table that another program reads.
+    """
     text = str(value)
-    if not on_terminal():
-        click.echo(text)
+    if not on_terminal(err):
+        click.echo(text, err=err)
         return
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=err)
     width = min(console.width, _WIDEST)
     for k, line in enumerate(text.split("\n")):
         label, shown = _laid_out(line, width)
@@ -74,9 +77,9 @@ def note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def on_terminal() -> bool:
-    """Whether somebody reads the output as it comes."""
-    return sys.stdout.isatty()
+def on_terminal(err: bool = False) -> bool:
+    """Whether somebody reads the output, or the error stream, as it comes."""
+    return (sys.stderr if err else sys.stdout).isatty()
 
 
 def _escaped(text: str) -> Any:

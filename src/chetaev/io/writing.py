@@ -7,51 +7,57 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from chetaev.constraints import Constraint, VariationalConstraint
-from chetaev.errors import UsageError
+from chetaev.errors import ModelError, UsageError
+from chetaev.io import values
+from chetaev.io.wording import Wording
 from chetaev.model import Model
-from chetaev.notation import show
 from chetaev.principles import Herglotz, Principle
 from chetaev.system import System
 
 
 def save(model: Model, path: Any) -> Path:
-    """Write a model to a file that `load` reads back as the same model."""
+    """Write a model to a file that `load` reads back as the same model.
+
+    Arrays, numbers of NumPy and a Rotation of SciPy are written as their numbers. What a file cannot hold is refused before one is made.
+    """
     if not isinstance(model, Model):
         what = f"save takes a model, not {type(model).__name__}."
         raise UsageError(what, where="save", hint="save(ch.Model(system, principle, parameters=..., start=...), path)")
-    file = Path(path)
-    file.write_text(dumps(model), encoding="utf-8")
+    file, text = Path(path), dumps(model)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as cause:
+        raise ModelError(f"the file cannot be written: {cause.strerror or cause}.", where=f"save {file}", hint="another path") from None
     return file
 
 
 def dumps(model: Model) -> str:
-    """A model in the format of model files: rows as the user wrote them, everything else in the notation."""
-    system = model.system
-    blocks = [_head(model), _table("coordinates", {name: _text(kind) for name, kind in system.kinds.items()})]
-    blocks.append(_table("parameters", {p.name: _parameter(p, model.parameters) for p in system.parameters}))
-    blocks += [
-        _table(name, {key: _text(show(e)) for key, e in part.items()}) for name, part in (("where", system.where), ("quasi", system.quasi))
-    ]
-    blocks.append(_table("inputs", {z.base: _text("open" if e is None else show(e)) for z, e in system.inputs.items()}))
-    blocks.append(_constraints(system))
-    blocks.append(_table("forces", {q.base: _text(show(u)) for q, u in system.forces.items()}))
+    """A model in the format of model files: everything as the user wrote it, or else in the notation."""
+    system, wording = model.system, Wording(model.system)
+    blocks = [_head(model, wording), _table("coordinates", {name: _text(kind) for name, kind in system.kinds.items()})]
+    blocks.append(_table("parameters", {p.name: _parameter(p, model) for p in system.parameters}))
+    blocks.append(_table("where", {name: _text(wording.part(f"where {name}", e)) for name, e in system.where.items()}))
+    blocks.append(_table("quasi", {name: _text(wording.part(f"quasi {name}'", e)) for name, e in system.quasi.items()}))
+    inputs = {z.base: "open" if e is None else wording.part(f"input {z.base}", e) for z, e in system.inputs.items()}
+    blocks.append(_table("inputs", {name: _text(e) for name, e in inputs.items()}))
+    blocks.append(_constraints(system, wording))
+    blocks.append(_table("forces", {q.base: _text(wording.part(f"force {q.base}", u)) for q, u in system.forces.items()}))
     blocks.append(_table("principle", _principle(model.principle)))
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
-    blocks.append(_table("initial", {key: _list(_data(part)) for key, part in data.items() if part or key == "fixed"}))
-    blocks.append(_table("simulate", {"t": f"[{_number(model.t[0])}, {_number(model.t[1])}]", "tolerance": _number(model.tolerance)}))
-    blocks.append(_table("values", {name: _text(_shown(value)) for name, value in model.inputs.items()}))
+    blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
+    blocks.append(_table("simulate", values.run(model)))
+    blocks.append(_table("values", {name: _text(values.function(name, value, model)) for name, value in model.inputs.items()}))
     for principle, more in model.also.items():
-        blocks.append("[" + _table("compare", {**_principle(principle), "fixed": _list(_data(more))}).replace("]", "]]", 1))
+        blocks.append("[" + _table("compare", {**_principle(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1))
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _head(model: Model) -> str:
+def _head(model: Model, wording: Wording) -> str:
     system = model.system
-    lines = {"name": _text(system.name), "lagrangian": _text(system.lagrangian_text or show(system.lagrangian))}
+    lines = {"name": _text(system.name), "lagrangian": _text(wording.lagrangian())}
     if system.dissipation != 0:
-        lines["dissipation"] = _text(show(system.dissipation))
+        lines["dissipation"] = _text(wording.part("dissipation", system.dissipation))
     if system.action is not None:
         lines["action"] = _text(system.action.base)
     if model.reference:
@@ -63,17 +69,13 @@ def _head(model: Model) -> str:
     return "\n".join(f"{key} = {value}" for key, value in lines.items())
 
 
-def _constraints(system: System) -> str:
+def _constraints(system: System, wording: Wording) -> str:
     rows = {}
     if system.kinematic:
-        rows["kinematic"] = _list(map(_row, system.kinematic))
+        rows["kinematic"] = _list(map(wording.row, system.kinematic))
     if system.variational is not None:
-        rows["variational"] = _list(map(_row, system.variational))
+        rows["variational"] = _list(map(wording.row, system.variational))
     return _table("constraints", rows)
-
-
-def _row(row: Constraint | VariationalConstraint) -> str:
-    return str(row)
 
 
 def _principle(principle: Principle) -> dict[str, str]:
@@ -83,31 +85,18 @@ def _principle(principle: Principle) -> dict[str, str]:
     return found
 
 
-def _parameter(symbol: Any, values: Mapping[str, Any]) -> str:
+def _parameter(symbol: Any, model: Model) -> str:
     """A value; a table where there is more to say, or no value."""
     kind = "positive" if symbol.is_positive else "real"
-    if symbol.name not in values:
+    if symbol.name not in model.parameters:
         return f'{{kind = "{kind}"}}'
-    value = _value(values[symbol.name])
+    given = values.constant(symbol.name, model.parameters[symbol.name], model)
+    value = _text(given) if isinstance(given, str) else repr(given)
     return value if kind == "real" else f'{{value = {value}, kind = "{kind}"}}'
 
 
-def _data(values: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_shown(value)}" for name, value in values.items()]
-
-
-def _value(value: Any) -> str:
-    return _text(value) if isinstance(value, str) else _number(value)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_shown, value))}]"
-    return value if isinstance(value, str) else _number(value) if isinstance(value, int | float) else show(value)
-
-
-def _number(value: Any) -> str:
-    return repr(float(value))
+def _data(given: Mapping[str, Any], model: Model) -> list[str]:
+    return [f"{name} = {values.datum(name, value, model)}" for name, value in given.items()]
 
 
 def _table(name: str, entries: Mapping[str, str]) -> str:

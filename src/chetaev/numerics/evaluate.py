@@ -20,6 +20,7 @@ from chetaev.numerics.attitude import Array, matrices
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins
+from chetaev.numerics.evaluate_shown import written
 from chetaev.numerics.initial import Data, State, complete, read_state
 from chetaev.numerics.nullspace import Factored
 from chetaev.numerics.poles import has_pole, last_digits_changed, without_poles
@@ -61,9 +62,7 @@ class Evaluation(Mapping[str, float]):
         return self._value(self.equations.reaction(coordinate))
 
     def __str__(self) -> str:
-        width = max(len(name) for name in self)
-        note = "  not unique: least norm"
-        return "\n".join(f"{name:<{width}}  {v: .15g}{note if name in self.undetermined else ''}" for name, v in self.items())
+        return written(self.equations.system, self.jets, self.undetermined, lambda small: _nearby(self, small))
 
     def __repr__(self) -> str:
         return str(self)
@@ -174,6 +173,29 @@ def evaluate_from(found: Completed) -> Evaluation:
         jets |= _solved_at_level(problem, level, jets)
     _check_given(jets, found.data.fixed, problem.where)
     return Evaluation(found.equations, _selected(system, jets), problem.binding, problem.t, problem.system.undetermined)
+
+
+def _nearby(now: Evaluation, small: Sequence[Jet]) -> list[dict[Jet, float]]:
+    """Some jets again, for states with other last digits: those above the state, and those that the rest of the state determines."""
+    system = prolongation(now.equations)
+    state = {z: now.jets[z] for z in (system.structure.state if system else ()) if z in now.jets}
+    found: list[dict[Jet, float]] = []
+    for seed in range(3):
+        moved = last_digits_changed(state, seed)
+        left_out = [{w: v for w, v in moved.items() if w != z} for z in small if z in state]
+        for given in [moved, *left_out]:
+            there = _tried(now, given)
+            found.append({z: there[z] for z in small if z in there and z not in given})
+    return found
+
+
+def _tried(now: Evaluation, given: Mapping[Jet, float]) -> Mapping[Jet, float]:
+    """The jets for another state; none where it does not determine them, or a last digit decides whether there are any."""
+    try:
+        start = {z.name: v for z, v in given.items()}
+        return evaluate_at(now.equations, start, now.binding, now.t, f"evaluation of {now.equations.system.label}").jets
+    except (InitialError, StateError):
+        return {}
 
 
 def residual(

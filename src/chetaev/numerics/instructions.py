@@ -170,7 +170,13 @@ class _Values:
         return found
 
     def power(self, base: int, exponent: int) -> int:
-        r"""A power: products of repeated squares if the exponent is a short number, with a root for a half: $u^{-5/2} = 1/(u^2\sqrt u)$."""
+        r"""A power: products of repeated squares if the exponent is a short number, with a root for a half: $u^{-5/2} = 1/(u^2\sqrt u)$.
+
+        At one number this is not C's `pow`: $(-\infty)^{k + 1/2}$ is NaN here, as it is for every other base below zero and for `sqrt`; C
+        has infinity there, or +0 for a negative exponent. NaN is the better answer. CasADi writes $u^{1/2}$ as a root, so only with NaN
+        have $u^{1/2}$ and $u^{3/2}$ the same domain. A base that has run over to $-\infty$ is refused like the finite ones before it,
+        where +0 would pass for a force that has died out. And no root has to wait for a comparison.
+        """
         size = abs(self.numbers.get(exponent, np.inf))
         if size > _LONGEST_POWER or not float(2 * size).is_integer():
             return self.of_two(_POW, base, exponent)

@@ -52,6 +52,8 @@ def simulate(
 ) -> Trajectory:
     """The motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
 
+    Two times always mean an interval, as an array too: every step between them is kept. Three or more are the times that are kept.
+
     An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
     constraints, hidden ones too. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances. `keep="final"`
     stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. The

@@ -1,0 +1,98 @@
+"""Values as a model file holds them: numbers, texts in the notation, and lists of these for an element of a group.
+
+What Python offers besides (arrays, numbers of NumPy, a Rotation of SciPy) is written as its numbers. What a file cannot hold, or what
+`evaluate` does not take for a value either, is refused before anything is written, with its name and what to give instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sympy import Expr
+
+from chetaev.errors import ChetaevError, InitialError, ModelError, ParameterError
+from chetaev.model import Model
+from chetaev.notation import show
+from chetaev.numerics.binding import number
+
+_LARGEST = 16
+"""Numbers in the largest matrix of a group."""
+
+
+def datum(name: str, given: Any, model: Model) -> str:
+    """The right side of a row `name = value` of initial data."""
+    where = f"save {model.system.label}, start {name}"
+    given = _plain(given, name, where)
+    if isinstance(given, list) and name not in model.system.groups:
+        raise InitialError(
+            f"{name} is given as {len(given)} values.",
+            where=where,
+            why="A model file holds the start of one motion, and a list only for an element of a group.",
+            hint="one number; simulate_many takes columns of starts",
+        )
+    return _listed(given, where)
+
+
+def constant(name: str, given: Any, model: Model) -> float | str:
+    """The value of a parameter: a number, or a text that is kept."""
+    where = f"save {model.system.label}, parameter {name}"
+    return given if isinstance(given, str) else _number(given, where, ParameterError)
+
+
+def function(name: str, given: Any, model: Model) -> str:
+    """What an open input is bound to."""
+    if callable(given) and not isinstance(given, Expr):
+        raise ParameterError(
+            f"{name} is a function of Python, which a model file cannot hold.",
+            where=f"save {model.system.label}, input {name}",
+            hint=f'an expression in t: inputs={{"{name}": "sin(2*t)"}}',
+        )
+    return _scalar(given, f"save {model.system.label}, input {name}", ParameterError)
+
+
+def run(model: Model) -> Mapping[str, str]:
+    """The interval and the tolerance."""
+    where = f"save {model.system.label}"
+    if isinstance(model.t, str) or len(model.t) != 2:
+        what = f"t is no interval: it has {len(model.t)} entries."
+        raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
+    first, last = (number(v, {}, f"{where}, t", InitialError) for v in model.t)
+    tolerance = number(model.tolerance, {}, f"{where}, tolerance", InitialError)
+    return {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
+
+
+def _plain(given: Any, name: str, where: str) -> Any:
+    """Lists in place of arrays, tuples and objects that have a matrix, such as a Rotation of SciPy; anything else as it is."""
+    if hasattr(given, "as_matrix"):
+        given = np.asarray(given.as_matrix(), dtype=float)
+    if isinstance(given, np.ndarray) and given.ndim and (given.ndim > 2 or given.size > _LARGEST):
+        raise InitialError(
+            f"{name} is given as an array of shape {given.shape}.",
+            where=where,
+            why="A model file holds the start of one motion.",
+            hint="one number, or one matrix; simulate_many takes columns of starts",
+        )
+    if isinstance(given, np.ndarray) and given.ndim:
+        return given.tolist()
+    return [_plain(part, name, where) for part in given] if isinstance(given, list | tuple) else given
+
+
+def _listed(given: Any, where: str) -> str:
+    return f"[{', '.join(_listed(part, where) for part in given)}]" if isinstance(given, list) else _scalar(given, where, InitialError)
+
+
+def _scalar(given: Any, where: str, kind: type[ChetaevError]) -> str:
+    """A text as it is, an expression in the notation, any other value as a number that is read back exactly."""
+    if isinstance(given, str):
+        return given
+    return show(given) if isinstance(given, Expr) else repr(_number(given, where, kind))
+
+
+def _number(given: Any, where: str, kind: type[ChetaevError]) -> float:
+    if not isinstance(given, Real | Expr) or isinstance(given, bool):
+        hint = 'a number, or a text such as "pi/6"; for an element of a group a NumPy array or a list of these'
+        raise kind(f"a value of the kind {type(given).__name__} cannot be written.", where=where, hint=hint)
+    return number(given, {}, where, kind)
