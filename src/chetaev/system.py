@@ -181,13 +181,17 @@ class System:
         return f"'{self.name}'" if self.name else "system"
 
     def replace(self, **changes: Any) -> System:
-        """The same system with some parts changed, in the words of the constructor."""
+        """The same system with some parts changed, in the words of the constructor.
+
+        Rows mean what they meant: if names get another meaning, rows written with them are written out.
+        """
+        renamed = bool(changes.keys() & {"where", "quasi"})
         parts: dict[str, Any] = {
             "coordinates": dict(self.kinds),
             "parameters": list(self.parameters),
             "lagrangian": self.lagrangian,
-            "kinematic": self.kinematic,
-            "variational": self.variational,
+            "kinematic": _without_text(self.kinematic) if renamed else self.kinematic,
+            "variational": self.variational if self.variational is None or not renamed else _without_text(self.variational),
             "forces": self.forces,
             "dissipation": self.dissipation,
             "action": self.action.base if self.action else None,
@@ -197,9 +201,9 @@ class System:
             "name": self.name,
         }
         changed = System(**(parts | changes))
-        if not changes.keys() & {"lagrangian", "where", "quasi"}:
+        if not renamed and "lagrangian" not in changes:
             object.__setattr__(changed, "lagrangian_text", self.lagrangian_text)
-        if not changes.keys() & {"where", "quasi"}:
+        if not renamed:
             kept = {title: text for title, text in self.written.items() if _TITLES[title.split()[0]] not in changes}
             object.__setattr__(changed, "written", Frozen(kept | dict(changed.written)))
         return changed
@@ -245,6 +249,11 @@ class System:
             for z, u in self.inputs.items()
         ]
         return lines
+
+
+def _without_text(rows: Sequence[Any]) -> tuple[Any, ...]:
+    """Rows without the user's words."""
+    return tuple(replace(row, text="") for row in rows)
 
 
 def _base_vocabulary(

@@ -180,3 +180,13 @@ def test_what_is_exchanged_is_not_printed_as_it_was_written():
     assert "where r         x + y" in other and "omega" not in other
     assert f"force x         {ch.show(system.forces[system.coordinates[0]])}" in other
     assert system.replace(name="n") == ch.System("x y", "m g", **NESTED, name="n")
+
+
+def test_rows_written_with_names_that_change_are_written_out():
+    """A row keeps its meaning; its text would have another one under the new names."""
+    system = ch.System("x y", where={"r": "x + y"}, lagrangian="x'^2 + y'^2", kinematic=["r' = 0"], variational=["δr = 0"])
+    changed = system.replace(where={"r": "x - y"})
+    assert changed.kinematic == system.kinematic and changed.variational == system.variational
+    assert [str(row) for row in changed.kinematic] == ["x' + y' = 0"]
+    assert [str(row) for row in changed.variational] == ["delta x + delta y = 0"]
+    assert [str(row) for row in system.replace(name="same").kinematic] == ["r' = 0"]
