@@ -247,6 +247,119 @@ def test_rows_whose_rank_drops_wherever_they_hold(coordinates, lagrangian, rows,
     assert found.dimension == dimension
 
 
+FREE_PLANE = "(x'^2 + y'^2)/2"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "x^2 + y^2 = 0",
+        "(x^2 + y^2)^2 = 0",
+        "exp(x^2 + y^2) = 1",
+        "log(1 + x^2 + y^2) = 0",
+        "cosh(x)*cosh(y) = 1",
+        "cos(x) + cos(y) = 2",
+        "sqrt(1 + x^2 + y^2) = 1",
+    ],
+)
+@pytest.mark.parametrize(("potential", "verdict", "dimension"), [("", "CONSTRAINED", 0), (" - y", "INCONSISTENT", None)])
+def test_smooth_rows_for_one_point_have_one_verdict(row, potential, verdict, dimension):
+    """Each holds at isolated points, where its slopes vanish: without a force a particle rests there; y'' = -1 + 0*lambda moves it."""
+    found = analyzed("x y", lagrangian=FREE_PLANE + potential, kinematic=[row], principle=ch.DAlembert())
+    assert (found.verdict, found.dimension) == (verdict, dimension)
+    assert "kinematic[0] has no regular point: all its slopes vanish" in found.evidence
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "sqrt(x^2 + y^2) = 0",
+        "abs(x) + abs(y) = 0",
+        "max(abs(x), abs(y)) = 0",
+        "sqrt((x - 300)^2 + (y + 500)^2) = 0",
+        "(x^2 + y^2)^(3/4) = 0",
+        "abs(x) = 0",
+        "sqrt(x) = 0",
+        "sqrt(abs(x)) = 0",
+        "abs(x^2 + y^2 - 1) = 0",
+    ],
+)
+def test_rows_whose_slopes_jump_wherever_they_hold_decide_nothing(row):
+    """The slopes at opposite sides of the tip of a cone, or of an edge, are opposite, and those of a root grow without bound."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=[row], principle=ch.DAlembert())
+    assert (found.verdict, found.dimension) == ("UNDECIDED", None)
+    assert "kinematic[0] has no regular point: slopes jump, or have no value, wherever it holds" in found.evidence
+
+
+@pytest.mark.parametrize("row", ["sqrt(x'^2 + y'^2) = 0", "abs(x') + abs(y') = 0"])
+def test_velocities_whose_slopes_jump_wherever_they_vanish_decide_nothing(row):
+    """Chetaev's virtual displacements are defined by slopes in velocities, and rest is the tip of the cone."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=[row], principle=ch.Chetaev())
+    assert (found.verdict, found.dimension) == ("UNDECIDED", None)
+    assert "slopes jump" in found.evidence
+
+
+def test_a_cone_among_other_rows_is_named():
+    """x = y = 0 follows from the first row alone; the second has a slope and is not to blame."""
+    found = analyzed("x y z", lagrangian=FREE, kinematic=["z = x", "sqrt(x^2 + y^2) = 0"], principle=ch.DAlembert())
+    assert found.verdict == "UNDECIDED"
+    assert found.evidence.startswith("kinematic[1] has no regular point")
+
+
+@pytest.mark.parametrize("row", ["abs(x) + x = 0", "max(x, 0) = 0"])
+def test_an_inequality_written_as_a_row_decides_nothing(row):
+    """Both hold in the half-plane x <= 0, where they have no slope."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=[row], principle=ch.DAlembert())
+    assert found.verdict == "UNDECIDED"
+    assert "on a set that slopes do not describe" in found.evidence
+
+
+def test_a_sign_that_vanishes_decides_nothing():
+    """sign(x) = 0 is x = 0, and its slope is zero everywhere else."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=["sign(x) = 0"], principle=ch.DAlembert())
+    assert (found.verdict, found.dimension) == ("UNDECIDED", None)
+    assert "by jumps only" in found.evidence
+
+
+@pytest.mark.parametrize("row", ["(x^2 + y^2)^(5/4) = 0", "abs(x)^3 + abs(y)^3 = 0", "x*abs(x) = 0"])
+def test_slopes_that_vanish_without_being_smooth_decide_nothing(row):
+    """r^(5/2) has slopes that vanish at r = 0 and third derivatives that do not exist: nothing is proved by differentiating it."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=[row], principle=ch.DAlembert())
+    assert (found.verdict, found.dimension) == ("UNDECIDED", None)
+    assert "all its slopes vanish" in found.evidence
+
+
+def test_a_sum_of_sizes_that_is_negative_has_no_known_point():
+    """|x| + |y| = -1 holds nowhere: manifolds of which no real point is known are no branches."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=["abs(x) + abs(y) = -1"], principle=ch.DAlembert())
+    assert found.verdict == "UNDECIDED"
+    assert "no point was found" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        ("sqrt(x^2 + y^2) = 1", "REGULAR"),
+        ("sqrt(x^2 + y^2) = 1/1000000", "REGULAR"),
+        ("abs(x) = 1", "REGULAR"),
+        ("abs(x) + abs(y) = 1", "REGULAR"),
+        ("abs(x) = abs(y)", "REGULAR"),
+        ("max(x, y) = 0", "REGULAR"),
+        ("x + abs(x)/10 = 0", "REGULAR"),
+        ("exp(x) = y", "REGULAR"),
+        ("x*y = 0", "REGULAR"),
+        ("x^2 = y^2", "REGULAR"),
+        ("x^2 = 0", "CONSTRAINED"),
+        ("x^3 = 0", "CONSTRAINED"),
+        ("x^8 = 0", "CONSTRAINED"),
+    ],
+)
+def test_corners_beside_regular_points_do_no_harm(row, verdict):
+    """On a curve one coordinate and its velocity are free. x + |x|/10 has slopes 0.9 and 1.1 at x = 0, and no mean of them vanishes."""
+    found = analyzed("x y", lagrangian=FREE_PLANE, kinematic=[row], principle=ch.DAlembert())
+    assert (found.verdict, found.dimension) == (verdict, 2)
+
+
 def test_a_force_across_a_set_without_slope_leaves_no_motion():
     """m x'' = -m + 2 lambda x cannot hold at x = 0."""
     found = analyzed("x y z", lagrangian=f"{FREE} - x", kinematic=["x^2 + y^2 = 0"], principle=ch.DAlembert())
@@ -315,3 +428,12 @@ def test_a_pendulum_in_millimetres_swings_as_one_in_metres():
         return ch.simulate(ch.derive(system, ch.DAlembert()), start, (0, 1), tolerance=1e-11).final["x"] / length
 
     assert abs(end(200, 9810) - end(0.2, 9.81)) < 1e-8
+
+
+@pytest.mark.parametrize(("row", "dimension", "y"), [("sign(x)*y = 0", 4, 0.0), ("sign(x)*y' = 1", 5, 2.0), ("sign(x)*y' = -1", 5, -2.0)])
+def test_a_row_with_a_factor_sign_keeps_it(row, dimension, y):
+    """sign has no slope, and the row depends on it all the same: on the side x > 0 these are y = 0, y' = 1 and y' = -1."""
+    found = analyzed("x y z", lagrangian=FREE, kinematic=[row], principle=ch.DAlembert())
+    assert (found.verdict, found.dimension) == ("REGULAR", dimension)
+    motion = ch.simulate(found.equations, {"x": 1, "y": 0, "z": 0, "x'": 0.3, "z'": 0.1}, (0, 2))
+    assert (motion.final["x"], motion.final["y"], motion.final["z"]) == pytest.approx((1.6, y, 0.2), abs=1e-9)

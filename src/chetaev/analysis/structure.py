@@ -24,6 +24,7 @@ from chetaev.analysis.assignment import heaviest_assignment
 from chetaev.assemble import right_hand_side
 from chetaev.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.equations import Equations
+from chetaev.functions import bent_by_corners
 from chetaev.symbols import Jet, Multiplier, Place, highest_orders
 from chetaev.values import Undefined
 from chetaev.zero import random_point, seems_zero
@@ -189,10 +190,11 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
 def _without_fakes(equations: Equations, i: int, row: Any, suspects: list[Jet], algebra: Algebra[Any]) -> Any:
     """A row without highest jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count.
 
-    Numbers only raise the suspicion, because a small slope may be a small mass; many digits of the symbolic row decide.
+    Numbers only raise the suspicion, because a small slope may be a small mass; many digits of the symbolic row decide. A jet inside sign
+    has no slope, and the row depends on it.
     """
     while True:
-        fakes = [z for z in suspects if seems_zero(_slope(equations, i, z))]
+        fakes = [z for z in suspects if seems_zero(_slope(equations, i, z)) and not bent_by_corners(equations.rows[i].residual, [z])]
         if not fakes:
             return row
         row = algebra.without(row, fakes)

@@ -6,27 +6,32 @@ states, the constraint algorithm is asked as well, with a small budget, and the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sympy import S
 
 from chetaev.analysis.ranks import matrices_at, rank
 from chetaev.analysis.structure import Structure
+from chetaev.assemble import Row
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
+from chetaev.functions import in_own_words
 from chetaev.notation import show
 from chetaev.numerics.accounts import free_jets, joined
-from chetaev.numerics.branches import branches_of
+from chetaev.numerics.branches import Branches, branches_of, with_rows
 from chetaev.numerics.choice import bends_in_tops, is_regular
 from chetaev.numerics.closure import Closure, End
 from chetaev.numerics.families import families
 from chetaev.numerics.prolong import Prolongation, null_space
-from chetaev.numerics.regular_points import rows_without_regular_point, rows_without_slope, without_regular_point
+from chetaev.numerics.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
 from chetaev.numerics.verdicts import NOTHING_COMMON, Analysis, Verdict
-from chetaev.symbols import Multiplier
+from chetaev.symbols import Input, Multiplier, jets_in
+from chetaev.values import Undefined
 from chetaev.zero import random_point
 
 
@@ -48,20 +53,64 @@ def analyze(equations: Any) -> Analysis:
             raise UsageError(what, where="analyze", hint="analyze(ch.derive(...))")
         equations = derive(equations)
     found = families(equations)
+    lost = rows_lost(found.system)
+    if lost:
+        reason = f"{', '.join(lost)}: a row that depends on a jet by jumps only restricts states in a way that slopes do not show"
+        return replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
     irregular = rows_without_regular_point(found.system)
     if irregular:
-        return _without_regular_point(found, without_regular_point(irregular))
+        return _without_regular_point(found, irregular)
     by_numbers = _judged(found)
     if found.end is End.CLOSED and not found.others and is_regular(equations) and not bends_in_tops(equations):
         return by_numbers
-    return joined(by_numbers, branches_of(equations))
+    symbolic = branches_of(equations)
+    if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):
+        return _unfounded(by_numbers, symbolic)
+    return joined(by_numbers, symbolic)
 
 
-def _without_regular_point(found: Closure, reason: str) -> Analysis:
-    """Ranks at points nearby say nothing about the set itself: the constraint algorithm decides, where it can."""
+def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
+    """Ranks at points nearby say nothing about the set itself: the constraint algorithm decides, where rows are smooth.
+
+    It differentiates them, which nobody may where slopes, or slopes of these, jump.
+    """
+    equations, reason = found.system.equations, irregular.reason
     undecided = replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
-    decided = joined(undecided, branches_of(found.system.equations))
+    if irregular.open or not irregular.smooth:
+        return undecided
+    symbolic = _with_slopes(equations, irregular.labels) if irregular.flat else branches_of(equations)
+    if symbolic.complete and any(b.leaf.real != "yes" for b in symbolic.branches):
+        return _unfounded(undecided, symbolic)
+    decided = joined(undecided, symbolic)
     return decided if reason in decided.evidence else replace(decided, evidence=f"{reason}; {decided.evidence}")
+
+
+def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
+    r"""The branches of equations where all slopes of some rows vanish together with these: $e^{x^2+y^2} = 1$ is $x = y = 0$ then.
+
+    Several branches are told as simulate knows them, without the slopes, if that is as sure.
+    """
+    stated = [row.residual for row in equations.rows if row.label in labels]
+    slopes = [in_own_words(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
+    rows = [Row(f"slope[{k}]", slope, S.Zero, "a slope that vanishes wherever its row holds") for k, slope in enumerate(slopes)]
+    found = branches_of(with_rows(equations, rows))
+    if found.complete and len(found.branches) < 2:
+        return found
+    plain = branches_of(equations)
+    return plain if plain.complete and all(b.leaf.real == "yes" for b in plain.branches) else found
+
+
+def _no_point_known(symbolic: Branches) -> bool:
+    """Whether the constraint algorithm has manifolds, and a real point of none."""
+    return symbolic.complete and bool(symbolic.branches) and all(b.leaf.real != "yes" for b in symbolic.branches)
+
+
+def _unfounded(numbers: Analysis, symbolic: Branches) -> Analysis:
+    """No verdict: manifolds without a known real point may be empty, or smaller than their formulas tell."""
+    unsure = sum(b.leaf.real != "yes" for b in symbolic.branches)
+    several = f"{len(symbolic.branches)} manifold{'s' * (len(symbolic.branches) > 1)}"
+    told = f"the constraint algorithm finds {several}, {unsure} of them without a known real point"
+    return replace(numbers, evidence=f"{numbers.evidence}; {told}", tree=symbolic.tree)
 
 
 def _judged(found: Closure) -> Analysis:
@@ -145,7 +194,10 @@ def _contradicting(system: Prolongation) -> list[str]:
     tape = system.tape(pairs, state)
     failing: set[int] = set()
     for seed in range(3):
-        values = np.array(tape(random_point(tape.symbols, seed)))
+        try:
+            values = np.array(tape(random_point(tape.symbols, seed)))
+        except Undefined:  # a row that has no value everywhere is not linear
+            return []
         residual, jacobian = values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(state))
         left = residual - jacobian @ np.linalg.lstsq(jacobian, residual, rcond=1e-10)[0]
         if np.abs(left).max() < 1e-9 * np.abs(residual).max():

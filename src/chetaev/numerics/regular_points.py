@@ -1,69 +1,127 @@
-r"""Rows without a regular point: their rank drops wherever they hold.
+r"""Rows without a regular point: nowhere on their set do their slopes describe it.
 
 A set $f_1 = \dots = f_m = 0$ is regular at a point where it has as many dimensions less as the gradients have rank there. For
 $x^2 + y^2 = 0$ this fails at every point of the set: off it the rank is one, on it the gradient vanishes, and yet the set is a point. A
 plane that touches a sphere, or a function on a group that is to take its largest value ($A_{33} = 1$), are of the same kind. Then no
 reaction has a direction, and what structural analysis says with the rank at points nearby is not true of the set.
 
-Newton's iteration comes near such points slowly, by a half of the distance in each step at a double root and less at others, so that
-gradients are small and never zero; they are measured by those at random points off the set. Rows that repeat others on the set lose
-rank as well, but the others alone keep them at zero: that is tried.
+The set of $\sqrt{x^2 + y^2} = 0$, or of $|x| + |y| = 0$, is the same point, but off it the gradient is as long as anywhere: it jumps, and
+again no reaction has a direction on the set. `row_slopes` tells both from regular points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy.linalg
-from sympy import Symbol
+from sympy import Expr, Pow
 
-from chetaev.analysis.ranks import Matrix, Point
-from chetaev.calculus import Algebra
+from chetaev.analysis.ranks import Point
+from chetaev.functions import bent_by_corners
 from chetaev.numerics.prolong import Prolongation
-from chetaev.numerics.sampling import points_near
-from chetaev.symbols import Input, Jet
-from chetaev.values import Undefined
-from chetaev.zero import random_point, seems_zero
+from chetaev.numerics.row_slopes import RowSlopes
+from chetaev.symbols import Input, Jet, jets_in
+from chetaev.values import Tape, Undefined
+from chetaev.zero import seems_zero
 
-_SMALL = 1e-5
-"""Slopes below this part of those elsewhere vanish on the set; at a multiple root they are only neared."""
-_STARTS = 12
-_POINTS = 4
-_STEPS = 300
-_ARRIVED = 1e-9
-_ELSEWHERE = 9
-_SPREAD = 0.1
-_VANISHES = 1e-10
-_NOISE = 1e-10
-"""Slopes that are round-off."""
-_ROUND_OFF = 1e-14
-"""Rows that are, in parts of what they are elsewhere."""
+_ROOT = 1e-6
+"""What vanishes under a root."""
 
 
-def rows_without_regular_point(system: Prolongation) -> tuple[str, ...]:
-    """The kinematic rows whose common set has no regular point, judged at random points of it; empty if it has one or none is known."""
+@dataclass(frozen=True)
+class Irregular:
+    """Kinematic rows whose common set has no regular point among those that were found."""
+
+    labels: tuple[str, ...]
+    flat: bool
+    """Whether all slopes of each row vanish wherever it holds, so that these are rows as well."""
+    jumps: bool
+    """Whether slopes jump, or have no value, where the rows hold."""
+    smooth: bool
+    """Whether the rows may be differentiated again and again where they hold."""
+    open: bool
+    """Whether rows vanish next to the set as well, as x + |x| does: then it is bounded by inequalities."""
+
+    @property
+    def reason(self) -> str:
+        """Why the rows decide nothing."""
+        named, several = ", ".join(self.labels), len(self.labels) > 1
+        have, hold = ("have", "they hold") if several else ("has", "it holds")
+        if self.open:
+            fact = (
+                f"{named} {have} no regular point that could be found: {hold} on a set that slopes do not describe, perhaps an inequality"
+            )
+            return f"{fact}. State the equations that are meant"
+        if self.jumps:
+            fact = f"{named} {have} no regular point: slopes jump, or have no value, wherever {hold}"
+            example = "sqrt(x^2 + y^2) = 0 or abs(x) + abs(y) = 0"
+        elif several:
+            fact = f"{named} have no regular point in common: their slopes depend on each other wherever they hold"
+            example = "x^2 + y^2 = 0"
+        else:
+            fact = f"{named} has no regular point: all its slopes vanish wherever it holds"
+            example = "x^2 + y^2 = 0"
+        return f"{fact}, so that a reaction has no direction there. State what vanishes there itself, as x = 0, y = 0 instead of {example}"
+
+
+def rows_without_regular_point(system: Prolongation) -> Irregular | None:
+    """The kinematic rows whose common set has no regular point, judged at random points of it; None if it has one or none is known."""
     pairs = [pair for pair in system.hidden() if pair[1] == 0 and system.label(pair).startswith("kinematic")]
     if not pairs:
-        return ()
-    rows = _Rows([system.row(pair) for pair in pairs], system.algebra)
+        return None
+    rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra)
     if any(rows.full_rank(point) for point in system.points):
-        return ()
+        return None
     points = [*system.points, *rows.points()]  # patience alone would be drawn to special points where others are regular
-    if not points or not all(rows.smaller_than_rank(point) for point in points):
-        return ()
+    if not points or any(rows.regular(point) for point in points):
+        return None
+    jumping = [pair for k, pair in enumerate(pairs) if all(rows.jumps(k, point) for point in points)]
     flat = [pair for k, pair in enumerate(pairs) if all(rows.flat(k, point) for point in points)]
-    return tuple(map(system.label, flat or pairs))
+    jumps = any(rows.jumps(k, point) for k in range(len(pairs)) for point in points)
+    stated = [system.equations.rows[i].residual for i, _ in pairs]
+    return Irregular(
+        labels=tuple(map(system.label, jumping or flat or pairs)),
+        flat=bool(flat) and not jumps,
+        jumps=jumps,
+        smooth=not jumps and not any(bent_by_corners(e, jets_in(e)) or _has_vanishing_root(e, points) for e in stated),
+        open=any(rows.vanish_nearby(point) for point in points),
+    )
 
 
-def without_regular_point(labels: Sequence[str]) -> str:
-    """Why rows without a regular point decide nothing."""
-    if len(labels) == 1:
-        fact = f"{labels[0]} has no regular point: all its slopes vanish wherever it holds"
-    else:
-        fact = f"{', '.join(labels)} have no regular point in common: their slopes depend on each other wherever they hold"
-    return f"{fact}, so that a reaction has no direction there. State what vanishes there itself, as x = 0, y = 0 instead of x^2 + y^2 = 0"
+def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
+    """Whether an expression contains a power that is not whole, of what vanishes at some point: higher derivatives have no value there."""
+    roots = [p.base for p in e.atoms(Pow) if not p.exp.is_Integer and jets_in(p.base)]
+    if not roots:
+        return False
+    tape = Tape(roots)
+    for point in points:
+        if not tape.symbols <= point.keys():
+            return True
+        try:
+            values = tape(point)
+        except Undefined:
+            return True
+        if min(map(abs, values)) < _ROOT:
+            return True
+    return False
+
+
+def rows_lost(system: Prolongation) -> tuple[str, ...]:
+    """Kinematic rows with a sign that have no slope anywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
+    equations, found = system.equations, system.structure.rows
+    lost = [
+        i
+        for i, row in enumerate(found[: len(equations.labels)])
+        if equations.labels[i].startswith("kinematic") and _without_slope(system, row)
+    ]
+    return tuple(equations.labels[i] for i in lost if bent_by_corners(e := equations.rows[i].residual, jets_in(e)))
+
+
+def _without_slope(system: Prolongation, row: Any) -> bool:
+    """Whether all slopes of a row are zero as they are written."""
+    jets = [z for z in system.algebra.symbols(row) if isinstance(z, Jet)]
+    return all(slope.is_zero() for slope in system.algebra.gradient(row, jets))
 
 
 def rows_without_slope(system: Prolongation) -> tuple[str, ...]:
@@ -76,100 +134,3 @@ def rows_without_slope(system: Prolongation) -> tuple[str, ...]:
         if not seems_zero(written) and all(map(seems_zero, slopes)):
             found.append(f"kinematic[{k}]")
     return tuple(found)
-
-
-class _Rows:
-    """Rows, their gradients, and the size of these at random points: what a slope is compared with."""
-
-    def __init__(self, rows: Sequence[Any], algebra: Algebra[Any]) -> None:
-        self.rows, self.algebra = rows, algebra
-        symbols = algebra.symbols_of(rows)
-        self.jets = sorted((z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)), key=lambda z: z.name)
-        self.tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, self.jets)]])
-        elsewhere = [found for seed in range(_ELSEWHERE) if (found := self._numbers(self._random(seed))) is not None]
-        slopes = [np.linalg.norm(jacobian, axis=1) for _, jacobian in elsewhere]
-        self.scales = np.maximum(np.median(slopes, axis=0), 1e-300) if elsewhere else np.ones(len(rows))
-        self.usual = float((np.median([np.abs(values) for values, _ in elsewhere], axis=0) / self.scales).max()) if elsewhere else 1.0
-
-    def points(self) -> Iterator[Point]:
-        """A few points where all rows vanish, reached from random ones by moving all jets at once."""
-        left = _POINTS
-        for seed in range(_STARTS):
-            point = self._reached(self._random(seed))
-            if point is not None:
-                yield point
-                left -= 1
-            if not left:
-                return
-
-    def full_rank(self, point: Point) -> bool:
-        """Whether the gradients are independent at a point."""
-        return self._rank(point) == len(self.rows) or self._stays(point)
-
-    def _stays(self, point: Point) -> bool:
-        """Whether small slopes stay as they are in a step of Newton's method: a small set, as a sphere of radius 1e-6, has them.
-
-        At a multiple root they shrink, by a half or less; unless the rows are round-off there, which a slope tells by its square.
-        """
-        found = self._numbers(point)
-        if found is None or len(self.rows) > len(self.jets):
-            return False
-        residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
-        step = np.linalg.lstsq(jacobian, -residual, rcond=_NOISE)[0]
-        moved = self._scaled({**point, **{z: float(point[z] + s) for z, s in zip(self.jets, step, strict=True)}})
-        if moved is None:
-            return False
-        before, after = (float(np.linalg.svd(a, compute_uv=False)[-1]) for a in (jacobian, moved))
-        return before > _NOISE and before**2 > _ROUND_OFF * self.usual and abs(after - before) < 0.1 * before
-
-    def flat(self, k: int, point: Point) -> bool:
-        """Whether all slopes of a row vanish at a point."""
-        found = self._scaled(point)
-        return found is not None and float(np.abs(found[k]).max(initial=0.0)) < _SMALL
-
-    def smaller_than_rank(self, point: Point) -> bool:
-        """Whether rows fail near a point wherever others hold that have the same rank there: the set is smaller than this rank tells."""
-        scaled = self._scaled(point)
-        r = self._rank(point)
-        if scaled is None or r is None or r == len(self.rows):
-            return False
-        kept = scipy.linalg.qr(scaled.T, mode="r", pivoting=True)[-1][:r]
-        nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD)
-        values = [found[0] / self.scales for p in nearby if (found := self._numbers(p)) is not None]
-        return bool(values) and float(np.abs(values).max(axis=1).min()) > _VANISHES  # at one of them chance may lead to another component
-
-    def _rank(self, point: Point) -> int | None:
-        found = self._scaled(point)
-        return None if found is None else int(np.sum(np.linalg.svd(found, compute_uv=False) > _SMALL))
-
-    def _scaled(self, point: Point) -> Matrix | None:
-        found = self._numbers(point)
-        return None if found is None else found[1] / self.scales[:, None]
-
-    def _random(self, seed: int) -> dict[Symbol, float]:
-        return random_point(self.tape.symbols, seed)
-
-    def _numbers(self, point: Mapping[Symbol, float]) -> tuple[Matrix, Matrix] | None:
-        try:
-            values = np.array(self.tape(point), dtype=float)
-        except Undefined:
-            return None
-        n = len(self.rows)
-        return values[:n], values[n:].reshape(n, len(self.jets))
-
-    def _reached(self, start: Mapping[Symbol, float]) -> Point | None:
-        """Gauss-Newton of least norm, with patience for multiple roots."""
-        at = dict(start)
-        for _ in range(_STEPS):
-            found = self._numbers(at)
-            if found is None:
-                return None
-            residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
-            step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
-            length = float(np.linalg.norm(step))
-            if not np.isfinite(length):
-                return None
-            if length < _ARRIVED:
-                return at if float(np.abs(residual).max()) < _ARRIVED else None
-            at |= {z: float(at[z] + min(1.0, 1.0 / length) * s) for z, s in zip(self.jets, step, strict=True)}
-        return None
