@@ -109,13 +109,10 @@ def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
 
 def rows_lost(system: Prolongation) -> tuple[str, ...]:
     """Kinematic rows with a sign that have no slope anywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
-    equations, found = system.equations, system.structure.rows
-    lost = [
-        i
-        for i, row in enumerate(found[: len(equations.labels)])
-        if equations.labels[i].startswith("kinematic") and _without_slope(system, row)
-    ]
-    return tuple(equations.labels[i] for i in lost if bent_by_corners(e := equations.rows[i].residual, jets_in(e)))
+    equations = system.equations
+    stated = zip(equations.labels, system.structure.rows, strict=False)
+    flat = [i for i, (label, row) in enumerate(stated) if label.startswith("kinematic") and _without_slope(system, row)]
+    return tuple(equations.labels[i] for i in flat if bent_by_corners(e := equations.rows[i].residual, jets_in(e)))
 
 
 def _without_slope(system: Prolongation, row: Any) -> bool:
