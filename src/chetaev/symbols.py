@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from operator import index
 from typing import Any, Self
 
 import sympy
@@ -39,7 +40,7 @@ class Jet(sympy.Symbol):
         return 2, 0, "b"  # SymPy's order of factors: parameters first, as on paper
 
     def __new__(cls, base: str, order: int = 0) -> Self:
-        found: Self = _jet(cls, base, order)
+        found: Self = _jet(cls, str(base), index(order))  # 4 and 4.0 would be one key
         return found
 
     def d(self, times: int = 1) -> Self:

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sympy
 
@@ -175,3 +176,13 @@ def test_no_text_is_ever_executed():
                 called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 at_import = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "re"  # re.compile
                 assert called not in forbidden or at_import, f"{called} in {path.name}"
+
+
+def test_equal_jets_are_one_object_whatever_counts_their_order():
+    x = Coordinate("x")
+    assert x.d(2) is Coordinate("x", 2) is x.d(np.int64(2)) is x.d(sympy.Integer(2))
+    assert type(x.d(np.int64(3)).order) is int
+    assert x.d(True) is x.d(1) and type(x.d(True).order) is int
+    with pytest.raises(TypeError):
+        x.d(np.float64(4.0))
+    assert pickle.loads(pickle.dumps(x.d(5))) is x.d(5)  # noqa: S301

@@ -309,3 +309,37 @@ def test_regular_systems_do_not_wait_for_the_constraint_algorithm():
     code = "import sys, chetaev; chetaev.simulate; print('chetaev.analysis.constraint_algorithm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("force", "y"), [("1/y", 0), ("sqrt(y)", -1), ("log(y)", 0), ("exp(y)", 800)])
+def test_a_reaction_without_a_value_is_no_start(force, y):
+    """The rates have values here: only the multiplier has none."""
+    held = ch.derive(ch.System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x' = 0"], forces={"x": force}), ch.DAlembert())
+    with pytest.raises(ch.StateError, match="no finite value at this state"):
+        ch.simulate(held, {"x": 0, "y": y, "x'": 0, "y'": 1}, (0, 0.1))
+
+
+def test_a_conservative_motion_into_a_singularity():
+    """Near the locus round-off looks like power, and the state after a change of pivots has one component more."""
+    lagrangian = "x'^2/2 + y'^2/2 + th'^2/4 + x'*th'/2 + 3/2*y*y'*th'"
+    equations = ch.derive(ch.System("x y th", lagrangian=lagrangian, kinematic=["x*x' + y*y' = th'"]), ch.DAlembert())
+    motion = ch.simulate(equations, {"x": 0.5, "y": 0.3, "th": 0, "x'": 1, "y'": 1}, (0, 3))
+    assert motion.outcome == "left_domain"
+    x, y = motion.final["x"], motion.final["y"]
+    # the determinant of the mass matrix on the constraint's kernel, th' = x x' + y y'
+    assert abs(9 * x**2 * y**2 - 2 * x**2 - 6 * x * y**2 - 4 * x - 13 * y**2 - 4) < 1e-2  # of terms of order 60
+
+
+def test_parameters_for_which_a_quadratic_constraint_leaves_only_rest():
+    """x'^2 + y'^2 = d th'^2 with d < 0 at the first random points: that is not what becomes of d = 2."""
+    lagrangian = "a*(x'^2 + y'^2)/2 + b*th'^2/2 - c*cos(th)"
+    system = ch.System("x y th", "a b c d", lagrangian=lagrangian, kinematic=["x'^2 + y'^2 = d*th'^2"])
+    equations, values = ch.derive(system, ch.Chetaev()), {"a": 1.0, "b": 0.5, "c": 0.5, "d": 2.0}
+    start = {"x": 0, "y": 0, "th": 0.4, "x'": 0.6, "y'": 0.8, "th'": math.sqrt(0.5)}
+    motion = ch.simulate(equations, start, (0, 1), parameters=values)
+    assert motion.outcome == "finished"
+    # a v' = 2 lambda v along the track, b th'' = c sin(th) - 2 lambda d th', and v = sqrt(d) th'
+    pull = 0.5 * math.sin(0.4) / (0.5 + 1.0 * 2.0)
+    assert motion["th''"][0] == pytest.approx(pull, rel=1e-9)
+    assert (motion["x''"][0], motion["y''"][0]) == pytest.approx((0.6 * math.sqrt(2) * pull, 0.8 * math.sqrt(2) * pull), rel=1e-9)
+    assert motion["lambda1"][0] == pytest.approx(math.sqrt(2) * pull / 2, rel=1e-9)

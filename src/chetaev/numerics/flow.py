@@ -34,10 +34,8 @@ from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
 from chetaev.numerics.steady import Residues, residues_of
 from chetaev.symbols import TIME, Input, Jet, Parameter, Place
-from chetaev.values import Undefined
 
 _NO_POWER = 1e-9
-_SAME = 1e-9
 _FEW_ROWS = 16
 
 
@@ -278,25 +276,8 @@ def _residues(system: Prolongation) -> Residues | None:
     present = graph.symbols_of([e for line in system.structure.jacobian for e in line])
     steady = [z for z in present if isinstance(z, Parameter)]
     moving = [z for z in present if not isinstance(z, Parameter)]
-    point = system.generic_points[0]
-    return residues_of(system.structure.jacobian, graph.vector(steady), graph.vector(moving), partial(_frozen, graph, point))
-
-
-def _frozen(graph: GraphAlgebra, point: Point, e: ca.SX) -> ca.SX:
-    """A graph that does not depend on the state, with parameters only: at a state of zeros, if it has a value there, or at a given one."""
-    moving = [z for z in graph.symbols(e) if not isinstance(z, Parameter)]
-    if not moving:
-        return e
-    value = graph.tape([e])(point)[0]
-    for rest in ([0.0] * len(moving), [point[z] for z in moving]):
-        found = ca.substitute(e, graph.vector(moving), ca.SX(rest))
-        try:
-            same = abs(graph.tape([found])(point)[0] - value) <= _SAME * abs(value)
-        except Undefined:
-            continue
-        if same:
-            return found
-    return e
+    at_rest = partial(graph.without, symbols=moving)
+    return residues_of(system.structure.jacobian, graph.vector(steady), graph.vector(moving), at_rest)
 
 
 def _lasting(system: Prolongation) -> Flags:

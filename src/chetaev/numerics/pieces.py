@@ -124,8 +124,9 @@ class Setting:
 
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
         """A setting with better pivots for a state, if there are better ones: then the state is not singular."""
-        fresh = self.renew(t, self.named(native))
-        return fresh if fresh.worst_pivot(t, native) > 10 * WORST_PIVOT else None
+        jets = self.named(native)
+        fresh = self.renew(t, jets)  # which may count the work, or not, where this one does otherwise
+        return fresh if fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT else None
 
 
 def setting(switched: Switched, configuration: Configuration, binding: Binding) -> Setting:

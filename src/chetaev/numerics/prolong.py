@@ -29,6 +29,7 @@ __all__ = ["Pair", "Problem", "Prolongation", "least_norm", "null_space", "open_
 _ZERO = 1e-9
 _TRIES = 6
 _POINTS = 4
+_MORE = 5
 _CONTRADICTION = 1e-7
 _SECONDS = 2.0
 
@@ -186,11 +187,18 @@ class Prolongation:
             return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count)]
         symbols = self.symbols([*self.hidden(), *self.stage(0)])
         found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra)
+        if hidden and self._least_nullity(found):
+            # where constraints are quadratic forms, random parameters may leave nothing but rest: others are tried before that is believed
+            more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra)
+            found = more if self._least_nullity(more) < self._least_nullity(found) else found
         if hidden and len({a.shape[1] for a in self._null_spaces(found) if a is not None}) > 1:
             # stage by stage the points were drawn to special ones; all jets at once, with the rank frozen, they are not
             starts: list[Point] = [random_point(symbols, seed) for seed in range(3 * self._count)]
             found = points_from(hidden, starts, self.algebra)[: 2 * self._count] or found
         return found
+
+    def _least_nullity(self, points: Sequence[Point]) -> int:
+        return min((null.shape[1] for null in self._null_spaces(points) if null is not None), default=0)
 
     @property
     def original(self) -> Prolongation:

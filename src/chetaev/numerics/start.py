@@ -86,6 +86,8 @@ def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
     system, state = found.problem.system, found.state
     if not system.plain or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
         return False
+    if system.equations.multipliers:  # which are not among the rates: a row without a value is told here
+        found.problem.numbers(system.stage(0), (), {**state, **dict.fromkeys(system.structure.top, 0.0)})
     (jacobian,) = system.jacobians([found.problem.point(state)])
     rates = here.compiled.rhs(t, here.native(state, 0.0), here.parameters(t))
     return bool(np.isfinite(rates).all()) and jacobian is not None and not Factored(jacobian).null.shape[1]

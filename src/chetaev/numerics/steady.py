@@ -8,6 +8,9 @@ Whether an entry is steady is decided in the field of integers modulo a prime, w
 random states with the same random parameters, sine and cosine being a random point of the circle for every argument, and every other
 function a random number. What agrees there is the same for all states, but for a chance of one in $10^{15}$ or so (the degree of the
 entry divided by the prime; J. T. Schwartz, J. ACM 27 (1980) 701-717). What disagrees may still be steady, by an identity unknown here.
+
+A steady entry is written without the state by setting that to zero. So it counts as steady only if it is made of sums, products, sines and
+cosines, and of quotients by what contains parameters alone: these have a value at zero whenever they have one elsewhere.
 """
 
 from __future__ import annotations
@@ -26,8 +29,12 @@ _PRIME = 2**61 - 1
 _DIVISION = 10
 """What a division by something that moves costs, in products: as many could be computed one after the other meanwhile."""
 
-Residue = tuple[int, int]
-"""A number of the field at either state."""
+_STEADY, _DEFINED, _OTHER = range(3)
+"""What an entry is made of: parameters alone; what has a value at all states; anything else."""
+
+Residue = tuple[int, int, int]
+"""A number of the field at either state, and what it is made of."""
+_ZERO: Residue = (0, 0, _STEADY)
 
 
 class Residues:
@@ -52,38 +59,44 @@ class Residues:
         return Residues(self.rows, self.columns, self.frozen)
 
     def is_steady(self, i: int, j: int) -> bool:
-        """Whether an entry is the same at both states; zero is."""
-        here, there = self.rows[i].get(j, (0, 0))
-        return here == there
+        """Whether an entry is the same at both states, and has a value at zero; zero is steady."""
+        here, there, kind = self.rows[i].get(j, _ZERO)
+        return here == there and kind != _OTHER
 
     def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
         """One step. The entries that became steady because something cancels; None if the pivot is zero."""
         source = self.rows[i]
-        if j not in source or not all(source[j]):
+        if j not in source or not all(source[j][:2]):
             return None
         self._left.discard(i)
         self.cost += 0 if self.is_steady(i, j) else _DIVISION
-        inverse = [pow(v, -1, _PRIME) for v in source[j]]
+        inverse = [pow(v, -1, _PRIME) for v in source[j][:2]]
         found = []
         for k in self._left:
             target = self.rows[k]
             if j not in target:
                 continue
             lasting = self.is_steady(k, j) and self.is_steady(i, j)
-            a, b = (v * w % _PRIME for v, w in zip(target.pop(j), inverse, strict=True))
-            for c, (here, there) in source.items():
+            made_of = self._kind(k, j) if self.is_steady(i, j) else _OTHER
+            a, b = (v * w % _PRIME for v, w in zip(target.pop(j)[:2], inverse, strict=True))
+            for c, (here, there, _) in source.items():
                 if c == j:
                     continue
-                known = lasting and here == there and self.is_steady(k, c)
-                old = target.pop(c, (0, 0))
-                new = (old[0] - a * here) % _PRIME, (old[1] - b * there) % _PRIME
-                if new != (0, 0):
+                known = lasting and self.is_steady(i, c) and self.is_steady(k, c)
+                kind = max(made_of, self._kind(i, c), self._kind(k, c))
+                old = target.pop(c, _ZERO)
+                new = (old[0] - a * here) % _PRIME, (old[1] - b * there) % _PRIME, kind
+                if new[:2] != (0, 0):
                     target[c] = new
-                self.flags[k, c] = new[0] == new[1]
+                self.flags[k, c] = self.is_steady(k, c)
                 self.cost += 0 if known else 1
-                if new[0] == new[1] and not known:
+                if self.is_steady(k, c) and not known:
                     found.append((k, c))
         return found
+
+    def _kind(self, i: int, j: int) -> int:
+        """What an entry is made of; one that is steady is written with parameters only."""
+        return _STEADY if self.is_steady(i, j) else self.rows[i][j][2]
 
     def cost_of(self, pairs: Sequence[tuple[int, int]]) -> int | None:
         """What an elimination with given pivots costs; None if one of them is zero."""
@@ -120,14 +133,14 @@ def residues_of(matrix: Sequence[Sequence[ca.SX]], steady: ca.SX, moving: ca.SX,
     """The entries of a matrix of graphs at two random states; None if something is divided by zero there."""
     chance = random.Random(20)
     entries = [e for line in matrix for e in line]
-    values = [(v, v) for v in _drawn(chance, steady.numel())]
-    values += zip(_drawn(chance, moving.numel()), _drawn(chance, moving.numel()), strict=True)
+    values = [(v, v, _STEADY) for v in _drawn(chance, steady.numel())]
+    values += [(a, b, _DEFINED) for a, b in zip(_drawn(chance, moving.numel()), _drawn(chance, moving.numel()), strict=True)]
     found = _evaluated(ca.Function("entries", [ca.vertcat(steady, moving)], [ca.densify(ca.vertcat(*entries))]), values)
     if found is None:
         return None
     width = len(matrix[0])
     lines = [found[k : k + width] for k in range(0, len(found), width)]
-    return Residues([{j: v for j, v in enumerate(line) if v != (0, 0)} for line in lines], width, frozen)
+    return Residues([{j: v for j, v in enumerate(line) if v[:2] != (0, 0)} for line in lines], width, frozen)
 
 
 def _drawn(chance: random.Random, count: int) -> list[int]:
@@ -137,25 +150,34 @@ def _drawn(chance: random.Random, count: int) -> list[int]:
 def _evaluated(function: ca.Function, values: Sequence[Residue]) -> list[Residue] | None:
     """A function of scalars at two points of the field."""
     held: dict[int, Residue] = {}
-    out: list[Residue] = [(0, 0)] * int(function.numel_out(0))
+    out: list[Residue] = [_ZERO] * int(function.numel_out(0))
     for operation, target, a, b in lines_of(tape_of(function)):
         if operation == ca.OP_CONST:
             number = _exact(struct.unpack("=d", struct.pack("=ii", a, b))[0])
             if number is None:
                 return None
-            held[target] = number, number
+            held[target] = number, number, _STEADY
         elif operation == ca.OP_INPUT:
             held[target] = values[b]
         elif operation == ca.OP_OUTPUT:
             out[b] = held[a]
         else:
             rule = _RULES.get(operation, _unknown(operation))
+            first, second = held[a], held.get(b, held[a])
             try:
-                here, there = (rule(u, v) for u, v in zip(held[a], held.get(b, held[a]), strict=True))
+                here, there = (rule(u, v) for u, v in zip(first[:2], second[:2], strict=True))
             except ValueError:  # zero has no inverse
                 return None
-            held[target] = here, there
+            held[target] = here, there, _made_of(operation, first[2], second[2])
     return out
+
+
+def _made_of(operation: int, a: int, b: int) -> int:
+    """What an operation on such and such is made of."""
+    if operation == ca.OP_DIV:
+        return a if b == _STEADY else _OTHER
+    kind = max(a, b)
+    return kind if kind == _STEADY or operation in _KEEPING else _OTHER
 
 
 def _exact(number: float) -> int | None:
@@ -191,3 +213,6 @@ _RULES: dict[int, Callable[[int, int], int]] = {
     ca.OP_COS: lambda a, _: _circle(a)[0],
     ca.OP_SIN: lambda a, _: _circle(a)[1],
 }
+
+_KEEPING = frozenset(_RULES.keys() - {ca.OP_INV, ca.OP_DIV})
+"""Operations that have a value wherever their arguments have one."""
