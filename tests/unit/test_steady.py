@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.numerics.bounds import Bounds
 from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.flow import make_flow
+from chetaev.numerics.methods import dop853
 from chetaev.numerics.prolong import prolongation
 from chetaev.numerics.steady import residues_of
 from chetaev.symbols import Parameter
@@ -124,3 +126,53 @@ def test_nothing_is_written_at_a_state_where_it_has_no_value(factor, row, values
     assert motion.outcome == "finished"
     for name in ("x''", "y''", "th''", "lambda1"):
         assert motion[name][0] == pytest.approx(now[name], rel=1e-11, abs=1e-13)
+
+
+def test_bounds_hold_at_all_states():
+    """Sums and products of sines against their largest values at random states; what grows with the state has no bound."""
+    p, q = ca.SX.sym("p", 2), ca.SX.sym("q", 3)
+    graphs = [
+        p[0] * ca.sin(q[0]) - p[1] * ca.cos(q[1]) / p[0],
+        (p[0] - ca.sin(q[0] * q[2])) ** 2 * ca.cos(q[1]),
+        -2 * ca.sin(p[0] + q[1] ** 3) * p[1],
+        ca.exp(p[0]) * ca.cos(q[0] / q[1]),
+    ]
+    bounds = Bounds(q)
+    found = ca.Function("f", [p, q], [ca.vertcat(*graphs), ca.vertcat(*[bounds.of(e) for e in graphs])])
+    chance = np.random.default_rng(2)
+    for _ in range(200):
+        values, limits = found(chance.normal(size=2), chance.normal(size=3) * 3)
+        assert np.all(np.abs(np.array(values)) <= np.array(limits) * (1 + 1e-14))
+    assert [bounds.of(e) for e in (q[0] * p[0], ca.exp(q[0]), p[0] / ca.cos(q[0]), ca.tan(q[1]), ca.fmax(q[0], p[0]))] == [None] * 5
+    long = ca.SX(1)
+    for _ in range(1000):
+        long = long * ca.sin(q[0] + long)
+    assert bounds.of(long) is None
+
+
+def watched(values, monkeypatch, **options):
+    """How many functions are watched along a motion of the sleigh."""
+    counts, run = [], dop853.run
+    monkeypatch.setattr(dop853, "run", lambda *a, **k: counts.append(k["n_watch"]) or run(*a, **k))
+    start = {"x": 0, "y": 0, "theta": 0.4, "x'": np.cos(0.4), "y'": np.sin(0.4), "theta'": 0.3}
+    motion = ch.simulate(ch.derive(SLEIGH, ch.DAlembert()), start, (0, 1), parameters=values, **options)
+    monkeypatch.undo()
+    return counts[0], motion
+
+
+def test_what_cannot_wear_out_is_not_watched(monkeypatch):
+    ordinary = {"m": 1.0, "J": 0.5, "a": 0.2}
+    count, motion = watched(ordinary, monkeypatch)
+    assert count == 0 and motion.outcome == "finished"
+    count, again = watched(ordinary, monkeypatch, events=["x - 100"])
+    assert count == 3
+    assert again.final["theta"] == pytest.approx(motion.final["theta"], abs=1e-9)
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.5, 0.2], [1e-3, 2.0, 5.0], [40.0, 1e-4, 1.0]])
+def test_no_state_has_a_smaller_pivot_than_the_lowest(values):
+    compiled = compile_equations(ch.derive(SLEIGH, ch.DAlembert()))
+    flow = compiled.flow
+    lowest = float(ca.Function("lowest", [flow.graph.vector(flow.system.equations.system.parameters)], [flow.lowest_pivot])(values))
+    found = [compiled.watch()(0.0, [0, 0, 0, 0, theta, 0], [*values, 0.0])[1] for theta in np.linspace(-4, 4, 101)]
+    assert 0 < lowest <= min(found) <= 1

@@ -145,6 +145,8 @@ class Course:
     def _determinant(self, piece: Piece, task: Task) -> float:
         """The determinant of the system Jacobian at the end of a piece, relative to the beginning: a locus in a surface is no switch."""
         here, t = piece.setting, float(piece.run.t)
+        if not task.watches:
+            return 1.0
         found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
         return found / (task.watches[0].floor / SMALLEST_DETERMINANT) if np.isfinite(found) and task.watches[0].floor else 0.0
 

@@ -17,6 +17,7 @@ from sympy import Expr, Symbol
 
 from chetaev.analysis.ranks import Point, matrices_at
 from chetaev.calculus import Calculus, total_derivative
+from chetaev.numerics.bounds import Bounds
 from chetaev.numerics.elimination import (
     Flags,
     Matrix,
@@ -225,6 +226,24 @@ class Flow:
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
             largest = larger(largest, times(over(ca.SX(usual), size(pivot)), times(rows[i], columns[j])))
         return over(one, largest)
+
+    @cached_property
+    def lowest_pivot(self) -> ca.SX | None:
+        """What the smallest pivot is at least, at all states, as a graph of parameters; None if a pivot moves or nothing is known.
+
+        A column in units of its rows is never larger than one, so the largest entry that a row can have decides.
+        """
+        if self.residues is None:
+            return None
+        entries = [e for line in self.system.structure.jacobian for e in line]
+        bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
+        largest = ca.SX(1)
+        for (i, _), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
+            sizes = [bounds.of(e) for e in self.system.structure.jacobian[i] if not e.is_zero()]
+            if not bounds.steady(pivot) or any(found is None for found in sizes):
+                return None
+            largest = larger(largest, times(over(ca.SX(usual), size(pivot)), _largest(sizes)))
+        return over(ca.SX(1), largest)
 
     @cached_property
     def _usual_pivots(self) -> Matrix:

@@ -21,7 +21,8 @@ from chetaev.numerics.methods.base import interpolate
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
 from chetaev.numerics.poles import has_pole
 from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import Jet
+from chetaev.symbols import Jet, Parameter
+from chetaev.values import Undefined
 
 WORST_PIVOT = 1e-3
 """A pivot that is so small compared to where it was chosen is worn out."""
@@ -100,6 +101,18 @@ class Setting:
         if not functions:
             return self.compiled.watch()
         return _WATCHES.get(self.compiled, key, lambda: compile_kernel(self.flow.watch([self.written(e) for e in functions]), hot=False))
+
+    @cached_property
+    def lowest_pivot(self) -> float:
+        """What the smallest pivot is at least, at all states, with these values of the parameters; 0 if nothing is known."""
+        found = self.flow.lowest_pivot
+        if found is None:
+            return 0.0
+        tape = self.flow.graph.tape([found])
+        try:
+            return tape({z: self.binding.parameters[z] for z in tape.symbols if isinstance(z, Parameter)})[0]
+        except Undefined:
+            return 0.0
 
     def point(self, t: float, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
         """Values of all symbols of the flow at a state, for a new choice of pivots."""

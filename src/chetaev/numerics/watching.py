@@ -76,6 +76,8 @@ def make_task(
     native, p = here.native(place.jets, place.work), here.parameters(place.t, reference(here, place.energy, place.work))
     determinant, pivot, *_ = watch(place.t, native, p)
     floors = (abs(float(determinant)) * SMALLEST_DETERMINANT, WORST_PIVOT * min(1.0, float(pivot)))
+    lasting = here.lowest_pivot > floors[1]  # then the determinant is the same at all states, and no pivot wears out
+    jacobian = () if lasting and not watched.watches else (Watch(0, True, floors[0]), Watch(0, False, floors[1]))
     return Task(
         compiled=here.compiled,
         binding=here.binding,
@@ -84,7 +86,7 @@ def make_task(
         project=project,
         inputs=here.compiled.inputs(here.binding),
         watch=watch,
-        watches=(Watch(0, True, floors[0]), Watch(0, False, floors[1]), *watched.watches),
+        watches=(*jacobian, *watched.watches),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,
