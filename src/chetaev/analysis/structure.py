@@ -194,7 +194,7 @@ def _without_fakes(equations: Equations, i: int, row: Any, suspects: list[Jet], 
     has no slope, and the row depends on it.
     """
     while True:
-        fakes = [z for z in suspects if seems_zero(_slope(equations, i, z)) and not bent_by_corners(equations.rows[i].residual, [z])]
+        fakes = [z for z in suspects if seems_zero(_slope(equations, i, z)) and not _inside_a_corner(equations, i, z)]
         if not fakes:
             return row
         row = algebra.without(row, fakes)
@@ -215,6 +215,18 @@ def _slope(equations: Equations, i: int, z: Jet) -> Expr:
         if k < 0 and isinstance(z, Multiplier) and not lowered.vakonomic:
             return -right_hand_side(lowered, lowered.varied[i]).diff(z)
     return equations.rows[i].residual.diff(z)
+
+
+def _inside_a_corner(equations: Equations, i: int, z: Jet) -> bool:
+    """Whether a jet stands inside sign, abs, min or max where a row comes from. The rows of the principle are not formed for that."""
+    if equations.rewritten is not None:
+        return bent_by_corners(equations.rewritten[i].residual, [z])
+    system, k = equations.lowered.system, i - len(equations.lowered.varied)
+    if 0 <= k < len(system.kinematic):
+        return bent_by_corners(system.kinematic[k].residual, [z])
+    data = [equations.lowered.lagrangian, system.dissipation, *system.forces.values()]
+    data += [e for row in equations.lowered.reactions for e in row.values()]
+    return any(bent_by_corners(e, [z]) for e in data)
 
 
 def _suspects(rows: list[Any], algebra: Algebra[Any]) -> list[list[Jet]]:
