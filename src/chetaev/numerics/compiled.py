@@ -61,7 +61,7 @@ class Compiled:
         known = graph.vector(flow.system.equations.system.parameters)
         rest = ca.SX.sym("rest", len(flow.inputs) + 1)
         x = ca.SX.sym("x", self.size)
-        return ca.Function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], [ca.densify(ca.vertcat(*written))])
+        return graph.function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], ca.vertcat(*written))
 
     def watch(self, events: Sequence[Expr] = ()) -> Kernel:
         """Determinant, smallest pivot, then the functions of events; remembered."""

@@ -168,7 +168,7 @@ class Flow:
         p = self.graph.vector(self.arguments)
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
         x, p = ca.vertcat(x, *self.work), ca.vertcat(p, self.start_energy)
-        return ca.Function(name, [self.graph.leaf(TIME), x, p], [ca.densify(column)])
+        return self.graph.function(name, [self.graph.leaf(TIME), x, p], column)
 
     @property
     def size(self) -> int:
