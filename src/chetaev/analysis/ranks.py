@@ -10,81 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
+from chetaev.analysis.factored import Matrix, equilibrated, rank
 from chetaev.calculus import SYMBOLIC, Algebra, Evaluator
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
+__all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
+
 Point = Mapping[Symbol, float]
-Matrix = NDArray[np.float64]
 
-_CUT = 1e-8
-_NOISE = 1e-11
 _STEPS = 60
-_PASSES = 2
-_FITS = 4
-_OUTLIER = -7.0
-
-
-def rank(matrix: Matrix) -> int:
-    """The numerical rank: noise cleared, rows and columns equilibrated, singular values cut at 1e-8 of the largest."""
-    return int(np.sum(_singular_values(matrix) > _CUT))
-
-
-def equilibrated(matrix: Matrix, noise: float = _NOISE) -> tuple[Matrix, Matrix, Matrix]:
-    """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`.
-
-    At random points of order one, entries below the noise are round-off of zeros and are cleared; with a user's values a small
-    entry may be a small mass, and nothing is cleared.
-    """
-    a = np.array(matrix, dtype=float)
-    a[np.abs(a) < noise * np.abs(a).max(initial=0.0)] = 0.0
-    rows, columns = _geometric_scales(a)
-    a = a / rows[:, None] / columns
-    for _ in range(_PASSES):
-        r = np.abs(a).max(axis=1, initial=0.0)
-        r[r == 0] = 1.0
-        a, rows = a / r[:, None], rows * r
-        c = np.abs(a).max(axis=0, initial=0.0)
-        c[c == 0] = 1.0
-        a, columns = a / c, columns * c
-    return rows, a, columns
-
-
-def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
-    """Scales that bring the logarithms of the entries nearest to zero (Curtis and Reid): units drop out.
-
-    An entry that stays very small is left out and the rest fitted again: a small entry does no harm, bent scales do.
-    """
-    m, n = a.shape
-    present = a != 0
-    logs = np.log(np.abs(a), out=np.zeros_like(a), where=present)
-    rows, columns = np.zeros(m), np.zeros(n)
-    for _ in range(_FITS):
-        if not present.any():
-            break
-        # the normal equations of logs = rows + columns: as many unknowns as rows and columns, however many entries there are
-        counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)])
-        normal = np.diag(counts.astype(float))
-        normal[:m, m:], normal[m:, :m] = present, present.T
-        sums = np.where(present, logs, 0.0)
-        fitted = np.linalg.lstsq(normal, np.concatenate([sums.sum(axis=1), sums.sum(axis=0)]), rcond=1e-10)[0]
-        rows, columns = fitted[:m], fitted[m:]
-        keep = present & (logs - rows[:, None] - columns > _OUTLIER)
-        if (keep == present).all():
-            break
-        present = keep
-    return np.exp(rows), np.exp(columns)
-
-
-def _singular_values(matrix: Matrix) -> Matrix:
-    if 0 in matrix.shape:
-        return np.zeros(0)
-    values = np.linalg.svd(equilibrated(matrix)[1], compute_uv=False)
-    return values / values[0] if values[0] > 0 else np.zeros_like(values)
 
 
 def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC) -> list[Point]:
