@@ -123,13 +123,14 @@ class Tape:
             raise Undefined("not a finite number")
         return found
 
-    def program(self) -> tuple[Program, list[Symbol]]:
+    def program(self, order: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """The same operations for exact arithmetic, and the symbols that are its inputs. Numbers stay exact, pi stays a letter."""
-        symbols = [symbol for _, symbol in self._leaves]
+        symbols = [symbol for _, symbol in self._leaves] if order is None else list(order)
+        number = {z: k for k, z in enumerate(symbols)}
         found, count = Program(len(symbols)), len(self._slots)
         found.positive = {k for k, z in enumerate(symbols) if z.is_positive}
-        for k, (slot, _) in enumerate(self._leaves):
-            found.add(("input", slot, k, None))
+        for slot, symbol in self._leaves:
+            found.add(("input", slot, number[symbol], None))
         for slot in self._pis:
             found.add(("constant", slot, "pi", None))
         exponents = {slot: Fraction(p, q) for slot, p, q in self._constants}

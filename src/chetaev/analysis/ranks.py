@@ -101,6 +101,39 @@ def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point])
     return found
 
 
+def measured_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point], error: float) -> list[tuple[Matrix, Matrix] | None]:
+    """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
+
+    `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet of
+    the same order.
+    """
+    others = random_point(tape.symbols, 0)
+    found: list[tuple[Matrix, Matrix] | None] = []
+    for point in points:
+        at = {**others, **point}
+        try:
+            numbers = np.array(tape(at)).reshape(shape)
+        except Undefined:
+            found.append(None)
+            continue
+        found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
+    return found
+
+
+_BY_ITERATION = 1e-12
+"""Errors above this are those of an iteration, which are of one size for all jets that it moves together."""
+
+
+def _errors(point: Point, error: float) -> dict[Symbol, float]:
+    """The error of each symbol: parameters are exact."""
+    largest: dict[int, float] = {}
+    for z, v in point.items():
+        if isinstance(z, Jet):
+            largest[z.order] = max(largest.get(z.order, 0.0), abs(v))
+    scale = largest if error > _BY_ITERATION else {}
+    return {z: error * scale.get(z.order, abs(v)) if isinstance(z, Jet) else 0.0 for z, v in point.items()}
+
+
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:
     """The rank met most often at the points."""
     found = Counter(rank(a) for a in matrices_at(entries, points))

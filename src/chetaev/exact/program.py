@@ -59,7 +59,8 @@ _ROOTED = frozenset("sqrt asin acos atan atan2 asinh acosh atanh pow".split())
 def fraction_of(number: float) -> Fraction:
     """The fraction a double stands for: the simplest one within two units of its last place if that is simple, else the double itself.
 
-    A graph of doubles holds 1/10 rounded, and sums and products of such numbers. Their dyadic values would make 3*(1/10) - 3/10 non-zero.
+    A graph of doubles may hold 1/3 rounded, as an exponent or folded from other numbers; its dyadic value would make 3*(1/3) - 1 non-zero.
+    What is almost an integer is no integer: folding integers makes none of these.
     """
     exact = Fraction(number)
     if exact.denominator == 1 and abs(exact.numerator) < 2**53:
@@ -73,7 +74,7 @@ def fraction_of(number: float) -> Fraction:
         if abs(numerator) * denominator >= _SIMPLE:
             return exact
         if abs(numerator * exact.denominator - exact.numerator * denominator) * _NEAR <= abs(exact.numerator) * denominator:
-            return Fraction(numerator, denominator)
+            return Fraction(numerator, denominator) if denominator > 1 else exact
         if rest == whole:
             return exact
         rest = 1 / (rest - whole)

@@ -22,7 +22,10 @@ _ROOTED_TRIALS = 40
 """The same where an identity may hold on one branch of a root only: a wrong answer has a chance of 2^-40."""
 _DRAWS = 60
 """Points that are drawn until one lies in the domain; n independent roots need about 2^n draws, then the field is extended."""
+_RELATED_DRAWS = 6
+"""Draws, besides two for each point wanted, until a choice of the common inputs is given up: a root of theirs may have no value."""
 _FIELDS = 4
+"""Fields in use; draws whose numbers differ by a multiple of this share their field."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,30 @@ def several(program: Program) -> list[tuple[Spot, list[Residue]]]:
     if not found:
         return list(runs(program, TRIALS, extended=True))
     return found
+
+
+def related(program: Program, common: int, count: int | None = None) -> list[tuple[Spot, list[Residue]]]:
+    """Points of the domain that agree in the first `common` inputs, with the outputs there: what is equal at all depends on these only.
+
+    `count` of them, or as many as decide; an empty list if there are not so many.
+    """
+    wanted = count or (_ROOTED_TRIALS if program.roots else TRIALS)
+    for extended in (False, True):
+        for draw in range(_DRAWS):
+            first = random_spot(program, draw, extended)
+            found: list[tuple[Spot, list[Residue]]] = []
+            for k in range(2 * wanted + _RELATED_DRAWS):
+                other = random_spot(program, draw + _FIELDS * (k + 1), extended)
+                spot = Spot(first.field, (*first.values[:common], *other.values[common:]), extended)
+                try:
+                    found.append((spot, spot.run(program)))
+                except OutsideDomain:
+                    continue
+                if len(found) == wanted:
+                    return found
+            if len(found) > wanted // 2:
+                return found
+    return []
 
 
 def vanishing(program: Program) -> list[bool] | None:

@@ -27,7 +27,8 @@ from chetaev.analysis.ranks import Matrix, Point, matrices_at, rank
 from chetaev.analysis.structure import loose_structure
 from chetaev.equations import Equations
 from chetaev.numerics.digits import sure_rank
-from chetaev.numerics.elimination import PivotOrder, balanced, elimination_order, solve
+from chetaev.numerics.elimination import PivotOrder, Samples, elimination_order, solve
+from chetaev.numerics.residues import residues_of
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.prolong import Prolongation, null_space, open_jets
 from chetaev.numerics.sampling import points_from, points_near
@@ -118,7 +119,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         if not usual:
             return Closure(system, End.UNCLEAR if system.points else End.EMPTY, known)
         points, matrices = zip(*usual, strict=True)
-        order = elimination_order(balanced(matrices)[0], r)
+        order = elimination_order(Samples.of(matrices), r, residues=residues_of(system.algebra, system.structure.jacobian))
         if len(order.pairs) < r:
             return Closure(system, End.UNCLEAR, known)
         leftover = _leftover(system, matrices, order)
@@ -190,7 +191,7 @@ def _instructions(rows: Sequence[ca.SX]) -> int:
 def _leftover(system: Prolongation, matrices: Sequence[Matrix], order: PivotOrder) -> tuple[tuple[int, ca.SX], ...]:
     """What rows without a pivot leave, by row."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
-    return solve(system.structure.jacobian, right, order, matrices).leftover
+    return solve(system.structure.jacobian, right, order, Samples.of(matrices), residues_of(system.algebra, system.structure.jacobian)).leftover
 
 
 def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:

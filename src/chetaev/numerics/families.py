@@ -16,7 +16,8 @@ from chetaev.analysis.ranks import matrices_at, rank
 from chetaev.equations import Equations
 from chetaev.numerics.closure import Closure, End, closure, closure_of
 from chetaev.numerics.digits import sure_rank
-from chetaev.numerics.elimination import balanced, elimination_order, solve
+from chetaev.numerics.elimination import Samples, elimination_order, solve
+from chetaev.numerics.residues import residues_of
 from chetaev.numerics.prolong import Prolongation, square_prolongation
 from chetaev.numerics.sampling import points_from
 from chetaev.symbols import Input, Jet
@@ -52,8 +53,9 @@ def _pivots(system: Prolongation) -> list[ca.SX]:
     matrices = matrices_at(system.structure.jacobian, system.generic_points, system.algebra)
     if not matrices:
         return []
-    order = elimination_order(balanced(matrices)[0], rank(matrices[0]))
-    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, matrices).pivots
+    samples, residues = Samples.of(matrices), residues_of(system.algebra, system.structure.jacobian)
+    order = elimination_order(samples, rank(matrices[0]), residues=residues)
+    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, samples, residues).pivots
     return [pivot for pivot in pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(pivot))]
 
 
