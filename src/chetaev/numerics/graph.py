@@ -14,8 +14,10 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
+from chetaev.analysis.factored import Matrix
 from chetaev.functions import SPELLING
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.numerics.doubts import values_and_doubts
 from chetaev.symbols import Entry, Parameter
 from chetaev.values import Undefined
 
@@ -208,6 +210,11 @@ class GraphTape:
         if not np.isfinite(numbers).all():
             raise Undefined("not a finite number")
         return numbers.tolist()
+
+    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> Matrix:
+        """Bounds of the errors of the expressions, from those of the symbols."""
+        point, spread = (np.array([given[z] for z in self._order], dtype=float) for given in (values, doubts))
+        return values_and_doubts(self._function, point, spread)[1]
 
 
 def _float(p: int, q: int) -> float:
