@@ -1,9 +1,9 @@
 r"""Rank, null space and solutions of least norm of a matrix, from one decomposition.
 
-Units must not matter, so rows and columns are scaled first. Two scalings are known that do not depend on units: one brings the logarithms of
-all entries nearest to zero, one brings the largest entry of every row and column to one. The first is right where masses and lengths differ
-by many orders; it is bent by entries that are small for another reason, such as a difference of two coordinates in a position that is almost
-symmetric. Scaling changes no rank, so the scaling that shows the larger rank is believed.
+Units must not matter, so rows and columns are scaled first. Two scalings are known that do not depend on units: one brings the logarithms
+of all entries nearest to zero, one brings the largest entry of every row and column to one. The first is right where masses and lengths
+differ by many orders; it is bent by entries that are small for another reason, such as a difference of two coordinates in a position
+that is almost symmetric. Scaling changes no rank, so the scaling that shows the larger rank is believed.
 
 Entries that have no digits are cleared before: scaling would make ones of them. They are told by their doubts (`numerics.doubts`), or, at
 random points of order one, by a noise relative to the largest entry.
@@ -13,6 +13,8 @@ cut nobody can tell with the digits at hand, and the matrix is *ill-conditioned*
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,47 +53,69 @@ def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Mat
     return found.solved(right), found.null
 
 
+@dataclass(frozen=True)
+class _Decomposed:
+    """The singular values and vectors of a scaled matrix."""
+
+    rows: Matrix
+    columns: Matrix
+    u: Matrix
+    s: Matrix
+    vt: Matrix
+
+    @classmethod
+    def of(cls, rows: Matrix, scaled: Matrix, columns: Matrix) -> _Decomposed:
+        return cls(rows, columns, *np.linalg.svd(scaled, full_matrices=True))
+
+    @property
+    def sizes(self) -> Matrix:
+        """The singular values relative to the largest."""
+        largest = float(self.s[0]) if len(self.s) else 0.0
+        return self.s / largest if largest > 0 else np.zeros_like(self.s)
+
+
 class Factored:
     """A matrix made ready for questions about its rank and for solutions of least norm.
 
-    `doubts` are bounds of the errors of the entries; `noise` clears entries below that part of the largest.
+    `doubts` are bounds of the errors of the entries; `noise` clears entries below that part of the largest; singular values below `cut` of
+    the largest are left out. A `rank` that is known exactly, from elsewhere, is taken as it is.
     """
 
-    def __init__(self, jacobian: Matrix, noise: float = 0.0, doubts: Matrix | None = None) -> None:
+    def __init__(
+        self, jacobian: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT, rank: int | None = None
+    ) -> None:
         self.jacobian = np.array(jacobian, dtype=float)
         known = None if doubts is None else np.where(np.isfinite(doubts), doubts, 0.0)
         if known is not None:
             self.jacobian[np.abs(self.jacobian) <= _DIGITLESS * known] = 0.0
-        self.null = np.zeros((self.jacobian.shape[1], 0))
-        self.rank = 0
-        self.kept = self.dropped = self.blur = 0.0
-        if not self.jacobian.shape[1]:
-            return
-        self._take(equilibrated(self.jacobian, noise))
+        self._found = _Decomposed.of(*equilibrated(self.jacobian, noise))
+        self.rank = int(np.sum(self._found.sizes > cut))
         if self.rank < min(self.jacobian.shape):
-            first = self.rank, self.kept, self._rows, self._columns, self._u, self._s, self._vt
-            self._take(_balanced(self.jacobian, noise))
-            if self.rank <= first[0]:
-                self.rank, self.kept, self._rows, self._columns, self._u, self._s, self._vt = first
-        self._judge(known)
-        self.null = (self._vt[self.rank :].T) / self._columns[:, None]
+            other = _Decomposed.of(*_balanced(self.jacobian, noise))
+            if int(np.sum(other.sizes > cut)) > self.rank:
+                self._found, self.rank = other, int(np.sum(other.sizes > cut))
+        self.rank = self.rank if rank is None else rank
+        self.null: Matrix = self._found.vt[self.rank :].T / self._found.columns[:, None]
+        self._doubts = known
 
-    def _take(self, scaled: tuple[Matrix, Matrix, Matrix]) -> None:
-        self._rows, matrix, self._columns = scaled
-        self._u, self._s, self._vt = np.linalg.svd(matrix, full_matrices=True)
-        largest = float(self._s[0]) if len(self._s) else 0.0
-        self.rank = int(np.sum(self._s > CUT * largest)) if largest > 0 else 0
-        self.kept = float(self._s[self.rank - 1] / largest) if self.rank else 0.0
+    @property
+    def kept(self) -> float:
+        """The smallest singular value that the rank keeps, relative to the largest of all."""
+        return float(self._found.sizes[self.rank - 1]) if self.rank else 0.0
 
-    def _judge(self, doubts: Matrix | None) -> None:
-        """The largest part that the rank leaves out, and how large doubts of the entries can make it."""
-        largest = float(self._s[0]) if len(self._s) else 0.0
-        if largest == 0 or self.rank == len(self._s):
-            return
-        self.dropped = float(self._s[self.rank] / largest)
-        self.blur = _ROUND_OFF * max(self.jacobian.shape)
-        if doubts is not None:
-            self.blur += _DIGITLESS * float(np.linalg.norm(doubts / self._rows[:, None] / self._columns)) / largest
+    @property
+    def dropped(self) -> float:
+        """The largest singular value that the rank leaves out, relative to the largest of all; 0 if there is none."""
+        return float(self._found.sizes[self.rank]) if self.rank < len(self._found.s) else 0.0
+
+    @property
+    def blur(self) -> float:
+        """How large a singular value of zero may look: by the decomposition itself, and by the doubts of the entries (Weyl)."""
+        found = self._found
+        blur = _ROUND_OFF * max(self.jacobian.shape)
+        if self._doubts is None or not len(found.s) or found.s[0] == 0:
+            return blur
+        return blur + _DIGITLESS * float(np.linalg.norm(self._doubts / found.rows[:, None] / found.columns) / found.s[0])
 
     @property
     def nullity(self) -> int:
@@ -105,14 +129,13 @@ class Factored:
 
     def solved(self, right: Matrix) -> Matrix:
         """The solution of least norm."""
-        if not self.jacobian.shape[1]:
-            return np.zeros(0)
+        rows = self._found.rows
         step = self._once(right)
         left = right - self.jacobian @ step
         for _ in range(_REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
             better = step + self._once(left)
             rest = right - self.jacobian @ better
-            if not np.linalg.norm(rest / self._rows) < np.linalg.norm(left / self._rows):
+            if not np.linalg.norm(rest / rows) < np.linalg.norm(left / rows):
                 break
             step, left = better, rest
         if self.null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
@@ -120,8 +143,8 @@ class Factored:
         return step
 
     def _once(self, right: Matrix) -> Matrix:
-        r = self.rank
-        found: Matrix = (self._vt[:r].T @ ((self._u[:, :r].T @ (right / self._rows)) / self._s[:r])) / self._columns
+        r, at = self.rank, self._found
+        found: Matrix = (at.vt[:r].T @ ((at.u[:, :r].T @ (right / at.rows)) / at.s[:r])) / at.columns
         return found
 
 

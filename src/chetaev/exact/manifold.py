@@ -128,5 +128,3 @@ def _root(field: Field, c: Residue, b: Residue, twice_a: Residue) -> Residue | N
     except OutsideDomain:
         return None
     return (root - b) * field.inverse(twice_a) % field.modulus
-
-

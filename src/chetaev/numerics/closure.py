@@ -28,9 +28,9 @@ from chetaev.analysis.structure import loose_structure
 from chetaev.equations import Equations
 from chetaev.numerics.digits import sure_rank
 from chetaev.numerics.elimination import PivotOrder, Samples, elimination_order, solve
-from chetaev.numerics.residues import residues_of
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.prolong import Prolongation, null_space, open_jets
+from chetaev.numerics.residues import residues_of
 from chetaev.numerics.sampling import points_from, points_near
 from chetaev.symbols import Input, Jet, Multiplier
 
@@ -191,7 +191,9 @@ def _instructions(rows: Sequence[ca.SX]) -> int:
 def _leftover(system: Prolongation, matrices: Sequence[Matrix], order: PivotOrder) -> tuple[tuple[int, ca.SX], ...]:
     """What rows without a pivot leave, by row."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
-    return solve(system.structure.jacobian, right, order, Samples.of(matrices), residues_of(system.algebra, system.structure.jacobian)).leftover
+    return solve(
+        system.structure.jacobian, right, order, Samples.of(matrices), residues_of(system.algebra, system.structure.jacobian)
+    ).leftover
 
 
 def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.factored import Matrix
 from chetaev.numerics.tape import lines_of, tape_of
 
 EPSILON = float(np.finfo(float).eps)

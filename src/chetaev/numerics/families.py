@@ -17,8 +17,8 @@ from chetaev.equations import Equations
 from chetaev.numerics.closure import Closure, End, closure, closure_of
 from chetaev.numerics.digits import sure_rank
 from chetaev.numerics.elimination import Samples, elimination_order, solve
-from chetaev.numerics.residues import residues_of
 from chetaev.numerics.prolong import Prolongation, square_prolongation
+from chetaev.numerics.residues import residues_of
 from chetaev.numerics.sampling import points_from
 from chetaev.symbols import Input, Jet
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from chetaev.analysis.ranks import Matrix, matrices_at, rank
 from chetaev.numerics.elimination import Samples, elimination_order, solve, solve_positive
-from chetaev.numerics.residues import residues_of
 from chetaev.numerics.graph import plus, times
+from chetaev.numerics.residues import residues_of
 from chetaev.symbols import Action, Jet, Multiplier
 
 if TYPE_CHECKING:

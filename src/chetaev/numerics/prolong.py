@@ -52,6 +52,8 @@ class Prolongation:
     ) -> None:
         self.equations, self.structure, self.algebra = equations, found, found.algebra
         self._near, self.added, self._count = near, added, count
+        self.stated = self
+        """The rows judged at random states, where these are judged at others."""
         self._seeds: list[Point] = []
         # the action variable counts as an unknown with its row s' = L: only then are derivatives of rows consistent with the offsets
         self._calculus = Calculus(found.algebra, equations.system.frame)
@@ -221,12 +223,29 @@ class Prolongation:
         """The same rows, judged at so many random points."""
         found = Prolongation(self.equations, self.structure, self._near, self.added, count)
         found._derivatives, found._tapes = self._derivatives, self._tapes
+        found.stated = self.stated
         return found
 
     def near(self, point: Point) -> Prolongation:
         """The same rows, judged at points near a given state: constraints may have several branches, with different ranks."""
         found = Prolongation(self.equations, self.structure, dict(point), self.added, self._count)
         found._derivatives, found._tapes = self._derivatives, self._tapes
+        found._curved, found.stated = self._curved, self.stated
+        return found
+
+    def standing(self, points: Sequence[Point], null: Matrix) -> Prolongation:
+        """The same rows with the rank that they have at given states and along the motion from there."""
+        found = self.near(points[0])
+        found.points = [dict(point) for point in points]
+        found._nulls = [null] * len(points)
+        return found
+
+    def rates_of(self, symbols: Sequence[Jet], count: int) -> dict[Jet, list[Any]]:
+        """The first derivatives of some jets with respect to time: those of places contain the velocities of their group."""
+        found: dict[Jet, list[Any]] = {}
+        for z in symbols:
+            e = self.algebra.of(z)
+            found[z] = [e := self._calculus.total(e) for _ in range(count)]
         return found
 
     @property

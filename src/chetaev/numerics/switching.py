@@ -21,7 +21,7 @@ from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
-from chetaev.numerics.pieces import Setting, setting
+from chetaev.numerics.pieces import Seat, Setting, setting
 from chetaev.symbols import Input, Jet, jets_in
 
 _ROUND_OFF = 1e-11
@@ -57,13 +57,15 @@ class Surfaces:
     tolerance: float
     direction: float
     """+1 for a run forwards in time, -1 backwards."""
+    seat: Seat | None = None
+    """Where the run begins, if random states do not lie on its component of the constraint set."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
 
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
         if configuration not in self._settings:
-            self._settings[configuration] = setting(self.switched, configuration, self.binding)
+            self._settings[configuration] = setting(self.switched, configuration, self.binding, self.seat)
         return self._settings[configuration]
 
     def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
