@@ -99,6 +99,16 @@ class Factored:
         self._doubts = known
 
     @property
+    def sizes(self) -> Matrix:
+        """The singular values of the scaled matrix, relative to the largest."""
+        return self._found.sizes
+
+    @property
+    def scales(self) -> tuple[Matrix, Matrix]:
+        """The scales of rows and columns."""
+        return self._found.rows, self._found.columns
+
+    @property
     def kept(self) -> float:
         """The smallest singular value that the rank keeps, relative to the largest of all."""
         return float(self._found.sizes[self.rank - 1]) if self.rank else 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.analysis.factored import Matrix, equilibrated, rank
+from chetaev.analysis.factored import Factored, Matrix, equilibrated, rank
 from chetaev.calculus import SYMBOLIC, Algebra, Evaluator
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
@@ -118,6 +118,28 @@ def measured_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]
             continue
         found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
     return found
+
+
+POINT_ERROR = 1e-11
+"""Error of a random point of the constraint manifold, found by iteration, in parts of its largest jet of the same order."""
+STATE_ERROR = 2e-15
+"""Error of a given state, or of a random point that meets no rows, in parts of each jet: some units of its last place."""
+
+
+def factored_at(
+    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR
+) -> list[Factored]:
+    """A matrix of expressions at several points, with the doubts of its entries; points where it is undefined are left out."""
+    shape = (len(entries), len(entries[0]) if entries else 0)
+    if 0 in shape:
+        return [Factored(np.zeros(shape)) for _ in points]
+    measured = measured_at(algebra.tape([e for line in entries for e in line]), shape, points, error)
+    return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
+
+
+def rank_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR) -> int:
+    """The largest rank of a matrix of expressions at some points; 0 without points."""
+    return max((found.rank for found in factored_at(entries, points, algebra, error)), default=0)
 
 
 _BY_ITERATION = 1e-12

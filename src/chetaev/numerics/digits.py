@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 from sympy import Symbol
 
-from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at
+from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
 from chetaev.exact.many_digits import many_digit_values
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.symbols import Input, Jet
@@ -33,17 +33,13 @@ def sure_rank(
     entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: GraphAlgebra
 ) -> int | None:
     """The rank of a matrix at a point where rows vanish; None if it is undefined there, or if forty digits do not tell either."""
-    found = matrices_at(entries, [point], algebra)
+    found = factored_at(entries, [point], algebra, POINT_ERROR if rows else STATE_ERROR)
     if not found:
         return None
-    if 0 in found[0].shape:
-        return 0
-    scales = equilibrated(found[0])
-    sizes = np.linalg.svd(scales[1], compute_uv=False)
-    r = _gap(sizes / sizes[0] if sizes[0] > 0 else sizes, _CUT, _CLEAR, _ZERO)
-    if r is not None or min(found[0].shape) > _LARGEST:
+    r = _gap(found[0].sizes, _CUT, _CLEAR, _ZERO)
+    if r is not None or min(found[0].jacobian.shape) > _LARGEST:
         return r
-    return _with_many_digits(entries, rows, point, algebra, scales)
+    return _with_many_digits(entries, rows, point, algebra, found[0].scales)
 
 
 def _gap(sizes: Any, cut: float, clear: float, zero: float) -> int | None:
@@ -58,7 +54,7 @@ def _with_many_digits(
     rows: Sequence[ca.SX],
     point: Mapping[Symbol, float],
     algebra: GraphAlgebra,
-    scales: tuple[Matrix, Matrix, Matrix],
+    scales: tuple[Matrix, Matrix],
 ) -> int | None:
     mp, _ = many_digits(_DIGITS)
     flat = [e for line in entries for e in line]
@@ -72,7 +68,7 @@ def _with_many_digits(
     m, n = len(entries), len(entries[0])
     matrix = mp.matrix(m, n)
     for k, v in enumerate(values):
-        matrix[k // n, k % n] = v / mp.mpf(scales[0][k // n]) / mp.mpf(scales[2][k % n])
+        matrix[k // n, k % n] = v / mp.mpf(scales[0][k // n]) / mp.mpf(scales[1][k % n])
     sizes = list(mp.svd_r(matrix if m >= n else matrix.T, compute_uv=False))
     return _gap([s / sizes[0] for s in sizes] if sizes[0] > 0 else sizes, _CLEAR_DIGITS, _CLEAR_DIGITS, _ZERO_DIGITS)
 

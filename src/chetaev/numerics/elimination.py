@@ -87,6 +87,12 @@ class Samples:
         return cls(work, known / down[:, :, None] / across[:, None, :], down, across)
 
 
+def samples_of(system: Any, points: Sequence[Any]) -> Samples:
+    """The system Jacobian at random points of its manifold, at which it is defined."""
+    found = [a for a in system.measured(points) if a is not None]
+    return Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+
+
 @dataclass
 class Elimination:
     """The numeric side of an elimination under way: what is left of the samples, and which rows and columns that is."""

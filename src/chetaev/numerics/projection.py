@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix, matrices_at, rank
+from chetaev.analysis.ranks import Matrix, matrices_at, rank, rank_at
 from chetaev.numerics.elimination import Samples, elimination_order, solve, solve_positive
 from chetaev.numerics.graph import plus, times
 from chetaev.numerics.residues import residues_of
@@ -62,7 +62,7 @@ def _stages_suffice(flow: Flow) -> bool:
 
 
 def _rank(entries: Entries, flow: Flow) -> int:
-    return max((rank(a) for a in matrices_at(entries, flow.points, flow.graph)), default=0)
+    return rank_at(entries, flow.points, flow.graph)
 
 
 def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:

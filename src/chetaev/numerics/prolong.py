@@ -12,7 +12,7 @@ from sympy import Symbol
 
 from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.factored import Factored
-from chetaev.analysis.ranks import Matrix, Point, matrices_at, measured_at, numbers_at, points_on
+from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.analysis.structure import Structure, raised, structure
 from chetaev.budget import deadline
 from chetaev.calculus import Calculus, Evaluator
@@ -34,10 +34,6 @@ _TRIES = 6
 _POINTS = 4
 _MORE = 5
 _CONTRADICTION = 1e-7
-_POINT_ERROR = 1e-11
-"""Error of a random point of the constraint manifold, found by iteration, in parts of its largest jet of the same order."""
-_STATE_ERROR = 2e-15
-"""Error of a given state, or of a random point that meets no rows, in parts of each jet: some units of its last place."""
 _SECONDS = 2.0
 
 Pair = tuple[int, int]
@@ -264,7 +260,7 @@ class Prolongation:
     def measured(self, points: Sequence[Point], given: bool = False) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined."""
         shape = (len(self.structure.jacobian), len(self.structure.unknowns))
-        return measured_at(self._jacobian_tape, shape, points, _POINT_ERROR if self.hidden() and not given else _STATE_ERROR)
+        return measured_at(self._jacobian_tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR)
 
     def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The system Jacobian at several points; None where it is undefined."""
