@@ -116,8 +116,23 @@ def measured_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]
         except Undefined:
             found.append(None)
             continue
-        found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
+        if _may_be_round_off(numbers):
+            found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
+        else:
+            found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
     return found
+
+
+_SMALL = 1e-6
+"""Entries below this part of the largest in their row and in their column may be round-off: then all doubts are computed."""
+_AMPLIFIED = 100.0
+"""How much more uncertain than the jets of a point an entry is that is no difference of large numbers, at most."""
+
+
+def _may_be_round_off(numbers: Matrix) -> bool:
+    sizes = np.abs(numbers)
+    beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
+    return bool(np.any((sizes > 0) & (sizes < _SMALL * beside)))
 
 
 POINT_ERROR = 1e-11

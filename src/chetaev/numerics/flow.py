@@ -15,7 +15,8 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.analysis.exact_ranks import exactly_zero
+from chetaev.analysis.ranks import Point
 from chetaev.calculus import Calculus, total_derivative
 from chetaev.numerics.bounds import Bounds
 from chetaev.numerics.elimination import (
@@ -36,7 +37,6 @@ from chetaev.numerics.prolong import Prolongation
 from chetaev.numerics.residues import Residues, residues_of
 from chetaev.symbols import TIME, Input, Jet, Parameter, Place
 
-_NO_POWER = 1e-9
 _FEW_ROWS = 16
 
 
@@ -122,11 +122,22 @@ class Flow:
 
     @cached_property
     def has_power(self) -> bool:
-        """Whether the energy changes: the power is not zero on the constraint manifold."""
-        if self.power.is_zero():
+        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold.
+
+        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
+        """
+        power = self._energy[1]
+        if power.is_zero():
             return False
-        found = matrices_at([[self.power, self.energy]], self.points, self.graph)
-        return not found or max(abs(a[0, 0]) / max(1.0, abs(a[0, 1])) for a in found) > _NO_POWER
+        offsets = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
+        above = [z.order - offsets[z.base] for z in self.graph.symbols(power) if isinstance(z, Jet) and z.base in offsets]
+        stages = self.system.staged(max([0, *above]))
+        for first in range(len(stages)):
+            rows = [row for staged, _ in stages[first:] for row in staged]
+            known = exactly_zero([power], rows, self.graph, stages[first:])
+            if known is not None and (known[0] or first == 0):
+                return not known[0]
+        return True
 
     def on_state(self, e: ca.SX) -> ca.SX:
         """An expression with every jet above the state written out by the equations of motion."""

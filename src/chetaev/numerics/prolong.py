@@ -279,8 +279,20 @@ class Prolongation:
         """
         if self._near is not None:
             return None
-        found = exact_rank(self.structure.jacobian, [self.row(pair) for pair in self.hidden()], self.algebra)
+        rows = [self.row(pair) for pair in self.hidden()]
+        found = exact_rank(self.structure.jacobian, rows, self.algebra)
+        if found is None:
+            found = exact_rank(self.structure.jacobian, rows, self.algebra, self.staged(-1))
         return None if found is None else len(self.structure.top) - found
+
+    def staged(self, last: int) -> list[tuple[list[Any], list[Jet]]]:
+        """The rows of every stage up to the last one, and the jets by which they are met."""
+        found = []
+        offsets = list(zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True))
+        for k in range(self.stages().start, last + 1):
+            jets = [w for z, d in offsets if d + k >= 0 for w in self.structure.at_order(z, d + k + 1, d + k)]
+            found.append(([self.row(pair) for pair in self.stage(k)], jets))
+        return found
 
     @cached_property
     def _generic_null(self) -> Matrix:
