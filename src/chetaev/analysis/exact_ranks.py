@@ -19,6 +19,7 @@ from chetaev.exact.manifold import Single, Stage, points_of
 from chetaev.exact.matrices import rank
 from chetaev.exact.signature import TRIALS, Spot
 from chetaev.symbols import Input, Jet, Parameter
+from chetaev.zero import charted
 
 _ROOTED = 6
 """Points where the rank is asked if roots occur: entries such as sqrt(u^2) - u vanish at half of them."""
@@ -38,6 +39,7 @@ class FieldPoints:
         self, rows: Sequence[Any], expressions: Sequence[Any], algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
     ) -> None:
         self.algebra = algebra
+        rows = [charted(row) for row in rows] if algebra is SYMBOLIC else rows
         present = algebra.symbols_of([*rows, *expressions])
         self.symbols: list[Symbol] = sorted(present, key=lambda z: z.name)
         whole, _ = algebra.program(rows, self.symbols)
@@ -136,7 +138,7 @@ def exact_rank(
     """The generic rank of a matrix where the rows hold; None if no point of that manifold is found over the field."""
     if not entries or not entries[0]:
         return 0
-    flat = [e for line in entries for e in line]
+    flat = [charted(e) if algebra is SYMBOLIC else e for line in entries for e in line]
     width = len(entries[0])
     found = FieldPoints(rows, flat, algebra, stages).values(flat)
     ranks = [rank([values[k : k + width] for k in range(0, len(values), width)], spot.field.p) for spot, values in found]
@@ -147,6 +149,7 @@ def exactly_zero(
     expressions: Sequence[Any], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
 ) -> list[bool] | None:
     """Which expressions vanish wherever the rows hold; None if no point of that manifold is found over the field."""
+    expressions = [charted(e) for e in expressions] if algebra is SYMBOLIC else expressions
     found = FieldPoints(rows, expressions, algebra, stages).values(expressions)
     if not found:
         return None

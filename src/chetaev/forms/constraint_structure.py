@@ -31,7 +31,7 @@ from typing import Any
 import sympy
 from sympy import Expr, Matrix, S, Symbol
 
-from chetaev.analysis.ranks import generic_rank, matrices_at, points_on
+from chetaev.analysis.ranks import Points, generic_rank, matrices_at, points_on
 from chetaev.analysis.ranks import rank as numerical_rank
 from chetaev.calculus import SYMBOLIC, total_derivative
 from chetaev.constraints import Constraint
@@ -134,10 +134,10 @@ class ConstraintStructure:
         return Matrix([SYMBOLIC.gradient(e, [q.d(k) for q in self.coordinates]) for e, k in bare])
 
     @cached_property
-    def points(self) -> list[Mapping[Symbol, float]]:
+    def points(self) -> Points:
         """Random points of the constraint."""
         symbols = [*self.jets, *self.parameters, TIME]
-        return list(points_on([*self.prolonged, *self.rows], symbols, count=_POINTS))
+        return points_on([*self.prolonged, *self.rows], symbols, count=_POINTS)
 
     @cached_property
     def jets(self) -> tuple[Jet, ...]:
