@@ -19,7 +19,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.factored import Factored, Matrix
-from chetaev.numerics.local_rank import factored_at, ill_conditioned
+from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.prolong import Problem, Prolongation
 from chetaev.numerics.sampling import points_from
 from chetaev.symbols import Jet, Place
@@ -41,8 +41,7 @@ def component_at(problem: Problem, jets: Mapping[Jet, float]) -> Prolongation | 
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
     values, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
-    if found.ill_conditioned:
-        raise ill_conditioned(problem, pairs, top, found)
+    require_clear(problem, pairs, top, found)
     if found.nullity == system.generic_nullity:
         return system
     point = problem.point(jets)

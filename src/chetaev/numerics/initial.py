@@ -25,6 +25,7 @@ from chetaev.numerics import roots
 from chetaev.numerics.attitude import read_element
 from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
+from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
 from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, significant, weights
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
@@ -161,7 +162,10 @@ def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, k
         size = residual_of(rows, list(trial), trial)
         if size.scaled > _CONTRADICTION and (firm or not bent):
             raise _fails_here(rows, known, trial, data, turning_point(flat) if flat else "")
-    left_open = {*flat, *open_jets(unguessed, null_space(rows.numbers(unguessed, trial)[1], 0.0))}
+    _, factored = factored_at(rows.problem, rows.pairs, unguessed, trial)
+    if not (flat or bent):
+        require_clear(rows.problem, rows.pairs, unguessed, factored)
+    left_open = {*flat, *open_jets(unguessed, factored.null)}
     return {z: trial[z] for z in missing if z in data.guess or z not in left_open}
 
 
