@@ -120,8 +120,11 @@ def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequenc
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     curved = [z for z in rows.curved([*missing, *tops]) if z in missing]
-    tell = needs_guess if curved else too_few
-    return tell(rows, curved or missing, [*missing, *tops], {**known, **given}, data.guess)
+    if curved:
+        return needs_guess(rows, curved, [*missing, *tops], {**known, **given}, data.guess)
+    fixed = {z: v for z, v in known.items() if z in data.fixed}  # what follows from them here may not follow beside this state
+    loose = [z for z in problem.system.structure.state if z not in fixed]
+    return too_few(rows, missing, [*loose, *tops], {**fixed, **given}, {**data.guess, **{z: v for z, v in known.items() if z in loose}})
 
 
 def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
