@@ -27,6 +27,8 @@ def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[in
         _insert(run, k, motion)
     status = run.status
     status[list(notes)] = NOT_STARTED
+    for column in (run.y, run.low, run.high, run.completion.states):
+        column[list(notes)] = np.nan
     for member in map(int, np.flatnonzero(run.cornered)):
         if member not in alone and member not in notes:  # the user stopped before its turn
             status[member] = Status.INTERRUPTED

@@ -7,17 +7,17 @@ p. Kernels are remembered by equations and order: a second ensemble of the same 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import casadi as ca
 from sympy import Expr
 
-from chetaev.numerics.compiled import Compiled, compile_equations
+from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.modes import Switched
+from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Input
 
 
@@ -40,12 +40,16 @@ class Pivoted:
     """Whether a corner comes by the clock: error control, which looks at states, does not see it coming."""
 
 
-@lru_cache(maxsize=64)
-def pivoted(switched: Switched, order: PivotOrder | None = None) -> Pivoted:
-    """The kernels for an order of elimination, or for the one that suits random points."""
-    compiled = compile_equations(switched.smooth)
-    if order is not None and order != compiled.flow.order:
-        compiled = _with_order(compiled, order)
+_PIVOTED: Remembered[Pivoted] = Remembered(64)
+
+
+def pivoted(switched: Switched, base: Compiled, order: PivotOrder | None = None) -> Pivoted:
+    """The kernels for an order of elimination, or for that of the code that is there; remembered."""
+    return _PIVOTED.get(base, (switched, order), lambda: _pivoted(switched, base, order))
+
+
+def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pivoted:
+    compiled = base if order is None or order == base.flow.order else _with_order(base, order)
     flow = compiled.flow
     functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
     changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]

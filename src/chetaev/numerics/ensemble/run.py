@@ -35,7 +35,7 @@ class Integration:
     def __init__(self, read: Given, completion: Completed, tolerance: float, max_steps: int, workers: Workers) -> None:
         self.read, self.completion = read, completion
         self.tolerance, self.max_steps, self.workers = tolerance, max_steps, workers
-        self.pivoted = [pivoted(read.switched)]
+        self.pivoted = [pivoted(read.switched, read.batch.compiled)]
         compiled = self.pivoted[0].compiled
         self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
         size = read.size
@@ -47,13 +47,13 @@ class Integration:
         self.low, self.high = self.y.copy(), self.y.copy()
         self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
         self.inputs = compiled.inputs(read.binding)
-        self.cornered = np.zeros(size, dtype=bool)
+        self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, or elimination finds no other order for them."""
 
     def to(self, t1: float) -> None:
         """Run all members that started to the end, choosing other pivots where the first ones wear out."""
         batch = self.read.batch
-        active = np.flatnonzero(~noted(self.completion.notes, self.read.size))
+        active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
         batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
         self._leave_corners(active)
         active = active[~self.cornered[active]]
@@ -157,7 +157,7 @@ class Integration:
     def _kernels(self, order: PivotOrder) -> Pivoted:
         if order not in self.orders:
             self.orders[order] = len(self.pivoted)
-            self.pivoted.append(pivoted(self.read.switched, order))
+            self.pivoted.append(pivoted(self.read.switched, self.read.batch.compiled, order))
         return self.pivoted[self.orders[order]]
 
 
