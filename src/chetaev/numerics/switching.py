@@ -32,8 +32,10 @@ _NEAR = 1e-3
 """A switching function below this part of the tolerance vanishes."""
 _APART = 1e-8
 _SAME = 1e-9
-_MOST = 3
-"""Surfaces that can be met at one moment: 27 configurations are tried."""
+_MOST = 6
+"""Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
+_MOST_SLIDING = 3
+"""Surfaces of which the motion may be held on some: each of the 19 choices is compiled."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +87,25 @@ class Surfaces:
             return self._one(before, open_modes[0], t, jets)
         if len(open_modes) > _MOST:
             return Choice((), f"{len(open_modes)} switching functions vanish together.")
-        found, reasons = [], []
-        for values in product((1, -1, SLIDING), repeat=len(open_modes)):
-            configuration = _with(before, dict(zip(open_modes, values, strict=True)))
-            reason = self._fault(configuration, open_modes, t, jets)
-            if reason:
-                reasons.append(reason)
-            else:
-                found.append(configuration)
-        if len(found) > 1 and self._same_motion(found, t, jets):
-            found = found[:1]
-        return Choice(tuple(found), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+        reasons: list[str] = []
+        for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
+            if slides and len(open_modes) > _MOST_SLIDING:
+                return Choice((), f"{len(open_modes)} switching functions vanish together, and the motion leaves none of them.")
+            found = []
+            for values in product(*[((before[k] or 1), -(before[k] or 1), SLIDING) for k in open_modes]):
+                if values.count(SLIDING) != slides:
+                    continue
+                configuration = _with(before, dict(zip(open_modes, values, strict=True)))
+                reason = self._fault(configuration, open_modes, t, jets)
+                if reason:
+                    reasons.append(reason)
+                else:
+                    found.append(configuration)
+            if len(found) > 1 and self._same_motion(found, t, jets):
+                found = found[:1]
+            if found:
+                return Choice(tuple(found))
+        return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
         """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""
@@ -126,6 +136,8 @@ class Surfaces:
 
     def _fault(self, configuration: Configuration, open_modes: Iterable[int], t: float, jets: Jets) -> str:
         """Why a configuration is not consistent; empty if it is."""
+        if SLIDING in configuration and (reason := self._unlike(configuration)):
+            return reason
         try:
             ways = {k: self.leaves(configuration, k, t, jets) for k in open_modes if configuration[k] != SLIDING}
         except StateError:
@@ -137,6 +149,17 @@ class Surfaces:
         if SLIDING not in configuration:
             return ""
         return self.sliding_fault(configuration, t, jets)
+
+    def _unlike(self, configuration: Configuration) -> str:
+        """Why a state off some surfaces is no state of motion on them; empty if it is."""
+        names = ", ".join(f"{mode.text} = 0" for mode, m in zip(self.switched.modes, configuration, strict=True) if m == SLIDING)
+        try:
+            slides = self.setting(configuration).flow.state
+        except StateError:
+            return f"the equations do not determine the motion while {names}."
+        if set(slides) != set(self.setting(tuple(m or 1 for m in configuration)).flow.state):
+            return f"motion with {names} has other initial values than motion off it."
+        return ""
 
     def sliding_fault(self, configuration: Configuration, t: float, jets: Jets) -> str:
         """Why the motion cannot slide in a configuration; empty if it can."""
@@ -150,8 +173,9 @@ class Surfaces:
             state = jets(here)
         except StateError:
             return f"the equations do not determine the motion while {names}."
-        if set(here.flow.state) != set(self.setting(tuple(m or 1 for m in configuration)).flow.state):
-            return f"motion with {names} has other initial values than motion off it."
+        reason = self._unlike(configuration)
+        if reason:
+            return reason
         if {mode.unknown.name for mode in modes} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [mode.unknown for mode in modes], t, state)
