@@ -67,7 +67,7 @@ class Course:
         t = float(request.times[0])
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
-        jets = self.surfaces.setting(tuple(m or 1 for m in here.configuration)).flow.state
+        jets = self.surfaces.jets(here.configuration)
         found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
         with self.progress:
             while isinstance(found, Place):
@@ -182,6 +182,8 @@ class Course:
         here, t = piece.setting, float(piece.run.t)
         try:
             there = self.surfaces.setting(after)
+            if set(self.surfaces.jets(after)) != set(self.surfaces.jets(before)):
+                return outcomes.no_continuation(text, t, "the motion has other initial values on the other side.")
             jets, far = self._settled(there, t, here.named(piece.run.y))
         except StateError as fault:
             return outcomes.no_continuation(text, t, fault.what)

@@ -2,7 +2,8 @@ r"""Modes: corner functions made smooth, one number $m = \pm 1$ for every switch
 
 The result is a smooth system whose modes are parameters, so that one compilation serves all of them, and a surface $s = 0$ is an event at
 which a number changes. Functions that are equal up to a positive factor share a mode, those that differ by a sign share it too.
-The two sides of `piecewise` need not have values everywhere: its modes are put in as numbers, and each choice is compiled by itself.
+The two sides of `piecewise` need not have values everywhere, and modes in a mass, a constraint or a reaction decide what the equations
+determine: these modes are put in as numbers, and each choice is a system with its own structure, compiled by itself.
 
 *Sliding.* Where the motion is pressed onto $s = 0$ from both sides (dry friction at rest) the mode becomes an unknown between -1 and 1 and
 the row $s = 0$ is added (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988): the same kind of system
@@ -11,7 +12,7 @@ as before, with one more multiplier that does no virtual work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -29,7 +30,7 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.corners import Rewriting
 from chetaev.principles.base import RowV
 from chetaev.recursion import deep
-from chetaev.symbols import TIME, Multiplier, Parameter, jets_in, moved_by
+from chetaev.symbols import TIME, Jet, Multiplier, Parameter, jets_in, moved_by
 from chetaev.system import System
 
 SLIDING = 0
@@ -72,7 +73,7 @@ class Switched:
     inputs: Frozen[str, Expr]
     """The functions of time the run is driven by, without corners."""
     chosen: frozenset[Symbol] = frozenset()
-    """Modes that are put in as numbers: one of the two sides may have no value."""
+    """Modes that are put in as numbers: one of the two sides may have no value, or another structure."""
 
     def equations(self, configuration: Configuration) -> Equations:
         """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they have to be chosen."""
@@ -153,11 +154,11 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     system = rewritten.system
     with_modes = _with_parts(system, parameters=(*system.parameters, *[mode.symbol for mode in found]))
     smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
-    return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving))
+    return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
 
 
-def _choosing(equations: Equations, inputs: Mapping[str, Expr]) -> frozenset[Symbol]:
-    """The modes by which `piecewise` chooses."""
+def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[Symbol]) -> frozenset[Symbol]:
+    """The modes by which `piecewise` chooses, and those that may stand in the system Jacobian, whose rank they then decide."""
     found: set[Symbol] = set()
 
     def look(e: Expr) -> Expr:
@@ -168,7 +169,21 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr]) -> frozenset[Sym
     _rewritten(equations, look)
     for e in inputs.values():
         look(e)
-    return frozenset(found)
+    lowered = equations.lowered
+    found |= _beside(lowered.lagrangian, lambda z: z.order > 0)
+    rows = [*[row.residual for row in lowered.system.kinematic], *[row.lhs - row.rhs for row in equations.rewritten or ()]]
+    for row in rows:
+        highest = max((z.order for z in jets_in(row)), default=0)
+        found |= _beside(row, lambda z, highest=highest: z.order == highest)  # type: ignore[misc]
+    for reaction in lowered.reactions:
+        found |= {z for c in reaction.values() for z in c.free_symbols}
+    return frozenset(found) & frozenset(modes)
+
+
+def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
+    """The symbols of those terms of an expression that contain a wanted jet."""
+    terms = [term.free_symbols for term in sympy.Add.make_args(e)]
+    return {z for symbols in terms if any(isinstance(z, Jet) and wanted(z) for z in symbols) for z in symbols}
 
 
 @lru_cache(maxsize=64)

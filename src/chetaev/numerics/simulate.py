@@ -14,7 +14,7 @@ from chetaev.frozen import Frozen
 from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
-from chetaev.numerics.compiled import Array, compile_equations
+from chetaev.numerics.compiled import Array
 from chetaev.numerics.course import follow
 from chetaev.numerics.events import On, read_events
 from chetaev.numerics.initial import State
@@ -92,7 +92,8 @@ def simulate(
     equations, start, where = meant.equations, meant.start, meant.where
     switched = smooth(equations, Frozen(binding.inputs))
     tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
-    surfaces = Surfaces(switched, binding, tolerance, 1.0 if times[-1] > times[0] else -1.0)
+    duration = float(times[-1] - times[0])
+    surfaces = Surfaces(switched, binding, tolerance, float(np.sign(duration)), abs(duration))
     try:
         begun = begin(surfaces, start, float(times[0]), where)
     except StateError as fault:
@@ -106,7 +107,7 @@ def simulate(
         times=times,
         tolerance=tolerance,
         method=_method(method, where),
-        events=read_events(events, equations, compile_equations(switched.smooth).flow.state, where),
+        events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
         conserve=_conserved(conserve, begun.setting.flow.has_power, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=_steps(max_steps, where),
