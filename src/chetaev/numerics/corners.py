@@ -103,7 +103,7 @@ class Rewriting:
         """Whether an expression has two values where the switching function of a mode vanishes; in doubt it has."""
         function = self._function_of(m)
         assert function is not None  # noqa: S101 - asked of modes that may change only
-        return not _divisible(u.xreplace({m: S.One}) - u.xreplace({m: S.NegativeOne}), function)
+        return not divisible(u.xreplace({m: S.One}) - u.xreplace({m: S.NegativeOne}), function)
 
 
 def _argument(kind: type, arguments: tuple[Expr, ...]) -> Expr:
@@ -150,7 +150,7 @@ def _without_repetitions(e: Expr) -> Expr:
     return first
 
 
-def _divisible(difference: Expr, s: Expr) -> bool:
+def divisible(difference: Expr, s: Expr) -> bool:
     """Whether a difference is known to vanish where s does: as polynomials in whatever they consist of, it is a multiple of s."""
     if difference == 0 or s in Mul.make_args(difference):
         return True

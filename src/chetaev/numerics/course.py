@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
@@ -14,6 +14,7 @@ from chetaev.frozen import Frozen
 from chetaev.numerics import outcomes
 from chetaev.numerics.events import Watched
 from chetaev.numerics.initial import State
+from chetaev.numerics.jumps import Refused, across
 from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
@@ -162,6 +163,8 @@ class Course:
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
         try:
             met = [j for j in self.surfaces.vanishing(here, t, jets) if before[j] != SLIDING and j != k]
+            if not leaving and self.surfaces.has_jump(k):
+                return self._jumped(piece, k, met)
             met += [] if leaving else [k]
             choice = self.surfaces.choose(changed, sorted(met), t, lambda _: jets) if met else None
         except StateError:
@@ -177,14 +180,41 @@ class Course:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
         return self._onto(piece, before, after, mode.text, limit)
 
-    def _onto(self, piece: Piece, before: Configuration, after: Configuration, text: str, limit: float | None) -> Place | Verdict:
+    def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
+        """What follows where the Lagrangian jumps with a mode."""
+        here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
+        before = here.configuration
+        try:
+            if met:
+                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
+            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+        except Refused as reason:
+            return outcomes.no_continuation(text, t, str(reason))
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        found = self._onto(piece, before, after, text, None, jump.jets)
+        if not isinstance(found, Place):
+            return found
+        return replace(found, jump=True, energy=found.energy + jump.gained)
+
+    def _onto(
+        self,
+        piece: Piece,
+        before: Configuration,
+        after: Configuration,
+        text: str,
+        limit: float | None,
+        state: Mapping[Jet, float] | None = None,
+    ) -> Place | Verdict:
         """The beginning of the piece in another configuration, its state on the constraints of that one."""
         here, t = piece.setting, float(piece.run.t)
         try:
             there = self.surfaces.setting(after)
             if set(self.surfaces.jets(after)) != set(self.surfaces.jets(before)):
                 return outcomes.no_continuation(text, t, "the motion has other initial values on the other side.")
-            jets, far = self._settled(there, t, here.named(piece.run.y))
+            jets, far = self._settled(there, t, here.named(piece.run.y) if state is None else state)
         except StateError as fault:
             return outcomes.no_continuation(text, t, fault.what)
         if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
@@ -201,7 +231,7 @@ class Course:
         """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
         here, t = piece.setting, piece.end
         changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
-        if any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+        if not changed or any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
             return 0.0
         new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
         return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))

@@ -21,6 +21,7 @@ from sympy import Integer
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
+from chetaev.numerics.jumps import has_jump
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
 from chetaev.numerics.pieces import Setting, setting
 from chetaev.symbols import Input, Jet, jets_in
@@ -68,6 +69,7 @@ class Surfaces:
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the places looked at so far."""
+    _jumps: dict[int, bool] = field(default_factory=dict)
     _farthest: float = 0.0
     """The largest value of a jet of the state at these places."""
 
@@ -76,6 +78,12 @@ class Surfaces:
         if configuration not in self._settings:
             self._settings[configuration] = setting(self.switched, configuration, self.binding)
         return self._settings[configuration]
+
+    def has_jump(self, k: int) -> bool:
+        """Whether the Lagrangian or a momentum may jump with a mode."""
+        if k not in self._jumps:
+            self._jumps[k] = has_jump(self.switched, self.switched.modes[k])
+        return self._jumps[k]
 
     def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
         """The state of a configuration, were it to slide on no surface."""
