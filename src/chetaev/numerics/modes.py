@@ -100,11 +100,16 @@ class Switched:
 
     def driven(self, expression: Expr, configuration: Configuration) -> Expr:
         """An expression of the equations where the modes are known: sign(s) is the unknown of sliding motion on s = 0."""
-        known = {mode.symbol: mode.unknown for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        known = {mode.symbol: self.held(mode) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
         found = self.replaced(expression)
         for symbol in known:
             found = _interpolated(found, symbol)
         return found.xreplace({**known, **self._numbers(configuration)})
+
+    def held(self, mode: Mode) -> Expr:
+        """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
+        tilted = tilted_by(self.smooth, mode)
+        return mode.unknown if tilted is None else mode.unknown / self.smooth.lowered.multipliers[tilted]
 
     def replaced(self, expression: Expr) -> Expr:
         """An expression in which the corners that have a mode are written with it; others stay."""
@@ -198,8 +203,13 @@ def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equation
 
 @lru_cache(maxsize=64)
 def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
-    """The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish."""
+    r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
+
+    A mode that tilts one reaction, as in $\delta y - \mu\,\mathrm{sign}(x')\,\delta x = 0$, occurs as $\lambda m$ only, a product of two
+    unknowns. The product is the unknown then, the multiplier of the part of the reaction that $m$ multiplies.
+    """
     unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
+    tilted = {mode: a for mode in modes if (a := tilted_by(equations, mode)) is not None}
 
     def one(e: Expr) -> Expr:
         for symbol in unknowns:
@@ -215,14 +225,39 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         parameters=tuple(p for p in lowered.system.parameters if p not in unknowns),
         kinematic=(*lowered.system.kinematic, *rows),
     )
-    idle: tuple[RowV, ...] = () if lowered.vakonomic else tuple(Frozen({}) for _ in modes)
-    lowered = replace(lowered, system=system, multipliers=(*lowered.multipliers, *unknowns.values()), reactions=(*lowered.reactions, *idle))
+    reactions = list(lowered.reactions)
+    for mode, a in tilted.items():
+        with deep():
+            reactions[a] = Frozen({q: c.xreplace({mode.unknown: S.Zero}) for q, c in reactions[a].items()})
+    added: tuple[RowV, ...] = ()
+    if not lowered.vakonomic:
+        slopes = [_slopes_by(equations, mode, tilted[mode]) if mode in tilted else {} for mode in modes]
+        added = tuple(Frozen({q: one(c) for q, c in row.items()}) for row in slopes)
+    lowered = replace(lowered, system=system, multipliers=(*lowered.multipliers, *unknowns.values()), reactions=(*reactions, *added))
     written = rewritten.rewritten
     if written is not None:
         first = len(equations.system.kinematic)
-        added = tuple(Row(f"kinematic[{first + k}]", row.lhs, row.rhs, "sliding") for k, row in enumerate(rows))
-        written = (*written, *added)
+        written = (*written, *[Row(f"kinematic[{first + k}]", row.lhs, row.rhs, "sliding") for k, row in enumerate(rows)])
     return replace(rewritten, lowered=lowered, rewritten=written)
+
+
+@lru_cache(maxsize=64)
+def tilted_by(equations: Equations, mode: Mode) -> int | None:
+    """The number of the one reaction that a mode tilts, if it stands nowhere else."""
+    lowered = equations.lowered
+    system = lowered.system
+    elsewhere = [lowered.lagrangian, system.dissipation, *system.forces.values(), *[row.residual for row in system.kinematic]]
+    if equations.rewritten is not None or any(mode.symbol in e.free_symbols for e in elsewhere):
+        return None
+    found = [a for a, row in enumerate(lowered.reactions) if any(mode.symbol in c.free_symbols for c in row.values())]
+    return found[0] if len(found) == 1 else None
+
+
+def _slopes_by(equations: Equations, mode: Mode, a: int) -> dict[Any, Expr]:
+    """What a mode multiplies in a reaction."""
+    row = equations.lowered.reactions[a]
+    sides = [{q: c.xreplace({mode.symbol: m}) for q, c in row.items()} for m in (S.One, S.NegativeOne)]
+    return {q: (sides[0][q] - sides[1][q]) / 2 for q in row}
 
 
 def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:

@@ -218,7 +218,7 @@ class Surfaces:
             return reason
         if {mode.unknown.name for mode in modes} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
-        values = self.numbers(here, [mode.unknown for mode in modes], t, state)
+        values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
         off = [abs(r) for r, label in zip(rows, here.labels, strict=True) if label.startswith("sliding[")]
         if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
