@@ -10,81 +10,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
+from chetaev.analysis.factored import Factored, Matrix, equilibrated, rank
 from chetaev.calculus import SYMBOLIC, Algebra, Evaluator
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
+__all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
+
 Point = Mapping[Symbol, float]
-Matrix = NDArray[np.float64]
 
-_CUT = 1e-8
-_NOISE = 1e-11
 _STEPS = 60
-_PASSES = 2
-_FITS = 4
-_OUTLIER = -7.0
-
-
-def rank(matrix: Matrix) -> int:
-    """The numerical rank: noise cleared, rows and columns equilibrated, singular values cut at 1e-8 of the largest."""
-    return int(np.sum(_singular_values(matrix) > _CUT))
-
-
-def equilibrated(matrix: Matrix, noise: float = _NOISE) -> tuple[Matrix, Matrix, Matrix]:
-    """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`.
-
-    At random points of order one, entries below the noise are round-off of zeros and are cleared; with a user's values a small
-    entry may be a small mass, and nothing is cleared.
-    """
-    a = np.array(matrix, dtype=float)
-    a[np.abs(a) < noise * np.abs(a).max(initial=0.0)] = 0.0
-    rows, columns = _geometric_scales(a)
-    a = a / rows[:, None] / columns
-    for _ in range(_PASSES):
-        r = np.abs(a).max(axis=1, initial=0.0)
-        r[r == 0] = 1.0
-        a, rows = a / r[:, None], rows * r
-        c = np.abs(a).max(axis=0, initial=0.0)
-        c[c == 0] = 1.0
-        a, columns = a / c, columns * c
-    return rows, a, columns
-
-
-def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
-    """Scales that bring the logarithms of the entries nearest to zero (Curtis and Reid): units drop out.
-
-    An entry that stays very small is left out and the rest fitted again: a small entry does no harm, bent scales do.
-    """
-    m, n = a.shape
-    present = a != 0
-    logs = np.log(np.abs(a), out=np.zeros_like(a), where=present)
-    rows, columns = np.zeros(m), np.zeros(n)
-    for _ in range(_FITS):
-        if not present.any():
-            break
-        # the normal equations of logs = rows + columns: as many unknowns as rows and columns, however many entries there are
-        counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)])
-        normal = np.diag(counts.astype(float))
-        normal[:m, m:], normal[m:, :m] = present, present.T
-        sums = np.where(present, logs, 0.0)
-        fitted = np.linalg.lstsq(normal, np.concatenate([sums.sum(axis=1), sums.sum(axis=0)]), rcond=1e-10)[0]
-        rows, columns = fitted[:m], fitted[m:]
-        keep = present & (logs - rows[:, None] - columns > _OUTLIER)
-        if (keep == present).all():
-            break
-        present = keep
-    return np.exp(rows), np.exp(columns)
-
-
-def _singular_values(matrix: Matrix) -> Matrix:
-    if 0 in matrix.shape:
-        return np.zeros(0)
-    values = np.linalg.svd(equilibrated(matrix)[1], compute_uv=False)
-    return values / values[0] if values[0] > 0 else np.zeros_like(values)
 
 
 def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC) -> list[Point]:
@@ -161,6 +99,61 @@ def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point])
         except Undefined:
             found.append(None)
     return found
+
+
+def measured_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point], error: float) -> list[tuple[Matrix, Matrix] | None]:
+    """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
+
+    `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet of
+    the same order.
+    """
+    others = random_point(tape.symbols, 0)
+    found: list[tuple[Matrix, Matrix] | None] = []
+    for point in points:
+        at = {**others, **point}
+        try:
+            numbers = np.array(tape(at)).reshape(shape)
+        except Undefined:
+            found.append(None)
+            continue
+        found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
+    return found
+
+
+POINT_ERROR = 1e-11
+"""Error of a random point of the constraint manifold, found by iteration, in parts of its largest jet of the same order."""
+STATE_ERROR = 2e-15
+"""Error of a given state, or of a random point that meets no rows, in parts of each jet: some units of its last place."""
+
+
+def factored_at(
+    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR
+) -> list[Factored]:
+    """A matrix of expressions at several points, with the doubts of its entries; points where it is undefined are left out."""
+    shape = (len(entries), len(entries[0]) if entries else 0)
+    if 0 in shape:
+        return [Factored(np.zeros(shape)) for _ in points]
+    measured = measured_at(algebra.tape([e for line in entries for e in line]), shape, points, error)
+    return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
+
+
+def rank_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR) -> int:
+    """The largest rank of a matrix of expressions at some points; 0 without points."""
+    return max((found.rank for found in factored_at(entries, points, algebra, error)), default=0)
+
+
+_BY_ITERATION = 1e-12
+"""Errors above this are those of an iteration, which are of one size for all jets that it moves together."""
+
+
+def _errors(point: Point, error: float) -> dict[Symbol, float]:
+    """The error of each symbol: parameters are exact."""
+    largest: dict[int, float] = {}
+    for z, v in point.items():
+        if isinstance(z, Jet):
+            largest[z.order] = max(largest.get(z.order, 0.0), abs(v))
+    scale = largest if error > _BY_ITERATION else {}
+    return {z: error * scale.get(z.order, abs(v)) if isinstance(z, Jet) else 0.0 for z, v in point.items()}
 
 
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:

@@ -24,9 +24,10 @@ from chetaev.export.tape import Tape, tape_of
 from chetaev.model import Model
 from chetaev.numerics.binding import Binding, bind
 from chetaev.numerics.choice import Wish, chosen
-from chetaev.numerics.evaluate import Evaluation, evaluate_at
+from chetaev.numerics.completed import on_its_component, state_at
+from chetaev.numerics.evaluate import Evaluation, evaluate_from
 from chetaev.numerics.flow import make_flow
-from chetaev.numerics.prolong import Pair, Problem, Prolongation, prolongation
+from chetaev.numerics.prolong import Pair, Problem, Prolongation
 from chetaev.symbols import TIME, Input, Jet, Parameter, Place
 
 
@@ -89,18 +90,9 @@ def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightH
     binding = bind(equations.system, model.parameters, model.inputs, where)
     t = float(model.t[0])
     meant = chosen(equations, binding, Wish(model.start, t, branch, gauge, where))
-    now = evaluate_at(meant.equations, meant.start, binding, t, meant.where)
-    system = _on_its_branch(meant.equations, binding, now, where)
-    return _assembled(system, equations, binding, now, model, meant.where[len(where) :].lstrip(", "))
-
-
-def _on_its_branch(equations: Equations, binding: Binding, now: Evaluation, where: str) -> Prolongation:
-    """The rows, judged near the start where the constraints have several branches with different ranks."""
-    system = prolongation(equations)
-    if system is None or system.generic_nullity is None:
-        raise StateError("the equations do not determine the motion.", where=where, hint="ch.analyze tells more")
-    near = system.near(_point(system, binding, now, where))
-    return near if (near.generic_nullity or 0) > system.generic_nullity else system
+    found = on_its_component(state_at(meant.equations, meant.start, binding, t, meant.where))
+    now = evaluate_from(found)
+    return _assembled(found.problem.system, equations, binding, now, model, meant.where[len(where) :].lstrip(", "))
 
 
 def _point(system: Prolongation, binding: Binding, now: Evaluation, where: str) -> dict[Symbol, float]:
@@ -133,10 +125,11 @@ def _assembled(system: Prolongation, equations: Equations, binding: Binding, now
         interval=model.t,
         columns=columns,
         opened=opened,
-        system=tape_of(column, [write_out(e) for e in entries]),
-        constraints=tape_of(column, [write_out(e) for e in constraints]),
+        system=tape_of(graph, column, [write_out(e) for e in entries]),
+        constraints=tape_of(graph, column, [write_out(e) for e in constraints]),
         labels=tuple(map(system.label, hidden)),
         turning=tape_of(
+            graph,
             graph.vector((*symbols, *found.top)),
             [Calculus(graph, equations.system.frame).total(graph.leaf(z)) for z in found.state if isinstance(z, Place)],
         ),

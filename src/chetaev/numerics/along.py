@@ -11,7 +11,7 @@ from sympy import Expr
 from chetaev.equations import Equations
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding, bind
-from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_equations
+from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_on_component
 from chetaev.numerics.evaluate import Evaluation, evaluate
 
 
@@ -28,13 +28,17 @@ def values_at(
     where = f"values of {equations.system.label}"
     now = evaluate(equations, start, parameters=parameters, t=t, inputs=inputs)
     binding = bind(equations.system, parameters, inputs, where)
-    found = _read(compile_equations(equations), expressions, now, binding, t)
+    found = _read(_compiled(equations, now, binding, t), expressions, now, binding, t)
     if not np.all(np.isfinite(found)):  # a pivot may vanish here though the state is not singular
         point = {**binding.at(frozenset(equations.system.parameters), t), **now.jets}
-        found = _read(compile_at(equations, point), expressions, now, binding, t)
+        found = _read(compile_at(_compiled(equations, now, binding, t).flow.system, point), expressions, now, binding, t)
     if not np.all(np.isfinite(found)):
         raise StateError("an expression has no finite value at this state.", where=where, hint="another state")
     return [float(v) for v in found]
+
+
+def _compiled(equations: Equations, now: Evaluation, binding: Binding, t: float) -> Compiled:
+    return compile_on_component(equations, binding, t, now.jets)
 
 
 def _read(compiled: Compiled, expressions: Sequence[Expr], now: Evaluation, binding: Binding, t: float) -> Array:

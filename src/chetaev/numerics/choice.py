@@ -23,6 +23,7 @@ from chetaev.notation import parse_row
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.branches import Branch, Branches, branches_of
 from chetaev.numerics.closure import Closure, End, closure_of, hidden_rank
+from chetaev.numerics.completed import decided_by_state
 from chetaev.numerics.evaluate_faults import not_determined
 from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
@@ -57,6 +58,9 @@ class Chosen:
 def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
     """The equations of the branch and the gauge that are meant; a BranchError or GaugeError where a choice is missing."""
     gauges = read_gauge(equations, wish.gauge, wish.where)
+    plain = not gauges and wish.branch is None
+    if plain and not _random_states_say(equations) and decided_by_state(equations, wish.start, binding, wish.t, wish.where) is not None:
+        return Chosen(equations, wish.start, wish.where)
     if is_regular(equations):
         if gauges:
             raise _not_needed("gauge", "the equations leave no function free.", wish.where)
@@ -79,6 +83,12 @@ def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchErro
     known = _known(equations, binding, (), wish)
     there = [b for b in found.branches if b.contains(known)]
     return _several(found, there, wish.where) if len(there) > 1 else None
+
+
+def _random_states_say(equations: Equations) -> bool:
+    """Whether the stated rows determine the motion at random states. If not, these may lie elsewhere than the given one, which decides."""
+    system = square_prolongation(smooth(equations, Frozen({})).smooth)
+    return system is None or system.generic_nullity is not None
 
 
 def is_regular(equations: Equations) -> bool:
@@ -238,7 +248,8 @@ def _constraints(text: str, equations: Equations, where: str) -> list[Expr]:
 def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> dict[Symbol, float]:
     """Values of parameters, time, the jets that the start fixes, and those that follow from gauges."""
     data = read_state(equations, wish.start, binding, wish.where, expressions=True)
-    known: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **data.fixed}
+    fixed = {z: v for z, v in data.fixed.items() if equations.lowered.vakonomic or not isinstance(z, Multiplier)}
+    known: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **fixed}
     return _following(_derived(equations, binding, [g.target - g.value for g in gauges]), known)
 
 

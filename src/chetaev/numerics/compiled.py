@@ -12,17 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
+from chetaev.analysis.factored import Factored
 from chetaev.calculus import total_derivative
 from chetaev.equations import Equations
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
+from chetaev.numerics.component import component_at
 from chetaev.numerics.flow import Flow, make_flow
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.poles import without_poles
-from chetaev.numerics.prolong import Prolongation, prolongation
-from chetaev.symbols import TIME
+from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
+from chetaev.numerics.remembered import Remembered
+from chetaev.symbols import TIME, Jet
 
 Array = NDArray[np.float64]
+
+_NOTHING = 1e-13
+"""Entries below this part of the largest are those that the elimination leaves out."""
+_REMEMBERED = 64
+"""Choices of pivots whose code is kept: a motion that winds through a mechanism renews them some twenty times."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Compiled:
         known = graph.vector(flow.system.equations.system.parameters)
         rest = ca.SX.sym("rest", len(flow.inputs) + 1)
         x = ca.SX.sym("x", self.size)
-        return ca.Function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], [ca.densify(ca.vertcat(*written))])
+        return graph.function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], ca.vertcat(*written))
 
     def watch(self, events: Sequence[Expr] = ()) -> Kernel:
         """Determinant, smallest pivot, then the functions of events; remembered."""
@@ -96,33 +104,58 @@ class Compiled:
         return {}
 
 
+_COMPILED: Remembered[Compiled] = Remembered(_REMEMBERED)
+
+
 @lru_cache(maxsize=32)
 def compile_equations(equations: Equations) -> Compiled:
     """Kernels for equations that determine their motion; remembered, because parameters are arguments."""
     return compile_system(prolongation(equations), equations.system.label)
 
 
-def compile_at(equations: Equations, point: Mapping[Symbol, float]) -> Compiled:
-    """Kernels whose pivots suit a given state as well."""
-    system = prolongation(equations)
-    return compile_system(None if system is None else without_poles(system, dict(point)), equations.system.label, (dict(point),))
-
-
-def compile_system(system: Prolongation | None, label: str, points: Sequence[dict[Symbol, float]] = ()) -> Compiled:
-    """Kernels for rows that determine their motion, whatever they were made from; pivots suit the given states as well."""
-    if system is not None and points:
-        near = system.near(points[0])  # the state's own branch, if constraints have several
+def compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
+    """Kernels whose pivots suit a given state as well. Remembered by the pivots: states that share them share the code."""
+    system = without_poles(system, dict(point))
+    (here,) = system.jacobians([point])
+    if here is not None and Factored(here).nullity > (system.generic_nullity or 0):
+        near = system.near(point)  # the state's own branch, if constraints have several
         system = near if (near.generic_nullity or 0) > (system.generic_nullity or 0) else system
-    flow = None if system is None else make_flow(system, points)
-    if flow is None and system is not None and points:  # a singular state has too few pivots: the watch will tell
-        flow = make_flow(system)
+    flow = make_flow(system, (dict(point),)) or make_flow(system)  # a singular state has too few pivots: the watch will tell
     if flow is None:
-        raise StateError(
-            "no order of elimination solves these equations everywhere.",
-            where=f"compile {label}",
-            why="The system Jacobian is singular, and consequences of the rows do not close them: a free function is left, or no motion.",
-            hint="ch.analyze tells what becomes of a motion",
-        )
+        raise _no_order(system.equations.system.label)
+    key = (flow.order, system.generic_nullity, system.added)
+    return _COMPILED.get(system.stated, key, lambda: _compiled(flow))
+
+
+def compile_on_component(equations: Equations, binding: Binding, t: float, jets: Mapping[Jet, float]) -> Compiled:
+    """Kernels for the component of the constraint set that a state lies on."""
+    stated = square_prolongation(equations)
+    if stated is None or any(z not in jets for z in stated.structure.state):
+        return compile_equations(equations)
+    problem = Problem(stated, binding, t, f"compile {equations.system.label}")
+    state = {z: jets[z] for z in stated.structure.state}
+    system = component_at(problem, state)
+    return compile_equations(equations) if system is None or system is stated else compile_at(system, problem.point(state))
+
+
+def compile_system(system: Prolongation | None, label: str) -> Compiled:
+    """Kernels for rows that determine their motion, whatever they were made from."""
+    flow = None if system is None else make_flow(system)
+    if flow is None:
+        raise _no_order(label)
+    return _compiled(flow)
+
+
+def _no_order(label: str) -> StateError:
+    return StateError(
+        "no order of elimination solves these equations everywhere.",
+        where=f"compile {label}",
+        why="The system Jacobian is singular, and consequences of the rows do not close them: a free function is left, or no motion.",
+        hint="ch.analyze tells what becomes of a motion",
+    )
+
+
+def _compiled(flow: Flow) -> Compiled:
     measure, labels = flow.measure()
     project = flow.project()
     projecting = None if project is None else compile_kernel(project)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.analysis.ranks import Matrix, equilibrated
+from chetaev.analysis.factored import Matrix, equilibrated
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, NotationError, StateError, UsageError
@@ -21,20 +21,20 @@ from chetaev.notation import parse_expression, show
 from chetaev.numerics.attitude import Array, matrices
 from chetaev.numerics.binding import Binding, bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
-from chetaev.numerics.evaluate_faults import inconsistent, not_determined, singular_here, with_origins
+from chetaev.numerics.completed import Completed, on_its_component, state_at
+from chetaev.numerics.evaluate_faults import inconsistent, singular_here
 from chetaev.numerics.evaluate_shown import written
-from chetaev.numerics.initial import Data, State, complete, read_state
+from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.local_rank import factored_at, ill_conditioned
 from chetaev.numerics.modes import smooth
-from chetaev.numerics.nullspace import Factored
-from chetaev.numerics.poles import has_pole, last_digits_changed, without_poles
-from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
-from chetaev.symbols import Input, Jet, Multiplier, jets_in
+from chetaev.numerics.poles import last_digits_changed
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets
+from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Tape, Undefined, value
 
 _INCONSISTENT = 1e-8
 _ROUND_OFF = 30
 _SMALL_ROW = 1e-6
-_SMALL_SLOPE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Evaluation(Mapping[str, float]):
     t: float
     undetermined: tuple[str, ...] = ()
     """Multipliers of redundant constraints: not unique, given with the least norm. Reactions are unique."""
+    state: frozenset[Jet] = field(default=frozenset(), repr=False, compare=False)
+    """The jets below those that the equations are solved for."""
     sides: Sides | None = None
     """Where the equations have corners: the configuration of the state, in which the values were found."""
 
@@ -166,40 +168,21 @@ def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding:
     return evaluate_from(state_at(equations, start, binding, t, where))
 
 
-@dataclass(frozen=True)
-class Completed:
-    """Initial data completed to a state."""
-
-    equations: Equations
-    problem: Problem
-    data: Data
-    state: Mapping[Jet, float]
-
-
-def state_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Completed:
-    """The state alone; that the equations determine what lies above it is not looked at."""
-    system = prolongation(equations)
-    if system is None or system.generic_nullity is None:
-        raise not_determined(equations, where)
-    data = _with_multipliers_guessed(read_state(equations, start, binding, where, expressions=True), system)
-    problem, state = _completed(Problem(system, binding, t, where), data)
-    return Completed(equations, problem, data, state)
-
-
 def evaluate_from(found: Completed) -> Evaluation:
     """What lies above a state."""
-    problem, jets = _on_its_branch(found.problem, found.state), dict(found.state)
-    system = found.problem.system
+    problem, jets = on_its_component(found).problem, dict(found.state)
+    system = problem.system
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
     _check_given(jets, found.data.fixed, problem.where)
-    return Evaluation(found.equations, _selected(system, jets), problem.binding, problem.t, problem.system.undetermined)
+    return Evaluation(
+        found.equations, _selected(system, jets), problem.binding, problem.t, system.undetermined, frozenset(system.structure.state)
+    )
 
 
 def _nearby(now: Evaluation, small: Sequence[Jet]) -> list[dict[Jet, float]]:
     """Some jets again, for states with other last digits: those above the state, and those that the rest of the state determines."""
-    system = prolongation(now.equations)
-    state = {z: now.jets[z] for z in (system.structure.state if system else ()) if z in now.jets}
+    state = {z: v for z, v in now.jets.items() if z in now.state}
     found: list[dict[Jet, float]] = []
     for seed in range(3):
         moved = last_digits_changed(state, seed)
@@ -250,46 +233,6 @@ def _inputs_at(binding: Binding, tape: Tape, t: float, where: str) -> dict[Any, 
         raise StateError(f"an input has no finite value at t = {t:g}.", where=where) from None
 
 
-def _completed(problem: Problem, data: Data) -> tuple[Problem, dict[Jet, float]]:
-    """The state, consistent with all rows, and the problem, its consequences made anew where they have a pole at this state."""
-    if not problem.system.added:
-        return problem, complete(problem, data)
-    fault: InitialError | StateError | None = None
-    jets: dict[Jet, float] = {}
-    try:
-        jets = complete(problem, data)
-    except (InitialError, StateError) as failed:
-        fault = failed
-    given = {z: data.fixed.get(z, v) for z, v in jets.items()}  # where a consequence has a pole, projection may have moved them
-    if fault is None and not has_pole(problem.system, problem.point(given)):
-        return problem, jets
-    better = _without_poles(problem, data)
-    if better is not problem:
-        return better, complete(better, data)
-    if isinstance(fault, InitialError):
-        raise with_origins(fault, problem.system.equations) from None
-    if fault is not None:
-        raise fault
-    return problem, jets
-
-
-def _without_poles(problem: Problem, data: Data) -> Problem:
-    """The problem with consequences that suit the state which the stated rows make of the data."""
-    plain = replace(problem, system=problem.system.original)
-    try:
-        point = plain.point(complete(plain, data))
-    except (InitialError, StateError):
-        return problem
-    system = without_poles(problem.system, point)
-    return problem if system is problem.system else replace(problem, system=system)
-
-
-def _with_multipliers_guessed(data: Data, system: Prolongation) -> Data:
-    """Multipliers that are not part of the state are found, not given: a value is at most a guess."""
-    loose = {z: v for z, v in data.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
-    return replace(data, fixed={z: v for z, v in data.fixed.items() if z not in loose}, guess={**data.guess, **loose})
-
-
 def _levels(system: Prolongation) -> int:
     """How many levels of derivatives above the state are needed."""
     wanted = system.reported
@@ -297,30 +240,15 @@ def _levels(system: Prolongation) -> int:
     return max(1, *(wanted[z] - d + 1 for z, d in offsets))
 
 
-def _on_its_branch(problem: Problem, jets: Mapping[Jet, float]) -> Problem:
-    """The problem judged near its own state where the Jacobian has a smaller rank there than at random states.
-
-    Constraints may have several branches: a linkage of equal cranks moves where another assembly of the same rods is rigid.
-    """
-    system, top = problem.system, problem.system.structure.top
-    _, jacobian = problem.numbers(system.stage(0), top, {**jets, **dict.fromkeys(top, 0.0)})
-    nullity = Factored(jacobian).null.shape[1]
-    if nullity <= (system.generic_nullity or 0):
-        return problem
-    near = system.near(problem.point(jets))
-    return replace(problem, system=near) if near.generic_nullity == nullity else problem
-
-
 def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The jets `level` above the top, from the rows differentiated as often; the rows are linear in them."""
     pairs = problem.system.stage(level)
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
-    values, jacobian = problem.numbers(pairs, unknowns, {**jets, **trial})
-    if len(pairs) > len(unknowns):
-        jacobian = np.where(_round_off(problem, pairs, jets, trial, jacobian), 0.0, jacobian)
-    factored = Factored(jacobian)
-    step, null = factored.solved(-values), factored.null
+    values, factored = factored_at(problem, pairs, unknowns, {**jets, **trial})
+    if factored.ill_conditioned:
+        raise ill_conditioned(problem, pairs, unknowns, factored)
+    step, null, jacobian = factored.solved(-values), factored.null, factored.jacobian
     if null.shape[1] > (problem.system.generic_nullity or 0):
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
     trial = {z: float(s) for z, s in zip(unknowns, step, strict=True)}
@@ -329,23 +257,6 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
         raise inconsistent(problem, pairs, left)
     better = factored.solved(-left)  # removes round-off
     return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
-
-
-def _round_off(problem: Problem, pairs: Sequence[Pair], jets: Mapping[Jet, float], trial: Mapping[Jet, float], jacobian: Matrix) -> Matrix:
-    """Which slopes stand for a zero: small in their row and column, and changed by the last digits of the state as much as they are large.
-
-    Rows that are more than the unknowns are weighed against each other. A slope of round-off that alone connects two groups of unknowns
-    would decide how.
-    """
-    sizes = np.abs(jacobian)
-    small = sizes < _SMALL_SLOPE * np.minimum(sizes.max(axis=1, keepdims=True), sizes.max(axis=0, keepdims=True))
-    small &= sizes > 0
-    noise = np.zeros_like(sizes)
-    for seed in range(3) if small.any() else ():
-        there = problem.numbers(pairs, list(trial), {**jets, **last_digits_changed(jets, seed), **trial})[1]
-        noise = np.maximum(noise, np.abs(there - jacobian))
-    found: Matrix = small & (sizes <= _ROUND_OFF * noise)
-    return found
 
 
 def _contradict(

@@ -11,10 +11,10 @@ from sympy import Add, Symbol
 
 from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
-from chetaev.numerics.evaluate import Evaluation, Sides, evaluate_from, state_at
+from chetaev.numerics.completed import state_at
+from chetaev.numerics.evaluate import Evaluation, Sides, evaluate_from
 from chetaev.numerics.initial import State
 from chetaev.numerics.modes import SLIDING, Configuration, Switched
-from chetaev.numerics.prolong import prolongation
 from chetaev.numerics.start import begin, signs_at
 from chetaev.numerics.switching import Surfaces
 from chetaev.symbols import Input, jets_in
@@ -61,15 +61,13 @@ def _in(
 def _signs(switched: Switched, found: Evaluation, configuration: Configuration) -> Configuration | None:
     """The signs of the switching functions at what was found; None if one of them vanishes, or is not known."""
     assert found.sides is not None  # noqa: S101 - made so
-    system = prolongation(found.sides.equations)
-    state = frozenset(system.structure.state if system else ())
     signs = []
     for mode, m in zip(switched.modes, configuration, strict=True):
         function = switched.smooth.system.charted(mode.function)
         if mode.constant and not jets_in(function):
             signs.append(m)
             continue
-        if not jets_in(function) - jets_in(function, Input) <= state:
+        if not jets_in(function) - jets_in(function, Input) <= found.state:
             return None
         point = {**found.binding.at(function.free_symbols - found.sides.modes.keys(), found.t), **found.jets, **found.sides.modes}
         try:

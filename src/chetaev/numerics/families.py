@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import casadi as ca
 
-from chetaev.analysis.ranks import matrices_at, rank
 from chetaev.equations import Equations
 from chetaev.numerics.closure import Closure, End, closure, closure_of
 from chetaev.numerics.digits import sure_rank
-from chetaev.numerics.elimination import balanced, elimination_order, solve
+from chetaev.numerics.elimination import elimination_order, samples_of, solve
 from chetaev.numerics.prolong import Prolongation, square_prolongation
+from chetaev.numerics.residues import residues_of
 from chetaev.numerics.sampling import points_from
 from chetaev.symbols import Input, Jet
 
@@ -49,11 +49,11 @@ def _on_loci(found: Closure) -> tuple[Closure, ...]:
 
 def _pivots(system: Prolongation) -> list[ca.SX]:
     """Pivots of the elimination that depend on the state."""
-    matrices = matrices_at(system.structure.jacobian, system.generic_points, system.algebra)
-    if not matrices:
+    if not any(a is not None for a in system.jacobians(system.generic_points)):
         return []
-    order = elimination_order(balanced(matrices)[0], rank(matrices[0]))
-    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, matrices).pivots
+    samples, residues = samples_of(system, system.generic_points), residues_of(system.algebra, system.structure.jacobian)
+    order = elimination_order(samples, len(system.structure.top) - system.nullity, residues=residues)
+    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, samples, residues).pivots
     return [pivot for pivot in pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(pivot))]
 
 

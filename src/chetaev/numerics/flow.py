@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import casadi as ca
@@ -22,8 +22,8 @@ from chetaev.numerics.elimination import (
     Flags,
     Matrix,
     PivotOrder,
+    Samples,
     Solved,
-    balanced,
     elimination_order,
     pivots_of,
     solve,
@@ -33,7 +33,7 @@ from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, times
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
-from chetaev.numerics.steady import Residues, residues_of
+from chetaev.numerics.residues import Residues, residues_of
 from chetaev.symbols import TIME, Input, Jet, Parameter, Place
 
 _NO_POWER = 1e-9
@@ -46,11 +46,13 @@ class Flow:
 
     system: Prolongation
     order: PivotOrder
-    samples: tuple[Matrix, ...]
+    samples: Samples
     given: tuple[Point, ...] = ()
     """States that the choices made here have to suit, besides random ones."""
     residues: Residues | None = None
-    """What tells steady entries of the system Jacobian, where that helps."""
+    """What tells which entries of the system Jacobian are identically zero, and which are constant along a motion."""
+    freeze: bool = False
+    """Whether constant entries are written without the state: that pays where there are constraints and few rows."""
 
     @property
     def graph(self) -> GraphAlgebra:
@@ -80,7 +82,7 @@ class Flow:
         """The top jets as expressions in the state."""
         rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
         right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
-        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues)
+        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
 
     @cached_property
     def tops(self) -> dict[Jet, ca.SX]:
@@ -168,7 +170,7 @@ class Flow:
         p = self.graph.vector(self.arguments)
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
         x, p = ca.vertcat(x, *self.work), ca.vertcat(p, self.start_energy)
-        return ca.Function(name, [self.graph.leaf(TIME), x, p], [ca.densify(column)])
+        return self.graph.function(name, [self.graph.leaf(TIME), x, p], column)
 
     @property
     def size(self) -> int:
@@ -233,7 +235,7 @@ class Flow:
 
         A column in units of its rows is never larger than one, so the largest entry that a row can have decides.
         """
-        if self.residues is None:
+        if not self.freeze:
             return None
         entries = [e for line in self.system.structure.jacobian for e in line]
         bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
@@ -248,11 +250,12 @@ class Flow:
     @cached_property
     def _usual_pivots(self) -> Matrix:
         """The largest sizes of the pivots at the samples, in units of their rows and columns, but not more than one."""
-        numbers = np.abs(np.array(self.samples, dtype=float))
+        samples = self.samples
+        numbers = np.abs(samples.numbers) * samples.down[:, :, None] * samples.across[:, None, :]
         used = [i for i, _ in self.order.pairs]
         rows = np.where((sizes := numbers.max(axis=2, initial=0.0)) > 0, sizes, 1.0)
         columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
-        found = pivots_of(self.samples, self.order)
+        found = pivots_of(samples, self.order, self.residues)
         for k, (i, j) in enumerate(self.order.pairs):
             found[:, k] /= rows[:, i] * columns[:, j]
         usual: Matrix = np.minimum(found.max(axis=0), 1.0)
@@ -265,38 +268,33 @@ class Flow:
 
 def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
     """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if there are too few pivots."""
-    samples = [a for a in system.jacobians([*extra_points, *system.generic_points]) if a is not None]
-    if not samples or system.generic_nullity is None:
+    if system.generic_nullity is None:
+        return None
+    found = [a for a in (*system.measured(extra_points, given=True), *system.measured(system.generic_points)) if a is not None]
+    if not found:
         return None
     rank = len(system.structure.top) - system.generic_nullity
-    order, residues = _order(system, balanced(samples)[0], rank)
-    return Flow(system, order, tuple(samples), tuple(extra_points), residues) if len(order.pairs) == rank else None
+    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+    order, residues, freeze = _order(system, samples, rank)
+    return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None
 
 
-def _order(system: Prolongation, samples: Matrix, rank: int) -> tuple[PivotOrder, Residues | None]:
-    """The order by Markowitz' count, or one that takes steady pivots first where that costs less; and what tells steady entries.
+def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:
+    """The order by Markowitz' count, or one that takes constant pivots first where that costs less; what tells zero and constant entries;
+    and whether constant ones are written without the state.
 
-    Where there are no constraints, or many rows, nothing is gained by steady entries, and they are not looked for.
+    Where there are no constraints, or many rows, nothing is gained by constant entries, and they are not preferred.
     """
-    sparse = elimination_order(samples, rank, _lasting(system))
-    few = samples.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
-    residues = _residues(system) if few else None
-    before = None if residues is None else residues.cost_of(sparse.pairs)
-    if residues is None or before is None:
-        return sparse, None
-    steady = elimination_order(samples, rank, residues=residues)
-    after = residues.cost_of(steady.pairs) if len(steady.pairs) == rank else None
-    return (sparse if after is None or before <= after else steady), residues
-
-
-def _residues(system: Prolongation) -> Residues | None:
-    """The system Jacobian in a finite field."""
     graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
-    present = graph.symbols_of([e for line in system.structure.jacobian for e in line])
-    steady = [z for z in present if isinstance(z, Parameter)]
-    moving = [z for z in present if not isinstance(z, Parameter)]
-    at_rest = partial(graph.without, symbols=moving)
-    return residues_of(system.structure.jacobian, graph.vector(steady), graph.vector(moving), at_rest)
+    residues = residues_of(graph, system.structure.jacobian)
+    sparse = elimination_order(samples, rank, _lasting(system), residues)
+    few = samples.numbers.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
+    before = None if residues is None or not few else residues.cost_of(sparse.pairs)
+    if residues is None or before is None:
+        return sparse, residues, False
+    constant = elimination_order(samples, rank, residues=residues, prefer=True)
+    after = residues.cost_of(constant.pairs) if len(constant.pairs) == rank else None
+    return (sparse if after is None or before <= after else constant), residues, True
 
 
 def _lasting(system: Prolongation) -> Flags:

@@ -67,6 +67,11 @@ class Data:
     guess: Mapping[Jet, float]
     demands: tuple[Demand, ...] = ()
 
+    def on(self, system: Prolongation) -> Data:
+        """The same data for rows whose state is known: multipliers that are no part of it are found, and a value is at most a guess."""
+        loose = {z: v for z, v in self.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
+        return replace(self, fixed={z: v for z, v in self.fixed.items() if z not in loose}, guess={**self.guess, **loose})
+
 
 def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
     """The user's data with every name understood and every value a number; `expressions` allows values of expressions too."""
@@ -78,9 +83,6 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
     both = [z.name for z in fixed if z in guess]
     if both:
         raise InitialError(f"{both[0]} is given both as fixed and as a guess.", where=where, hint="give it once")
-    if not equations.lowered.vakonomic:  # a value of a reaction multiplier is at most a guess
-        guess |= {z: v for z, v in fixed.items() if isinstance(z, Multiplier)}
-        fixed = {z: v for z, v in fixed.items() if not isinstance(z, Multiplier)}
     return Data(fixed, guess, tuple(demands))
 
 

@@ -123,17 +123,17 @@ class _Layer:
         lagrangian = of(_driven(switched))
         momenta = graph.gradient(lagrangian, velocities)
         energy = sum((graph.of(z) * p for z, p in zip(velocities, momenta, strict=True)), ca.SX(0)) - lagrangian
-        column = ca.densify(ca.vertcat(*momenta, energy, of(equations.total(mode.function)), *rows))
+        column = graph.numeric(ca.vertcat(*momenta, energy, of(equations.total(mode.function)), *rows))
         entries = [of(row.get(q, S.Zero)) for row in lowered.reactions for q in system.coordinates]
-        acting = ca.densify(ca.vertcat(*entries, ca.SX(0)))
+        acting = graph.numeric(ca.vertcat(*entries, ca.SX(0)))
         others = sorted(graph.symbols(ca.vertcat(column, acting)) - {*velocities, mode.symbol}, key=lambda z: str(z.name))
         values, n = _values(here, others, t, jets), len(velocities)
         arguments = [graph.vector(velocities), graph.of(mode.symbol)]
         column, acting = ca.substitute([column, acting], [graph.vector(others)], [ca.SX(values)]) if others else (column, acting)
-        rates = ca.Function("layer", arguments, [column])
+        rates = ca.Function("layer", arguments, [ca.densify(column)])
         slopes = ca.Function("slopes", arguments, [ca.densify(ca.jacobian(column, arguments[0]))])
         v, m = np.array([jets[z] for z in velocities]), float(here.configuration[switched.modes.index(mode)])
-        reactions = np.array(ca.Function("reactions", arguments, [acting])(v, m)).ravel()[:-1].reshape(len(lowered.reactions), n)
+        reactions = np.array(ca.Function("reactions", arguments, [ca.densify(acting)])(v, m)).ravel()[:-1].reshape(len(lowered.reactions), n)
         gradients = np.array(slopes(v, m))
         normal, stated_slopes = gradients[n + 1], gradients[n + 2 :]
         size = np.abs(stated_slopes).max(initial=0.0)

@@ -13,7 +13,7 @@ from sympy import Expr, Symbol
 
 from chetaev.frozen import Frozen
 from chetaev.numerics.binding import Binding
-from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_equations
+from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_equations, compile_on_component
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
@@ -132,7 +132,7 @@ class Setting:
 
     def renew(self, t: float, jets: Mapping[Jet, float]) -> Setting:
         """The setting with pivots chosen for a state."""
-        compiled = compile_at(self.switched.equations(self.configuration), self.point(t, jets))
+        compiled = compile_at(self.flow.system, self.point(t, jets))
         return Setting(self.switched, self.configuration, self.binding, compiled, True)
 
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
@@ -142,10 +142,19 @@ class Setting:
         return fresh if fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT else None
 
 
-def setting(switched: Switched, configuration: Configuration, binding: Binding) -> Setting:
-    """The compiled equations of a configuration; a StateError if they do not determine the motion."""
-    compiled = compile_equations(switched.equations(configuration))
-    return Setting(switched, configuration, switched.binding(binding, configuration), compiled)
+@dataclass(frozen=True)
+class Seat:
+    """A state of a run on a component of the constraint set that random states do not lie on."""
+
+    t: float
+    jets: Mapping[Jet, float]
+
+
+def setting(switched: Switched, configuration: Configuration, binding: Binding, seat: Seat | None = None) -> Setting:
+    """The compiled equations of a configuration, on the component of a state; a StateError if they do not determine the motion."""
+    equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
+    compiled = compile_equations(equations) if seat is None else compile_on_component(equations, bound, seat.t, seat.jets)
+    return Setting(switched, configuration, bound, compiled)
 
 
 def reference(here: Setting, energy: float, work: float) -> float:

@@ -24,26 +24,59 @@ _APPROACH = 40
 _POLISH = 6
 _NEAR = 1e-6
 _ARRIVED = 1e-10
+_SHORTER = 4
+"""Displacements that are tried in a direction, each a quarter of the one before."""
+_STAYS = 0.5
+"""Part of a displacement along the set that the way back to the set may have: more, and it leads to another component."""
 
 
 def points_near(
     rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra[Any], count: int = 4, spread: float = 0.1
 ) -> list[Point]:
-    """Points where all rows vanish, reached from random displacements of a start; only jets of unknowns move."""
+    """Points where all rows vanish, reached from random displacements of a start along their set; only jets of unknowns move."""
     jets = sorted({z for z in start if isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
     tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
     start = {**random_point(tape.symbols, 0), **start}
     chance = np.random.default_rng(7)
+    sizes = np.array([max(1.0, abs(start[z])) for z in jets])
+    along = _tangents(tape, len(rows), jets, start, sizes)
     found: list[Point] = []
     for _ in range(4 * count):
-        shift = spread * chance.standard_normal(len(jets))
-        here = {**start, **{z: float(start[z] + s * max(1.0, abs(start[z]))) for z, s in zip(jets, shift, strict=True)}}
-        point = _settled(tape, len(rows), jets, here) if rows else here
+        shift = along @ (along.T @ chance.standard_normal(len(jets)))
+        point = _beside(tape, len(rows), jets, start, sizes * shift, spread)
         if point is not None:
             found.append(point)
         if len(found) == count:
             break
     return found
+
+
+def _tangents(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], sizes: Matrix) -> Matrix:
+    """Directions in which jets, in units of their sizes, can move along the rows, as orthonormal columns; all of them without rows."""
+    try:
+        _, jacobian = _numbers(tape, count, jets, start)
+    except Undefined:
+        return np.eye(len(jets))
+    _, s, vt = np.linalg.svd(jacobian * sizes, full_matrices=True)
+    return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if count else np.eye(len(jets))
+
+
+def _beside(
+    tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], shift: Matrix, spread: float
+) -> Point | None:
+    """A point of the set that a displacement along it leads to: shorter ones are tried until the set is met near where they end.
+
+    A long displacement leads to another component of the set, or to none.
+    """
+    for _ in range(_SHORTER):
+        here = {**start, **{z: float(start[z] + spread * s) for z, s in zip(jets, shift, strict=True)}}
+        point = _settled(tape, count, jets, here) if count else here
+        if point is not None:
+            back = np.array([point[z] - here[z] for z in jets])
+            if float(np.linalg.norm(back)) <= _STAYS * spread * float(np.linalg.norm(shift)) or not count:
+                return point
+        spread /= 4
+    return None
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any]) -> list[Point]:

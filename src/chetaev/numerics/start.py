@@ -11,11 +11,11 @@ from sympy import Symbol
 
 from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
-from chetaev.numerics.evaluate import Completed, evaluate_from, state_at
+from chetaev.numerics.completed import Completed, on_its_component, state_at
+from chetaev.numerics.evaluate import evaluate_from
 from chetaev.numerics.initial import State, read_state
 from chetaev.numerics.modes import Configuration, Switched
-from chetaev.numerics.nullspace import Factored
-from chetaev.numerics.pieces import Setting
+from chetaev.numerics.pieces import Seat, Setting
 from chetaev.numerics.switching import Jets, Surfaces
 from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Undefined, value
@@ -28,6 +28,12 @@ class Start:
     setting: Setting
     jets: Mapping[Jet, float]
 
+    @property
+    def seated(self) -> bool:
+        """Whether the equations are compiled for the component of the state alone."""
+        system = self.setting.flow.system
+        return not system.added and system.stated is not system
+
 
 def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
     """The state completed by the constraints, under the modes that are right for it; an InitialError where no side, or several, are."""
@@ -35,13 +41,22 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
 
     def jets(here: Setting) -> dict[Jet, float]:
         if here.configuration not in known:
-            known[here.configuration] = _completed(here, start, t)
+            known[here.configuration] = _completed(here, _state(surfaces, here.configuration, start, t), t)
         return known[here.configuration]
 
+    def first(configuration: Configuration) -> Setting:
+        """The setting of the first configuration that is tried; where the state lies is known before anything is compiled."""
+        found = _state(surfaces, configuration, start, t)
+        if found.elsewhere:
+            surfaces.seat = Seat(t, found.state)
+        here = surfaces.setting(configuration)
+        known[configuration] = _completed(here, found, t)
+        return here
+
     if not surfaces.switched.modes:
-        here = surfaces.setting(())
+        here = first(())
         return Start(here, jets(here))
-    configuration = signs_at(surfaces.switched, surfaces.binding, start, t, where)
+    configuration = first(signs_at(surfaces.switched, surfaces.binding, start, t, where)).configuration
     for _ in range(2 * len(configuration) + 2):
         here = surfaces.setting(configuration)
         signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
@@ -97,11 +112,16 @@ def _require_one_acceleration(
             )
 
 
-def _completed(here: Setting, start: State | Mapping[str, Any] | None, t: float) -> dict[Jet, float]:
-    equations = here.switched.equations(here.configuration)
-    parameters = {z: here.binding.parameters[z] for z in equations.system.parameters}
-    binding = Binding(parameters, here.binding.inputs)
+def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float) -> Completed:
+    """The data completed by the constraints of a configuration."""
+    switched = surfaces.switched
+    equations, bound = switched.equations(configuration), switched.binding(surfaces.binding, configuration)
+    binding = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
     found = state_at(equations, {} if start is None else start, binding, t, f"simulate {equations.system.label}")
+    return on_its_component(found)
+
+
+def _completed(here: Setting, found: Completed, t: float) -> dict[Jet, float]:
     if not _clearly_determined(here, found, t):
         found = replace(found, state=evaluate_from(found).jets)  # or a word on why there is no motion
     return {z: found.state[z] for z in here.flow.state}
@@ -110,13 +130,12 @@ def _completed(here: Setting, start: State | Mapping[str, Any] | None, t: float)
 def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
     """Whether the system Jacobian has full rank at a state, the rates have values there, and nothing given might contradict them."""
     system, state = found.problem.system, found.state
-    if not system.plain or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
+    if not found.regular or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
         return False
     if system.equations.multipliers:  # which are not among the rates: a row without a value is told here
         found.problem.numbers(system.stage(0), (), {**state, **dict.fromkeys(system.structure.top, 0.0)})
-    (jacobian,) = system.jacobians([found.problem.point(state)])
     rates = here.compiled.rhs(t, here.native(state, 0.0), here.parameters(t))
-    return bool(np.isfinite(rates).all()) and jacobian is not None and not Factored(jacobian).null.shape[1]
+    return bool(np.isfinite(rates).all())
 
 
 def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:

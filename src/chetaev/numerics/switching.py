@@ -23,7 +23,7 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.jumps import has_jump
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
-from chetaev.numerics.pieces import Setting, setting
+from chetaev.numerics.pieces import Seat, Setting, setting
 from chetaev.symbols import Input, Jet, jets_in
 
 _ROUND_OFF = 1e-11
@@ -65,6 +65,8 @@ class Surfaces:
     """+1 for a run forwards in time, -1 backwards."""
     span: float = 0.0
     """The duration of the run."""
+    seat: Seat | None = None
+    """Where the run begins, if random states do not lie on its component of the constraint set."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Surfaces:
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
         if configuration not in self._settings:
-            self._settings[configuration] = setting(self.switched, configuration, self.binding)
+            self._settings[configuration] = setting(self.switched, configuration, self.binding, self.seat)
         return self._settings[configuration]
 
     def has_jump(self, k: int) -> bool:

@@ -294,8 +294,8 @@ class _Values:
         symbols = sorted(self.graph.symbols(column), key=lambda z: str(z.name))
         size = len(self.curve.t)
         if not symbols:
-            return np.repeat(np.array(ca.Function("row", [], [column])()["o0"].full()), size, axis=1)
-        function = ca.Function("row", [self.graph.vector(symbols)], [column])
+            return np.repeat(np.array(self.graph.function("row", [], column)()["o0"].full()), size, axis=1)
+        function = self.graph.function("row", [self.graph.vector(symbols)], column)
         found: Array = function.map(size)(np.stack([self._value(z) for z in symbols])).full()
         return found
 

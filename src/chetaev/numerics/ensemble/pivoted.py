@@ -69,7 +69,7 @@ def _on_flow(flow: Flow, e: Expr, switched: Switched) -> ca.SX:
 
 def _with_order(base: Compiled, order: PivotOrder) -> Compiled:
     """The kernels for another order of elimination; the projection does not depend on it."""
-    flow = Flow(base.flow.system, order, base.flow.samples, residues=base.flow.residues)
+    flow = Flow(base.flow.system, order, base.flow.samples, residues=base.flow.residues, freeze=base.flow.freeze)
     return Compiled(flow, compile_kernel(flow.rhs()), base.project, compile_kernel(flow.measure()[0], hot=False), base.labels)
 
 

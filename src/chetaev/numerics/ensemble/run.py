@@ -155,7 +155,7 @@ class Integration:
         n = len(flow.order.pairs)
         now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, worn).reshape(-1, n, n)
         found = [worn[:0]]
-        for order, some in pivot_orders(now, flow.samples, n, _lasting(flow.system)).items():
+        for order, some in pivot_orders(now, flow.samples, n, _lasting(flow.system), flow.residues).items():
             members = worn[some]
             kernels = self._kernels(order)
             good: Mask = self._pivots(members, kernels)[:, 1] > 10 * WORST_PIVOT

@@ -111,7 +111,7 @@ def _written_out(rhs: ca.Function, flow: Flow, inputs: list[ca.SX]) -> ca.Functi
     known = graph.vector(parameters)
     t, x, energy = graph.leaf(TIME), ca.SX.sym("x", rhs.size1_in(1)), ca.SX.sym("e")
     column = rhs(t, x, ca.vertcat(known, *inputs, energy))
-    return ca.Function("rates", [t, x, ca.vertcat(known, energy)], [ca.densify(column)], {"cse": True})
+    return graph.function("rates", [t, x, ca.vertcat(known, energy)], column, cse=True)
 
 
 def expressions(function: ca.Function, arguments: list[list[Any]]) -> list[Any]:

@@ -11,9 +11,10 @@ from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, GaugeError, InitialError, StateError, UsageError
 from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
+from chetaev.numerics.completed import Completed, decided_by_state, on_its_component
 from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.initial import State, complete, read_state
-from chetaev.numerics.prolong import Problem, Prolongation, prolongation
+from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.stability.corners import require_smooth
 from chetaev.numerics.stability.local import Local
 
@@ -64,7 +65,9 @@ def local_motion(
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
     problem = Problem(determined(equations, start, parameters, t, inputs, verb), binding, t, where)
-    jets = complete(problem, read_state(equations, start, binding, where, expressions=True))
+    data = read_state(equations, start, binding, where, expressions=True).on(problem.system)
+    jets = complete(problem, data)
+    problem = on_its_component(Completed(equations, problem, data, jets)).problem
     try:
         found = Local.of(problem, jets)
     except StateError:
@@ -78,10 +81,16 @@ def determined(
     equations: Equations, start: Start, parameters: Mapping[str, Any], t: float, inputs: Mapping[str, Any], verb: str
 ) -> Prolongation:
     """The rows and their derivatives, if they determine the motion."""
+    where = f"{verb} {equations.system.label}"
+    stated = square_prolongation(equations)
+    if stated is not None and stated.generic_nullity is None:  # random states lie elsewhere, or say nothing: the given one decides
+        found = decided_by_state(equations, start, bind(equations.system, parameters, inputs, where), t, where)
+        if found is not None:
+            return found.problem.system
     system = prolongation(equations)
     if system is None or system.generic_nullity is None:
         explain(equations, start, parameters, t, inputs, verb)
-        raise StateError("the equations do not determine the motion.", where=f"{verb} {equations.system.label}")
+        raise StateError("the equations do not determine the motion.", where=where)
     return system
 
 

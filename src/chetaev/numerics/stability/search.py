@@ -72,7 +72,7 @@ class Search:
         binding = bind(self.equations.system, self.parameters, self.inputs, self.where)
         t = number(self.t, dict(binding.parameters), f"{self.where}, t", InitialError)
         system = determined(self.equations, guess, self.parameters, t, self.inputs, "equilibria of")
-        data = read_state(self.equations, guess, binding, self.where)
+        data = read_state(self.equations, guess, binding, self.where).on(system)
         problem = Problem(system, binding, t, self.where)
         unit = {z: float(z.base.endswith(".w")) for group in self.equations.system.groups.values() for z in group.places}
         given = {**unit, **data.guess, **data.fixed}

@@ -1,0 +1,85 @@
+"""The rank of the system Jacobian at a state, with the digits that the state has.
+
+Where a state is given, the state decides: a system Jacobian that is regular there settles that the rows determine the motion, whatever
+random points of other components say. The entries come with their doubts, because a slope that is round-off of a zero must not become a
+pivot, and the verdict is one of three: regular, of a smaller rank, or ill-conditioned, which is said with the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.analysis.factored import CUT, Factored, Matrix
+from chetaev.errors import StateError
+from chetaev.numerics.doubts import EPSILON
+from chetaev.numerics.nullspace import open_jets
+from chetaev.numerics.prolong import Pair, Problem
+from chetaev.symbols import Input, Jet, Place
+
+_SMALL_SLOPE = 1e-10
+"""Slopes below this part of the largest in their row or column may be round-off: their doubts are computed."""
+_BESIDE = 1e-2
+"""A jet is uncertain by the last digit of this part of the largest jet of its order: zeros of a symmetric motion are round-off of that."""
+_INVOLVED = 0.2
+"""Rows with this part of the largest weight in a combination that almost vanishes are named."""
+
+
+def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Factored]:
+    """Residuals of some rows at a state, and their Jacobian made ready; doubts are computed only where they may matter."""
+    values, jacobian = problem.numbers(pairs, unknowns, at)
+    found = Factored(jacobian)
+    if found.rank == min(jacobian.shape) and not _may_be_round_off(jacobian):
+        return values, found
+    return values, Factored(jacobian, doubts=doubts_at(problem, pairs, unknowns, at))
+
+
+def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """Bounds of the errors of the Jacobian's entries, from the last digits of state and parameters."""
+    tape: Any = problem.system.tape(pairs, unknowns)
+    point = {**problem.binding.at(tape.symbols, problem.t), **at}
+    found: Matrix = tape.doubts(point, uncertainties(point))[len(pairs) :]
+    return found.reshape(len(pairs), len(unknowns))
+
+
+def uncertainties(point: Mapping[Symbol, float]) -> dict[Symbol, float]:
+    """How far each value may be off: by its last digit; places of a group by that of the whole, jets also beside others of their order."""
+    largest: dict[Any, float] = {}
+    for z, v in point.items():
+        for kind in _kinds(z):
+            largest[kind] = max(largest.get(kind, 0.0), abs(v))
+    found = {}
+    for z, v in point.items():
+        beside = [largest[kind] * (1.0 if isinstance(kind, tuple) else _BESIDE) for kind in _kinds(z)]
+        found[z] = EPSILON * max([abs(v), *beside])
+    return found
+
+
+def _kinds(z: Symbol) -> list[Any]:
+    """What a value is compared with: the other places of its group, or all jets of its order."""
+    if isinstance(z, Place):
+        return [z.components]
+    return [z.order] if isinstance(z, Jet) and not isinstance(z, Input) else []
+
+
+def _may_be_round_off(jacobian: Matrix) -> bool:
+    sizes = np.abs(jacobian)
+    beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
+    return bool(np.any((sizes > 0) & (sizes < _SMALL_SLOPE * beside)))
+
+
+def ill_conditioned(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> StateError:
+    """What to say where the digits do not tell whether rows depend on each other."""
+    left = Factored(found.jacobian.T).null
+    weights = np.abs(left * np.abs(found.jacobian).max(axis=1, initial=0.0)[:, None]).max(axis=1, initial=0.0)
+    rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _INVOLVED * weights.max(initial=0.0)]
+    names = " ".join(z.name for z in open_jets(unknowns, found.null))
+    return StateError(
+        f"the equations are ill-conditioned at this state: the system Jacobian has a singular value of {found.dropped:.2g} of the largest.",
+        where=problem.where,
+        why=f"{', '.join(rows)} almost depend on each other.  Below {CUT:g} double precision cannot tell {names}.",
+        hint="leave out a row that says the same as others, or write the difference between them as a row of its own",
+    )
