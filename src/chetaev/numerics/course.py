@@ -120,6 +120,8 @@ class Course:
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
+        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL) and (end := self._end_of_a_side(piece)) is not None:
+            return self._switched(piece, task, end, -here.configuration[end], self._just_beyond(piece, end))
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
@@ -140,6 +142,29 @@ class Course:
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
 
+    def _end_of_a_side(self, piece: Piece) -> int | None:
+        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
+        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
+        chosen, modes = self.request.switched.chosen, self.request.switched.modes
+        if not chosen or not np.all(np.isfinite(piece.run.y)):
+            return None
+        for k in self.surfaces.vanishing(here, t, jets):
+            m = here.configuration[k]
+            try:
+                if m and modes[k].symbol in chosen and self.surfaces.leaves(here.configuration, k, t, lambda _: jets) == -m:
+                    return k
+            except StateError:
+                continue
+        return None
+
+    def _just_beyond(self, piece: Piece, k: int) -> dict[Jet, float]:
+        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+        here, t, native = piece.setting, float(piece.run.t), np.array(piece.run.y)
+        jets = here.named(native)
+        value, rate = (self.surfaces.rate(here, k, order, t, jets) for order in (0, 1))
+        moved = native + 2 * abs(value / rate) * self.surfaces.direction * here.compiled.rhs(t, native, here.parameters(t))
+        return here.named(moved) if np.all(np.isfinite(moved)) else jets
+
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
@@ -153,11 +178,11 @@ class Course:
 
     # -- switching surfaces
 
-    def _switched(self, piece: Piece, task: Task, k: int, value: int) -> Place | Verdict:
+    def _switched(self, piece: Piece, task: Task, k: int, value: int, beyond: Mapping[Jet, float] | None = None) -> Place | Verdict:
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         mode = self.request.switched.modes[k]
-        jets = here.named(piece.run.y)
+        jets = here.named(piece.run.y) if beyond is None else beyond
         leaving = before[k] == SLIDING
         known = {k: value} if leaving else {}
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
@@ -178,7 +203,7 @@ class Course:
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
-        return self._onto(piece, before, after, mode.text, limit)
+        return self._onto(piece, before, after, mode.text, limit, beyond)
 
     def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
         """What follows where the Lagrangian jumps with a mode."""

@@ -248,6 +248,10 @@ class Surfaces:
         found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
         return not found <= set(here.flow.state)
 
+    def rate(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> float:
+        """A derivative of a switching function along the flow."""
+        return self._number(here, k, order, t, jets)[0]
+
     def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
         """Expressions at a state."""
         return here.numbers(here.function(expressions), t, here.native(jets, 0.0))
