@@ -13,7 +13,7 @@ from sympy import Expr
 
 from chetaev.calculus import SYMBOLIC, Calculus
 from chetaev.errors import ModelError, did_you_mean, with_article
-from chetaev.functions import FUNCTIONS, bent_by_corners
+from chetaev.functions import DECLARABLE, FUNCTIONS, bent_by_corners
 from chetaev.groups.coordinate import RESERVED, GroupCoordinate
 from chetaev.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
@@ -44,7 +44,7 @@ class Names:
             raise self.error(
                 f"{ascii_name} cannot be declared as {with_article(role)}: it is {meaning}.", f"another name, such as {ascii_name}1"
             )
-        if ascii_name in FUNCTIONS:
+        if ascii_name in FUNCTIONS and ascii_name not in DECLARABLE:
             raise self.error(
                 f"{ascii_name} cannot be declared as {with_article(role)}: it is a function.", f"another name, such as {ascii_name}1"
             )

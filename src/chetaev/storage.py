@@ -33,7 +33,6 @@ from chetaev.errors import ChetaevError, ModelError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression, show
 from chetaev.numerics.binding import Binding, bind
-from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.methods.base import NESTED, POWERS
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.pieces import Layout, Piece, Setting, setting
@@ -315,14 +314,14 @@ def _loaded(archive: _Archive) -> Trajectory:
     equations = _equations(model)
     binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
     switched = smooth(equations, Frozen(binding.inputs))
-    jets = compile_equations(switched.smooth).flow.state
-    if _texts(model["jets"], "jets") != [z.name for z in jets]:
-        raise ValueError("the states are not those of the system")
     dense = model["dense"] is True
     described = _list(model["pieces"], "pieces")
     if not 0 < len(described) < _MOST_PIECES:
         raise ValueError("the pieces are not counted")
     pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
+    jets = setting(switched, tuple(m or 1 for m in pieces[0].setting.configuration), binding).flow.state
+    if _texts(model["jets"], "jets") != [z.name for z in jets]:
+        raise ValueError("the states are not those of the system")
     layout = Layout(jets, any(piece.setting.flow.has_power for piece in pieces))
     t = _in_order(archive.array("t", None))
     which = archive.array("pieces", len(t)).astype(np.int64)

@@ -38,7 +38,17 @@ def _sign(x: Any) -> int:
     return int(x > 0) - int(x < 0)
 
 
-_CORNERS: dict[str, Callable[..., Any]] = {"abs": abs, "sign": _sign, "min": min, "max": max}
+def _step(x: Any) -> Any:
+    return (1 + _sign(x)) / 2
+
+
+def _piecewise(u: Any, a: Any, b: Any) -> Any:
+    return a if u < 0 else b
+
+
+_CORNERS: dict[str, Callable[..., Any]] = {
+    "abs": abs, "sign": _sign, "min": min, "max": max, "step": _step, "piecewise": _piecewise,
+}  # fmt: skip
 
 FLOAT = Arithmetic(
     rational=lambda p, q: p / q,

@@ -29,6 +29,7 @@ from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.modes import smooth
 from chetaev.numerics.prolong import Prolongation, prolongation, square_prolongation
 from chetaev.symbols import Coordinate, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
@@ -93,7 +94,7 @@ def _enough_is_known(equations: Equations, wish: Wish) -> bool:
     If not, they may lie elsewhere than the given state, which decides. For the state alone it decides as well where rows of motion restrict
     the state.
     """
-    system = square_prolongation(equations)
+    system = square_prolongation(smooth(equations, Frozen({})).smooth)
     if system is None or (system.generic_nullity is not None and not wish.instant):
         return True
     return system.generic_nullity is not None and is_regular(equations)
@@ -105,6 +106,7 @@ def is_regular(equations: Equations) -> bool:
     A row of motion that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Where coordinates
     have accelerations, rows that restrict the state only because they are not affine in these do not count: a guess selects their roots.
     """
+    equations = smooth(equations, Frozen({})).smooth  # where corners bend, each side is judged by itself
     system = prolongation(equations)
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
@@ -14,6 +14,7 @@ from chetaev.frozen import Frozen
 from chetaev.numerics import outcomes
 from chetaev.numerics.events import Watched
 from chetaev.numerics.initial import State
+from chetaev.numerics.jumps import Refused, across
 from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
@@ -67,7 +68,7 @@ class Course:
         t = float(request.times[0])
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
-        jets = self.surfaces.setting(tuple(m or 1 for m in here.configuration)).flow.state
+        jets = self.surfaces.jets(here.configuration)
         found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
         with self.progress:
             while isinstance(found, Place):
@@ -119,6 +120,8 @@ class Course:
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
+        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL) and (end := self._end_of_a_side(piece)) is not None:
+            return self._switched(piece, task, end, -here.configuration[end], self._just_beyond(piece, end))
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
@@ -139,6 +142,29 @@ class Course:
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
 
+    def _end_of_a_side(self, piece: Piece) -> int | None:
+        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
+        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
+        chosen, modes = self.request.switched.chosen, self.request.switched.modes
+        if not chosen or not np.all(np.isfinite(piece.run.y)):
+            return None
+        for k in self.surfaces.vanishing(here, t, jets):
+            m = here.configuration[k]
+            try:
+                if m and modes[k].symbol in chosen and self.surfaces.leaves(here.configuration, k, t, lambda _: jets) == -m:
+                    return k
+            except StateError:
+                continue
+        return None
+
+    def _just_beyond(self, piece: Piece, k: int) -> dict[Jet, float]:
+        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+        here, t, native = piece.setting, float(piece.run.t), np.array(piece.run.y)
+        jets = here.named(native)
+        value, rate = (self.surfaces.rate(here, k, order, t, jets) for order in (0, 1))
+        moved = native + 2 * abs(value / rate) * self.surfaces.direction * here.compiled.rhs(t, native, here.parameters(t))
+        return here.named(moved) if np.all(np.isfinite(moved)) else jets
+
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
@@ -152,16 +178,18 @@ class Course:
 
     # -- switching surfaces
 
-    def _switched(self, piece: Piece, task: Task, k: int, value: int) -> Place | Verdict:
+    def _switched(self, piece: Piece, task: Task, k: int, value: int, beyond: Mapping[Jet, float] | None = None) -> Place | Verdict:
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         mode = self.request.switched.modes[k]
-        jets = here.named(piece.run.y)
+        jets = here.named(piece.run.y) if beyond is None else beyond
         leaving = before[k] == SLIDING
         known = {k: value} if leaving else {}
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
         try:
             met = [j for j in self.surfaces.vanishing(here, t, jets) if before[j] != SLIDING and j != k]
+            if not leaving and self.surfaces.has_jump(k):
+                return self._jumped(piece, k, met)
             met += [] if leaving else [k]
             choice = self.surfaces.choose(changed, sorted(met), t, lambda _: jets) if met else None
         except StateError:
@@ -175,14 +203,43 @@ class Course:
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
-        return self._onto(piece, before, after, mode.text, limit)
+        return self._onto(piece, before, after, mode.text, limit, beyond)
 
-    def _onto(self, piece: Piece, before: Configuration, after: Configuration, text: str, limit: float | None) -> Place | Verdict:
+    def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
+        """What follows where the Lagrangian jumps with a mode."""
+        here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
+        before = here.configuration
+        try:
+            if met:
+                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
+            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+        except Refused as reason:
+            return outcomes.no_continuation(text, t, str(reason))
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        found = self._onto(piece, before, after, text, None, jump.jets)
+        if not isinstance(found, Place):
+            return found
+        return replace(found, jump=True, energy=found.energy + jump.gained)
+
+    def _onto(
+        self,
+        piece: Piece,
+        before: Configuration,
+        after: Configuration,
+        text: str,
+        limit: float | None,
+        state: Mapping[Jet, float] | None = None,
+    ) -> Place | Verdict:
         """The beginning of the piece in another configuration, its state on the constraints of that one."""
         here, t = piece.setting, float(piece.run.t)
         try:
             there = self.surfaces.setting(after)
-            jets, far = self._settled(there, t, here.named(piece.run.y))
+            if set(self.surfaces.jets(after)) != set(self.surfaces.jets(before)):
+                return outcomes.no_continuation(text, t, "the motion has other initial values on the other side.")
+            jets, far = self._settled(there, t, here.named(piece.run.y) if state is None else state)
         except StateError as fault:
             return outcomes.no_continuation(text, t, fault.what)
         if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
@@ -199,7 +256,7 @@ class Course:
         """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
         here, t = piece.setting, piece.end
         changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
-        if any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+        if not changed or any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
             return 0.0
         new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
         return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))

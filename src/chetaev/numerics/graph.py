@@ -69,6 +69,22 @@ def size(a: ca.SX) -> ca.SX:
     return ca.SX.unary(ca.OP_FABS, a)
 
 
+def step(u: ca.SX) -> ca.SX:
+    """0 for u < 0, 1 for u > 0, 1/2 at 0."""
+    return times(plus(ca.SX.unary(ca.OP_SIGN, u), ca.SX(1)), ca.SX(0.5))
+
+
+def piecewise(u: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
+    """The value a where u < 0, else b; what stands on the other side need not have a value."""
+    below = ca.SX.binary(ca.OP_LT, u, ca.SX(0))
+    left = ca.SX.binary(ca.OP_IF_ELSE_ZERO, below, a)
+    return plus(left, ca.SX.binary(ca.OP_IF_ELSE_ZERO, ca.SX.unary(ca.OP_NOT, below), b))
+
+
+_BUILT: dict[str, Callable[..., ca.SX]] = {"step": step, "piecewise": piecewise}
+"""Functions made of several operations of the graph."""
+
+
 class GraphAlgebra:
     """SX expressions; one instance owns the graph's symbols, so expressions of different instances do not mix.
 
@@ -216,6 +232,8 @@ class GraphAlgebra:
         if node.is_Pow:
             return _power(arguments[0], node.exp, arguments[1])
         name = SPELLING[type(node)]
+        if name in _BUILT:
+            return _BUILT[name](*arguments)
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
 

@@ -14,17 +14,16 @@ from chetaev.frozen import Frozen
 from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
-from chetaev.numerics.compiled import Array, compile_equations
+from chetaev.numerics.compiled import Array
 from chetaev.numerics.course import follow
 from chetaev.numerics.events import On, read_events
 from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
-from chetaev.numerics.modes import Switched, smooth
+from chetaev.numerics.modes import smooth
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.request import Request
-from chetaev.numerics.start import Start, begin
+from chetaev.numerics.start import begin
 from chetaev.numerics.switching import Surfaces
-from chetaev.symbols import Jet
 from chetaev.trajectory import Trajectory
 from chetaev.values import Undefined
 
@@ -93,7 +92,8 @@ def simulate(
     equations, start, where = meant.equations, meant.start, meant.where
     switched = smooth(equations, Frozen(binding.inputs))
     tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
-    surfaces = Surfaces(switched, binding, tolerance, 1.0 if times[-1] > times[0] else -1.0)
+    duration = float(times[-1] - times[0])
+    surfaces = Surfaces(switched, binding, tolerance, float(np.sign(duration)), abs(duration))
     try:
         begun = begin(surfaces, start, float(times[0]), where)
     except StateError as fault:
@@ -107,7 +107,7 @@ def simulate(
         times=times,
         tolerance=tolerance,
         method=_method(method, where),
-        events=read_events(events, equations, _state_of(switched, begun), where),
+        events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
         conserve=_conserved(conserve, begun.setting.flow.has_power, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=_steps(max_steps, where),
@@ -115,11 +115,6 @@ def simulate(
     )
     title = equations.system.name or "simulate"
     return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where))
-
-
-def _state_of(switched: Switched, begun: Start) -> tuple[Jet, ...]:
-    """The jets of the state, whatever modes are on."""
-    return compile_equations(switched.smooth).flow.state if switched.modes and not begun.seated else begun.setting.flow.state
 
 
 def _method(given: Any, where: str) -> Method:

@@ -36,7 +36,7 @@ def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change
     found = []
     for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
         if m == SLIDING:
-            found += [Change(k, value, 1 - value * mode.unknown, -1) for value in (1, -1)]
+            found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
         elif not mode.constant:
             found.append(Change(k, -m, switched.driven(mode.function, configuration), -m))
     return tuple(found)

@@ -57,8 +57,9 @@ def _insert(run: Integration, k: int, motion: Trajectory) -> None:
     t, state = motion.end
     run.at[k], run.y[k] = t, np.nan
     for j, z in enumerate(run.pivoted[0].compiled.flow.state):
-        run.y[k, j] = state[motion.jets.index(z)]
-        run.low[k, j], run.high[k, j] = motion.extrema[z.name]
+        if z in motion.jets:  # configurations may differ in their states
+            run.y[k, j] = state[motion.jets.index(z)]
+            run.low[k, j], run.high[k, j] = motion.extrema[z.name]
     run.measured[k] = [motion.drift.get(label, np.nan) for label in run.pivoted[0].compiled.labels]
     run.counts[k] = [motion.counts[name] for name in COUNTS]
     run.status[k] = next(int(s) for s in Status if outcomes.verdict(s, Ending(0.0, event="."))[0] is motion.outcome)

@@ -53,6 +53,9 @@ class Integration:
     def to(self, t1: float) -> None:
         """Run all members that started to the end, choosing other pivots where the first ones wear out."""
         batch = self.read.batch
+        if self.read.switched.chosen:  # then each configuration is compiled by itself
+            self._leave_to_simulate()
+            return
         active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
         batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
         self._leave_corners(active)
@@ -66,6 +69,13 @@ class Integration:
         for k in np.flatnonzero(at_once):
             self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
         self.y[at_once] = np.nan
+
+    def _leave_to_simulate(self) -> None:
+        """All members whose data do not contradict each other are run one by one, from their data as they were given."""
+        notes = self.completion.notes
+        for member in [k for k in notes if k not in self.read.notes]:
+            del notes[member]
+        self.cornered |= ~noted(notes, self.read.size)
 
     def _leave_corners(self, members: Indices) -> None:
         """Members that are on a switching surface, or on another side of it than their modes say."""
