@@ -87,12 +87,8 @@ class Factored:
     ) -> None:
         self.jacobian = np.array(jacobian, dtype=float)
         known = None if doubts is None else np.where(np.isfinite(doubts), doubts, 0.0)
-        self.cleared = False
-        """Whether entries that are not zero have no digits."""
         if known is not None:
-            digitless = (np.abs(self.jacobian) <= _DIGITLESS * known) & (self.jacobian != 0)
-            self.cleared = bool(digitless.any())
-            self.jacobian[digitless] = 0.0
+            self.jacobian[np.abs(self.jacobian) <= _DIGITLESS * known] = 0.0
         self._found = _Decomposed.of(*equilibrated(self.jacobian, noise))
         self.rank = int(np.sum(self._found.sizes > cut))
         if self.rank < min(self.jacobian.shape):

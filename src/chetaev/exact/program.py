@@ -22,6 +22,7 @@ A line is `(operation, target, first, second)`. Operations and what their last t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -55,6 +56,18 @@ class Program:
         self.lines.append(line)
         self.corners = self.corners or operation in _CORNERS
         self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
+
+
+    def add_choice(self, target: int, free: int, arguments: Sequence[int]) -> None:
+        """Append the instructions of piecewise(u, a, b): a where u < 0, else b; they use five slots from `free` on."""
+        u, a, b = arguments
+        zero, below, left, above, right = range(free, free + 5)
+        self.add(("number", zero, Fraction(0), None))
+        self.add(("less", below, u, zero))
+        self.add(("where", left, below, a))
+        self.add(("not", above, below, None))
+        self.add(("where", right, above, b))
+        self.add(("add", target, left, right))
 
 
 _CORNERS = frozenset("sign abs min max step less equal".split())

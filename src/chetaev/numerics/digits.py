@@ -37,8 +37,8 @@ def sure_rank(
     if not found:
         return None
     r = _gap(found[0].sizes, _CUT, _CLEAR, _ZERO)
-    if (r is not None and not found[0].cleared) or min(found[0].jacobian.shape) > _LARGEST:
-        return r  # entries without digits may be zeros, or slopes beside a point where rows have none: many digits tell
+    if r is not None or min(found[0].jacobian.shape) > _LARGEST:
+        return r
     return _with_many_digits(entries, rows, point, algebra, found[0].scales)
 
 
