@@ -148,7 +148,7 @@ class Course:
         if not task.watches:
             return 1.0
         found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
-        return found / (task.watches[0].floor / SMALLEST_DETERMINANT) if np.isfinite(found) and task.watches[0].floor else 0.0
+        return found / task.determinant if np.isfinite(found) and task.determinant else 0.0
 
     # -- switching surfaces
 

@@ -19,7 +19,7 @@ from chetaev.numerics.reader import Reader
 from chetaev.symbols import Jet
 from chetaev.trajectory import Event, Switch, Trajectory
 
-_COUNTS = ("accepted", "rejected", "evaluations", "projections")
+_COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 
 
 @dataclass

@@ -48,6 +48,7 @@ def simulate(
     conserve: str | None = None,
     keep: str = "steps",
     max_steps: int = 1_000_000,
+    max_step: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
     """The motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
@@ -110,6 +111,7 @@ def simulate(
         conserve=_conserved(conserve, begun.setting.flow.has_power, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=_steps(max_steps, where),
+        max_step=_longest(max_step, where),
         where=where,
     )
     title = equations.system.name or "simulate"
@@ -148,6 +150,16 @@ def _steps(given: Any, where: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
     return int(given)
+
+
+def _longest(given: Any, where: str) -> float:
+    """The longest step allowed; infinite if nothing is said."""
+    if given is None:
+        return np.inf
+    found = number(given, {}, f"{where}, max_step", InitialError)
+    if found <= 0:
+        raise InitialError(f"max_step = {found:g} is not positive.", where=where, hint="max_step=0.1, a length of time, or leave it out")
+    return found
 
 
 def _times(t: Any, where: str) -> Array:

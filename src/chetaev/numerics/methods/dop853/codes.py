@@ -7,8 +7,10 @@ NO_ROOM = -3
 FINAL, STEPS, TIMES = range(3)
 """What is kept: the final state, every accepted step, given times."""
 
-ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER = range(8)
+ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED = range(9)
 """Places in the counts of a run."""
+COUNTS = 9
+"""How many there are."""
 NOW, STEP = range(2)
 """Places in its clock."""
 
@@ -22,3 +24,8 @@ NEAR = 0.25
 """A parabola's extreme value, in parts of the value beside it, that is worth a look at the function there."""
 EARLY = 1e-6
 """Roots in this part of the first step are the start itself."""
+BEYOND_SEEN = 30.0
+"""How many times what a step saw of a node it may be between the places the step looked at. Motions that resolve their forces stay below
+3, those that leap are above 1e9: in between any number will do."""
+NOTHING = 1e-100
+"""What is smaller than this, in whatever units, is nothing: the tails of a Gaussian reach down to 1e-308 before they vanish."""

@@ -23,6 +23,7 @@ from chetaev.numerics.methods.dop853.codes import (
     NOW,
     REJECTED,
     RUNNING,
+    SHORTENED,
     STATUS,
     STEP,
     STEP_TOO_SMALL,
@@ -32,7 +33,9 @@ from chetaev.numerics.methods.dop853.codes import (
     TOO_MANY_STEPS,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
+from chetaev.numerics.methods.dop853.proof import level_part
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
+from chetaev.numerics.methods.dop853.tube import safe_part
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -160,6 +163,7 @@ def _start(
     counts[STOPPER] = -1
     for j in range(work.rough.size):
         work.rough[j] = 0.0
+    work.worst[0], work.surprise[0] = 1.0, -1
     for j in range(y.size):
         seen.minima[j] = seen.maxima[j] = y[j]
     for j in range(seen.measured.size):
@@ -193,6 +197,12 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
     if counts[ACCEPTED] + counts[REJECTED] >= control.max_steps:
         return TOO_MANY_STEPS
     return RUNNING
+
+
+@part
+def _vanishes(h: float, t: float, t1: float) -> bool:
+    """Whether a step that had to be shortened is too small to be one: it is lost in the time, or in the time that is left."""
+    return abs(h) < 4.0 * EPSILON * (abs(t) + 1e-3 * abs(t1 - t))
 
 
 @inner
@@ -244,6 +254,15 @@ def _follow(
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
+        if system.nodes != 0:
+            whole = safe_part(system, t, step, y, work, counts)
+            if whole < 1.0:
+                counts[REJECTED] += 1
+                counts[SHORTENED] += 1
+                shortened, rejected, h = max(shortened, 1), True, step * whole
+                if _vanishes(h, t, t1):
+                    return STEP_TOO_SMALL, t, h
+                continue
         if watched > 0:
             call(system.watch, system, t_new, work.end, work.after)
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
@@ -253,6 +272,14 @@ def _follow(
                     counts[REJECTED] += 1
                     shortened += 1
                     rejected, h = True, step * whole
+                    continue
+            if watches.touching[0]:
+                whole = level_part(system, t, step, y, work, counts)
+                if whole < 1.0:
+                    counts[REJECTED] += 1
+                    shortened, rejected, h = max(shortened, 1), True, step * whole
+                    if _vanishes(h, t, t1):
+                        return STEP_TOO_SMALL, t, h
                     continue
         proposal = abs(step) * (min(1.0, growth) if rejected else growth)
         h = direction * min(control.max_step, max(proposal, abs(h)) if last else proposal)
@@ -333,6 +360,7 @@ def integrate_some(
         copy(seen.measured, results.measured[i])
         for j in range(results.counts.shape[1]):
             results.counts[i, j] = counts[j]
+        results.shortened[i], results.worst[i] = counts[SHORTENED], work.worst[0]
 
 
 # ------------------------------------------------------------ afterwards

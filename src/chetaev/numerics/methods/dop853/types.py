@@ -18,7 +18,8 @@ Flags = NDArray[np.bool_]
 class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
-    `inputs` writes its values to p from index `first_input` on.
+    `inputs` writes its values to p from index `first_input` on. `nodes` and `bounds` read a tube in place of a state, and are called without
+    the inputs (`chetaev.numerics.enclosures.kernels`).
     """
 
     rhs: int
@@ -26,6 +27,8 @@ class System(NamedTuple):
     inputs: int
     watch: int
     measure: int
+    nodes: int
+    bounds: int
     first_input: int
     p: Array
 
@@ -43,14 +46,17 @@ class Control(NamedTuple):
 
 
 class Watches(NamedTuple):
-    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any), and
-    whether steps are to be so short that none of its changes of sign is missed.
+    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any),
+    whether steps are to be so short that none of its changes of sign is missed, whether they are to be so short that it does not come
+    close to zero and turn back unseen, and its place among the `bounds` (-1 = none).
     """
 
     directions: Integers
     terminal: Flags
     floor: Array
     closely: Flags
+    touching: Flags
+    places: Integers
 
 
 class Work(NamedTuple):
@@ -59,7 +65,9 @@ class Work(NamedTuple):
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
     a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each was
-    too `rough` to be seen; sixteen numbers of `room`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
+    too `rough` to be seen; sixteen numbers of `room`. A `tube` and six `rows` to make it from; of the nodes what was `found` over a tube, what
+    was `seen`, how far they `reach` in the step and the `edge` of a surprise, the `worst` ratio of found to seen in accepted steps and the
+    last node that was a `surprise`; the `bounds` of watched functions. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
     other rows have as much room behind them.
     """
 
@@ -80,6 +88,15 @@ class Work(NamedTuple):
     samples: Matrix
     rough: Array
     room: Array
+    tube: Array
+    rows: Matrix
+    found: Array
+    seen: Array
+    reach: Array
+    edge: Array
+    worst: Array
+    surprise: Integers
+    bounds: Array
 
 
 class Found(NamedTuple):
@@ -142,6 +159,12 @@ class Run(NamedTuple):
     rejected: int
     evaluations: int
     projections: int
+    shortened: int = 0
+    """Steps that were tried again, shorter, because a node might have surprised."""
+    worst: float = 1.0
+    """How many times what a step saw of a node it may have been between, at most, over all accepted steps."""
+    surprise: int = -1
+    """The last node for which a step was shortened; -1 = none."""
 
 
 class Results(NamedTuple):
@@ -155,3 +178,5 @@ class Results(NamedTuple):
     maxima: Matrix
     measured: Matrix
     counts: Table
+    shortened: Integers
+    worst: Array
