@@ -65,6 +65,10 @@ def simulate(
     chosen by `gauge={"q2": "sin(t)"}`.
 
     sign, abs, min and max are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists these moments.
+    No step leaps over a narrow barrier, a pulse or a pole in the data: what lies between the places a step looks at is enclosed by bounds
+    (`motion.enclosed`), and a step that might hide something is made shorter. `max_step` bounds the length of all steps, for what no bounds
+    are known of.
+
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
     longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends a run and returns what was computed.
 
@@ -79,6 +83,7 @@ def simulate(
         start = model.start if start is None else start
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
+        max_step = model.max_step if max_step is None else max_step
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"

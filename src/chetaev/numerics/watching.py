@@ -8,6 +8,7 @@ from sympy import Expr, default_sort_key
 
 from chetaev.functions import corners_in
 from chetaev.numerics.compiled import Array
+from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
@@ -83,7 +84,8 @@ def make_task(
     determinant, pivot, *_ = watch(place.t, native, p)
     floor = WORST_PIVOT * min(1.0, float(pivot))
     lasting = here.lowest_pivot > floor  # then the determinant is the same at all states, and no pivot wears out
-    jacobian = () if lasting and not watched.watches else (Watch(0, True, touching=not lasting), Watch(0, False, floor))
+    touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
+    jacobian = () if lasting and not watched.watches else (Watch(0, True, touching=touching), Watch(0, False, floor))
     return Task(
         compiled=here.compiled,
         binding=here.binding,

@@ -230,7 +230,11 @@ def falling_arc(a: Interval) -> Interval:
 
 def angle(y: Interval, x: Interval) -> Interval:
     """All atan2(y, x): of the corners, unless the half-axis is met where the angle jumps."""
-    corners = [ca.SX.binary(ca.OP_ATAN2, b, a) for b in {id(e): e for e in (y.low, y.high)}.values() for a in {id(e): e for e in (x.low, x.high)}.values()]
+    corners = [
+        ca.SX.binary(ca.OP_ATAN2, b, a)
+        for b in {id(e): e for e in (y.low, y.high)}.values()
+        for a in {id(e): e for e in (x.low, x.high)}.values()
+    ]
     low = high = corners[0]
     for corner in corners[1:]:
         low, high = smaller(low, corner), larger(high, corner)

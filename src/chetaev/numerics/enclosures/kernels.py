@@ -31,7 +31,7 @@ from chetaev.symbols import TIME, Parameter
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a system: code that gives, over a tube, the largest and the smallest absolute value of each, side by side."""
+    """The nodes of a system: code that gives, over a tube, the largest absolute values of all, then the smallest."""
 
     kernel: Kernel | None
     enclosed: tuple[Expr, ...]
@@ -53,7 +53,7 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     if not found:
         return Nodes(None, (), ())
     tube = _Tube(flow, inputs)
-    outputs: list[ca.SX] = []
+    most, low = [], []
     enclosed, left_out = [], []
     for node in found:
         try:
@@ -62,8 +62,9 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
             left_out.append(node)
             continue
         enclosed.append(node)
-        outputs += [largest(bounds), least(bounds)]
-    return Nodes(tube.kernel(outputs, "nodes") if outputs else None, tuple(enclosed), tuple(left_out))
+        most.append(largest(bounds))
+        low.append(least(bounds))
+    return Nodes(tube.kernel([*most, *low], "nodes") if most else None, tuple(enclosed), tuple(left_out))
 
 
 def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
@@ -95,7 +96,7 @@ class _Tube:
     def __init__(self, flow: Flow, inputs: Mapping[str, Expr]) -> None:
         self.flow, n = flow, flow.size
         self.tube = ca.SX.sym("tube", 4 * n + 2)
-        entries: list[ca.SX] = self.tube.elements()
+        entries = [self.tube[k] for k in range(4 * n + 2)]
         values = [Interval(entries[k], entries[n + k]) for k in range(n)]
         rates = [Interval(entries[2 * n + k], entries[3 * n + k]) for k in range(n)]
         leaves: dict[Symbol, tuple[Interval, Interval]] = {TIME: (Interval(entries[-2], entries[-1]), ONE)}
@@ -115,6 +116,4 @@ class _Tube:
         graph, flow = self.flow.graph, self.flow
         p = ca.vertcat(graph.vector(flow.arguments), flow.start_energy)
         function = ca.Function(name, [graph.leaf(TIME), self.tube, p], [ca.densify(ca.vertcat(*outputs))], {"cse": True})
-        return compile_kernel(function, hot=False)
-
-
+        return compile_kernel(function)

@@ -44,9 +44,10 @@ def simulate_many(
     `keep="final"` ends from the same start, whatever the other members and the number of threads are. Members that meet a corner of sign,
     abs, min or max on their way are run by `simulate` itself, one after another, which takes longer.
 
-    A member that fails affects no other: `ensemble.failed` lists them, `ensemble.started` tells which had a motion at all, and
-    `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
-    notebook (`progress=False`: never). Ctrl-C ends the run and returns what was computed. A branch or a gauge is not taken.
+    `max_step` is the longest step allowed, as in `simulate`. A member that fails affects no other: `ensemble.failed` lists them,
+    `ensemble.started` tells which had a motion at all, and `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles
+    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends the run and returns what was
+    computed. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
@@ -61,6 +62,7 @@ def simulate_many(
         starts = model.start if starts is None else starts
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
+        max_step = model.max_step if max_step is None else max_step
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate_many(ch.derive(system, principle), starts, t, ...)"

@@ -1,6 +1,7 @@
 """Kernels of one set of equations for one order of elimination, with a watch whose floors differ from member to member.
 
-Every member is watched against the smallest pivot it had where its order was chosen, so the floor stands in its vector p. Kernels are remembered by equations and order: a second ensemble of the same equations compiles nothing.
+Every member is watched against the smallest pivot it had where its order was chosen, so the floor stands in its vector p. Kernels are
+remembered by equations and order: a second ensemble of the same equations compiles nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from sympy import Expr
 
 from chetaev.numerics.compiled import Compiled, compile_equations
 from chetaev.numerics.elimination import PivotOrder
-from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.enclosures.kernels import bounds_kernel
+from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.modes import Switched
@@ -40,8 +41,6 @@ class Pivoted:
     """Bounds of these functions over a tube."""
     places: tuple[int, ...]
     """The place of each function among the bounds; -1 = none."""
-    moving: bool
-    """Whether the determinant is not the same at all states."""
     timed: bool
     """Whether a corner comes by the clock: error control, which looks at states, does not see it coming."""
 
@@ -67,7 +66,6 @@ def pivoted(switched: Switched, order: PivotOrder | None = None) -> Pivoted:
         len(changing),
         bounds,
         tuple(k if found else -1 for k, found in enumerate(known)),
-        flow.lowest_pivot is None,
         any(z == TIME or isinstance(z, Input) for _, e in changing for z in flow.graph.symbols(e)),
     )
 

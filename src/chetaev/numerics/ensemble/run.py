@@ -7,9 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sympy import Symbol
 
 from chetaev.numerics.course import _REORDERINGS
 from chetaev.numerics.elimination import PivotOrder
+from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.kernels import nodes_kernel
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.given import Given
@@ -17,7 +20,6 @@ from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.pivots import pivot_orders
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
-from chetaev.numerics.enclosures.kernels import nodes_kernel
 from chetaev.numerics.flow import _lasting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.pieces import WORST_PIVOT
@@ -47,11 +49,18 @@ class Integration:
         self.measured = np.full((size, len(compiled.labels)), np.nan)
         self.low, self.high = self.y.copy(), self.y.copy()
         self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
+        self.touching = may_vanish(compiled.flow, self._ranges())
+        """Whether the determinant of some member may touch zero."""
         self.worst = np.ones(size)
         """How many times what a step saw of a node it may have been between."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = np.zeros(size, dtype=bool)
         """Members that `simulate` has to run: they meet a switching surface, or elimination finds no other order for them."""
+
+    def _ranges(self) -> dict[Symbol, tuple[float, float]]:
+        """What the parameters are in the ensemble, at least and at most."""
+        p, given = self.read.batch.p, self.read.switched.smooth.system.parameters
+        return {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
 
     def to(self, t1: float) -> None:
         """Run all members that started to the end, choosing other pivots where the first ones wear out."""
@@ -107,9 +116,10 @@ class Integration:
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
             "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
-            "max_steps": self.max_steps, "max_step": self.max_step, "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": len(compiled.labels),
+            "max_steps": self.max_steps, "max_step": self.max_step,
+            "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": len(compiled.labels),
             "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
-            "closely": [False, False, *[True] * n], "touching": [kernels.moving, False, *[False] * n],
+            "closely": [False, False, *[True] * n], "touching": self.touching,
             "places": [-1, -1, *kernels.places], "flag": self.workers.flag,
             **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
         }  # fmt: skip

@@ -28,8 +28,8 @@ _FIRST_STEPS = 128
 
 @dataclass(frozen=True)
 class Watch:
-    """One watched function: its direction, whether it ends the run, how small it may become, whether no root of it may be missed, whether it
-    may not touch zero unseen, and its place among the functions with bounds over a tube (-1 = none).
+    """One watched function: its direction, whether it ends the run, how small it may become, whether no root of it may be missed, whether
+    it may touch zero, and its place among the functions with bounds over a tube (-1 = none).
     """
 
     direction: int = 0
@@ -132,7 +132,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
-        touching=[w.touching for w in task.watches],
+        touching=any(w.touching for w in task.watches),
         places=[w.place for w in task.watches],
         nodes=nodes,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,

@@ -60,6 +60,7 @@ from chetaev.numerics.methods.dop853.types import (
     Run,
     Seen,
     System,
+    Tube,
     Watches,
     Work,
 )
@@ -155,8 +156,8 @@ def run(
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
-    touching: Sequence[bool] | Flags | None = None,
     places: Sequence[int] | Integers | None = None,
+    touching: bool = False,
     nodes: int = 0,
     n_nodes: int = 0,
     bounds: int = 0,
@@ -172,33 +173,34 @@ def run(
     signals run then. It changes nothing else.
     """
     y = _row(y0, "y0")
-    system = System(rhs, project, inputs, watch, measure, nodes, bounds, first_input, _row(p, "p"))
+    system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))
     control = _control(y.size, rtol, atol, first_step, max_step, max_steps)
     wanted = _row(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
     _check(system, t0, t1, n_watch, n_measure, keep)
-    watches = _watches(n_watch, directions, terminal, floor, closely, touching, places)
+    watches = _watches(n_watch, directions, terminal, floor, closely, places)
     kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
-    work, progress = _work(y.size, n_watch, n_nodes), Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
+    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
+    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, touching)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
         began = time.perf_counter()
         if paused is not None:
             control.pause[0] = progress.counts[codes.ACCEPTED] + portion
-        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, progress)
+        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
         status = int(progress.counts[codes.STATUS])
         if status == codes.NO_ROOM:
             kept, found = _with_room(keep, kept, found, n_watch, progress.counts)
         if status == codes.NO_ROOM and paused is not None:
             paused(float(progress.clock[codes.NOW]))
             portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
-    return _run(keep, work, kept, found, seen, progress)
+    return _run(keep, work, tube, kept, found, seen, progress)
 
 
-def _run(keep: int, work: Work, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
+def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
     """What is in the arrays, without the room that is left."""
     accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened = map(int, progress.counts)
     steps = size - 1 if keep == STEPS else 0
@@ -222,8 +224,8 @@ def _run(keep: int, work: Work, kept: Kept, found: Found, seen: Seen, progress: 
         evaluations,
         projections,
         shortened,
-        float(work.worst[0]),
-        int(work.surprise[0]),
+        float(tube.notes[codes.WORST]),
+        int(tube.notes[codes.SURPRISE]),
     )
 
 
@@ -250,8 +252,8 @@ def run_many(
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
-    touching: Sequence[bool] | Flags | None = None,
     places: Sequence[int] | Integers | None = None,
+    touching: bool = False,
     nodes: int = 0,
     n_nodes: int = 0,
     bounds: int = 0,
@@ -268,7 +270,7 @@ def run_many(
     members, n = starts.shape
     given = np.array(p, np.float64, order="C", ndmin=2)
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
-    code = (rhs, project, inputs, watch, measure, nodes, bounds, first_input)
+    code = (rhs, project, inputs, watch, measure, first_input)
     _check(System(*code, given[0]), t0, t1, n_watch, n_measure, FINAL)
     control = _control(n, rtol, atol, first_step, max_step, max_steps)
     results = Results(
@@ -284,11 +286,12 @@ def run_many(
         worst=np.ones(members),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
-    watches = _watches(n_watch, directions, terminal, floor, closely, touching, places)
+    watches = _watches(n_watch, directions, terminal, floor, closely, places)
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
-        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch, n_nodes), np.zeros(codes.COUNTS, np.int64))
+        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, touching), np.zeros(codes.COUNTS, np.int64)
+        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), tube, counted)
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
         )
@@ -302,8 +305,8 @@ def run_many(
         except BaseException:
             stop[0] = 1
             raise
-    *rows, counts, shortened, worst = results
-    return Ensemble(*rows, *np.ascontiguousarray(counts.T), shortened, worst)
+    counts = np.ascontiguousarray(results.counts.T)
+    return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], results.shortened, results.worst)
 
 
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
@@ -326,7 +329,7 @@ def settle(
 ) -> tuple[Array, Array]:
     """States projected at their times, as `run` does after a step, and how far each was moved at first, in units of the tolerance."""
     moved = np.array(states, np.float64, order="C", ndmin=2)
-    system = System(project, project, inputs, 0, 0, 0, 0, first_input, _row(p, "p"))
+    system = System(project, project, inputs, 0, 0, first_input, _row(p, "p"))
     wanted = _row(times, "times")
     far = np.empty(wanted.size)
     _loop.settle(system, _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0), wanted, moved, np.empty(moved.shape[1]), far)
@@ -371,7 +374,6 @@ def _watches(
     terminal: Sequence[bool] | Flags | None,
     floor: Sequence[float] | Array | None,
     closely: Sequence[bool] | Flags | None,
-    touching: Sequence[bool] | Flags | None,
     places: Sequence[int] | Integers | None,
 ) -> Watches:
     return Watches(
@@ -379,7 +381,6 @@ def _watches(
         np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
         np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
         np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
-        np.array(np.broadcast_to(False if touching is None else touching, (n,)), np.bool_),
         np.array(np.broadcast_to(-1 if places is None else places, (n,)), np.int64),
     )
 
@@ -387,10 +388,10 @@ def _watches(
 # -- room for the compiled loop
 
 
-def _work(n: int, watched: int, nodes: int) -> Work:
+def _work(n: int, watched: int) -> Work:
     """Rows have room up to a multiple of four, which stays zero."""
     width = -(-n // 4) * 4
-    k, rows, values, of_nodes = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched)), np.zeros((3, nodes))
+    k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
     stage, free, end, slope, trial, start = rows[:, :n]
     return Work(
         k=k,
@@ -410,15 +411,19 @@ def _work(n: int, watched: int, nodes: int) -> Work:
         samples=np.zeros((codes.SAMPLES, watched)),
         rough=values[4],
         room=np.zeros(16),
-        tube=np.zeros(4 * n + 2),
+    )
+
+
+def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, touching: bool) -> Tube:
+    return Tube(
+        nodes=nodes,
+        bounds=bounds,
+        touching=int(touching),
+        box=np.zeros(4 * n + 2),
         rows=np.zeros((6, n)),
-        found=np.zeros(2 * nodes),
-        seen=of_nodes[0],
-        reach=of_nodes[1],
-        edge=of_nodes[2],
-        worst=np.ones(1),
-        surprise=np.full(1, -1, np.int64),
-        bounds=np.zeros(4 * watched),
+        values=np.zeros((5, n_nodes)),
+        limits=np.zeros(4 * watched),
+        notes=np.array([1.0, -1.0]),
     )
 
 

@@ -29,13 +29,15 @@ from chetaev.numerics.methods.dop853.codes import (
     STEP_TOO_SMALL,
     STEPS,
     STOPPER,
+    SURPRISE,
     TIMES,
     TOO_MANY_STEPS,
+    WORST,
 )
-from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
-from chetaev.numerics.methods.dop853.proof import level_part
+from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
+from chetaev.numerics.methods.dop853.proof import level_part, may_touch
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
-from chetaev.numerics.methods.dop853.tube import safe_part
+from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -48,6 +50,7 @@ from chetaev.numerics.methods.dop853.types import (
     Seen,
     Stack,
     System,
+    Tube,
     Watches,
     Work,
 )
@@ -130,7 +133,7 @@ def _commit(
 ) -> None:
     """An accepted step becomes part of the run: what is kept of it, and y at its end."""
     if keep == STEPS and t_new != t:
-        interpolant(system, t, step, y, work, counts)
+        interpolant_in_line(system, t, step, y, work, counts)
         _keep_step(kept, t_new, work, counts)
     elif keep == TIMES:
         _keep_times(times, kept, system, t, t_new, step, y, work, counts)
@@ -155,6 +158,7 @@ def _start(
     kept: Kept,
     seen: Seen,
     work: Work,
+    tube: Tube,
     counts: Integers,
 ) -> tuple[int, float]:
     """Everything before the first step: status and size of that step."""
@@ -163,7 +167,7 @@ def _start(
     counts[STOPPER] = -1
     for j in range(work.rough.size):
         work.rough[j] = 0.0
-    work.worst[0], work.surprise[0] = 1.0, -1
+    tube.notes[WORST], tube.notes[SURPRISE] = 1.0, -1.0
     for j in range(y.size):
         seen.minima[j] = seen.maxima[j] = y[j]
     for j in range(seen.measured.size):
@@ -231,6 +235,7 @@ def _follow(
     found: Found,
     seen: Seen,
     work: Work,
+    tube: Tube,
     counts: Integers,
 ) -> tuple[int, float, float]:
     """Steps until the run ends or needs room, its state in y: status, time, size of the next step."""
@@ -254,8 +259,8 @@ def _follow(
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
-        if system.nodes != 0:
-            whole = safe_part(system, t, step, y, work, counts)
+        if tube.nodes != 0 and may_surprise(system, t, step, y, work, tube):
+            whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
                 counts[REJECTED] += 1
                 counts[SHORTENED] += 1
@@ -267,13 +272,13 @@ def _follow(
             call(system.watch, system, t_new, work.end, work.after)
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
-                whole = seen_part(system, watches, t, step, y, work, counts)
+                whole = seen_part(system, watches, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
                     rejected, h = True, step * whole
                     continue
-            if watches.touching[0]:
+            if tube.touching != 0 and may_touch(system, t, step, y, work):
                 whole = level_part(system, t, step, y, work, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
@@ -310,14 +315,15 @@ def integrate(
     found: Found,
     seen: Seen,
     work: Work,
+    tube: Tube,
     progress: Progress,
 ) -> None:
     """Integrate to t1 from a new state, or go on; arguments as `chetaev.numerics.methods.dop853.run` prepares them."""
     counts, t, h, status = progress.counts, progress.clock[NOW], progress.clock[STEP], RUNNING
     if counts[STATUS] == NEW:
-        status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, counts)
+        status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, tube, counts)
     if status == RUNNING:
-        status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, counts)
+        status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
     progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
 
 
@@ -338,6 +344,7 @@ def integrate_some(
     found: Found,
     seen: Seen,
     work: Work,
+    tube: Tube,
     counts: Integers,
     results: Results,
 ) -> None:
@@ -349,10 +356,10 @@ def integrate_some(
     for i in range(first, last):
         copy(p[i], system.p)
         copy(y0[i], y)
-        status, h = _start(system, t0, t1, y, control, keep, times, kept, seen, work, counts)
+        status, h = _start(system, t0, t1, y, control, keep, times, kept, seen, work, tube, counts)
         t = t0
         if status == RUNNING:
-            status, t, h = _follow(system, t0, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, counts)
+            status, t, h = _follow(system, t0, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
         results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
         copy(y, results.y[i])
         copy(seen.minima, results.minima[i])
@@ -360,7 +367,7 @@ def integrate_some(
         copy(seen.measured, results.measured[i])
         for j in range(results.counts.shape[1]):
             results.counts[i, j] = counts[j]
-        results.shortened[i], results.worst[i] = counts[SHORTENED], work.worst[0]
+        results.shortened[i], results.worst[i] = counts[SHORTENED], tube.notes[WORST]
 
 
 # ------------------------------------------------------------ afterwards

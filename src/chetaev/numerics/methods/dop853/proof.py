@@ -1,8 +1,8 @@
 """No root is missed, and no determinant touches zero unseen: what bounds over the tube of a step prove, and what is looked at without them.
 
 Over a part of a step whose bounds exclude zero a function has no root; over one in which the bounds of its rate do, and its own are finite,
-one at most, which its signs at both ends tell. Other parts are halved. What cannot be decided in a part as short as `_SHORTEST`, a function
-that touches zero there, or has a pole, is told by the signs at its ends.
+one at most, which its signs at both ends tell. Other parts are halved. What cannot be decided in a part as short as `SHORTEST_PART`, where
+a function touches zero or has a pole, is told by the signs at its ends.
 """
 
 from __future__ import annotations
@@ -10,26 +10,21 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.methods.dop853.calls import call
+from chetaev.numerics.methods.dop853.codes import FALL, GOLDEN, LONGEST_PART, SECTIONS, SHORTEST_PART, TRIES
 from chetaev.numerics.methods.dop853.dense import interpolant, state
 from chetaev.numerics.methods.dop853.tube import around, between
-from chetaev.numerics.methods.dop853.types import Array, Integers, System, Watches, Work
-from chetaev.numerics.native import call_kernel, part
+from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
+from chetaev.numerics.native import call_kernel, inner, part
 
-_SHORTEST = 2.0**-36
-"""A part of a step that is not halved again."""
-_TRIES, _FEW_TRIES = 1000, 40
-"""So often bounds are asked for in one step; fewer for a function of which nothing could be proved in steps before: round-off of zero."""
+_FEW_TRIES = 40
+"""As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""
 _GIVEN_UP = 3.0
-_FALL = 1e-2
-"""A determinant that falls below this part of both its values at the ends of a step touches zero, or comes so close that it must be seen."""
 _PARABOLA = 0.25
-"""The same of the lowest value of a parabola, which is worth a closer look."""
+"""As `FALL`, of the lowest value of a parabola, which is worth a closer look."""
 _MARGIN = 0.05
 """How far beyond the ends of a step the lowest value may lie, in steps."""
 _LOOKS = 17
-_SECTIONS = 60
-"""Places in which a determinant is looked at more closely, and sections of the golden ratio around the lowest."""
-_GOLDEN = 0.3819660112501051
+"""Places in which a determinant is looked at more closely."""
 
 
 @part
@@ -49,14 +44,14 @@ def watched_at(system: System, t: float, h: float, y: Array, theta: float, work:
 
 
 @part
-def proved_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+def proved_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of the step in which every function that has bounds changes its sign once at most; 1 = the whole."""
-    around(t, h, y, work)
-    _bound(system, work)
+    around(t, h, y, work, tube)
+    _bound(system, tube)
     found, all_clear = 1.0, True
     for which in range(watches.places.size):
         place = watches.places[which]
-        if place >= 0 and not _decided(work.bounds, place):
+        if place >= 0 and not _decided(tube.limits, place):
             all_clear = False
             work.samples[0, which] = 1.0
         else:
@@ -66,13 +61,13 @@ def proved_part(system: System, watches: Watches, t: float, h: float, y: Array, 
     interpolant(system, t, h, y, work, counts)
     for which in range(watches.places.size):
         if work.samples[0, which] > 0.0:
-            found = min(found, _part_with_one_root(system, t, h, y, which, watches.places[which], work))
+            found = min(found, _part_with_one_root(system, t, h, y, which, watches.places[which], work, tube))
     return found
 
 
 @part
-def _bound(system: System, work: Work) -> None:
-    call_kernel(system.bounds, 0.0, work.tube.ctypes, system.p.ctypes, work.bounds.ctypes)
+def _bound(system: System, tube: Tube) -> None:
+    call_kernel(tube.bounds, 0.0, tube.box.ctypes, system.p.ctypes, tube.limits.ctypes)
 
 
 @part
@@ -90,17 +85,17 @@ def _decided(bounds: Array, place: int) -> bool:
 
 
 @part
-def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int, place: int, work: Work) -> float:
-    sign, changes, left, width, tries = work.signs[which], 0, 0.0, 1.0, 0
-    most = _FEW_TRIES if work.rough[which] >= _GIVEN_UP else _TRIES
+def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int, place: int, work: Work, tube: Tube) -> float:
+    sign, changes, first, left, width, tries = work.signs[which], 0, 0.0, 0.0, 1.0, 0
+    most = _FEW_TRIES if work.rough[which] >= _GIVEN_UP else TRIES
     while left < 1.0 and tries < most:
         right = min(left + width, 1.0)
-        between(t, h, y, left, right, work)
-        _bound(system, work)
+        between(t, h, y, left, right, work, tube)
+        _bound(system, tube)
         tries += 1
-        new = _clear(work.bounds, place)
+        new = _clear(tube.limits, place)
         if new == 0:
-            if width > _SHORTEST and not _decided(work.bounds, place):
+            if width > SHORTEST_PART and not _decided(tube.limits, place):
                 width *= 0.5
                 continue
             watched_at(system, t, h, y, right, work, work.values)
@@ -108,7 +103,8 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
         if new * sign < 0:
             changes += 1
             if changes == 2:
-                return left
+                return 0.5 * (first + left)
+            first = right
         sign = new if new != 0 else sign
         left, width = right, 2.0 * width
     work.rough[which] = work.rough[which] + 1.0 if left < 1.0 else 0.0
@@ -118,36 +114,39 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
 # ------------------------------------------------------------ determinants
 
 
-@part
-def level_part(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
-    """The part of a step in which the first watched function, a determinant, does not come close to zero and turn back; 1 = the whole.
+@inner
+def may_touch(system: System, t: float, h: float, y: Array, work: Work) -> bool:
+    """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
 
-    At first it is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have.
+    It is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have.
     """
     for j in range(y.size):
         work.stage[j] = 0.5 * (y[j] + work.end[j]) + 0.125 * h * (work.k[0, j] - work.slope[j])
     call(system.watch, system, t + 0.5 * h, work.stage, work.values)
     first, middle, last = abs(work.before[0]), abs(work.values[0]), abs(work.after[0])
-    lower = min(first, last)
-    half, bend = 0.5 * (last - first), first - 2.0 * middle + last
-    lowest = middle
+    half, bend, lowest = 0.5 * (last - first), first - 2.0 * middle + last, middle
     if bend > 0.0 and abs(half) < (1.0 + 2.0 * _MARGIN) * bend:
         lowest = middle - 0.5 * half * half / bend
-    if not lowest < _PARABOLA * lower or sign_of(work.before[0]) * sign_of(work.after[0]) < 0:
-        return 1.0
+    return lowest < _PARABOLA * min(first, last) and work.before[0] * work.after[0] > 0.0
+
+
+@part
+def level_part(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+    """The part of a step in which the determinant does not come close to zero and turn back; 1 = the whole."""
     interpolant(system, t, h, y, work, counts)
     theta, least = _lowest(system, t, h, y, work)
-    if not least < _FALL * lower or theta <= 0.0:
+    first = abs(work.before[0])
+    if not least < FALL * min(first, abs(work.after[0])) or theta <= 0.0:
         return 1.0
     left, right = 0.0, min(theta, 1.0)
     while right - left > 1e-3 * right:
         place = 0.5 * (left + right)
         watched_at(system, t, h, y, place, work, work.values)
-        if abs(work.values[0]) > _FALL * first:
+        if abs(work.values[0]) > FALL * first:
             left = place
         else:
             right = place
-    return min(max(left, 1e-3), 0.9)
+    return min(max(left, 1e-3), LONGEST_PART)
 
 
 @part
@@ -160,8 +159,8 @@ def _lowest(system: System, t: float, h: float, y: Array, work: Work) -> tuple[f
         if abs(work.values[0]) < least:
             best, least = theta, abs(work.values[0])
     a, c, value = best - width, best + width, least
-    for _ in range(_SECTIONS):
-        theta = best + _GOLDEN * (c - best) if c - best > best - a else best - _GOLDEN * (best - a)
+    for _ in range(SECTIONS):
+        theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
         watched_at(system, t, h, y, theta, work, work.values)
         value = abs(work.values[0])
         if value < least:

@@ -18,8 +18,7 @@ Flags = NDArray[np.bool_]
 class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
-    `inputs` writes its values to p from index `first_input` on. `nodes` and `bounds` read a tube in place of a state, and are called without
-    the inputs (`chetaev.numerics.enclosures.kernels`).
+    `inputs` writes its values to p from index `first_input` on.
     """
 
     rhs: int
@@ -27,8 +26,6 @@ class System(NamedTuple):
     inputs: int
     watch: int
     measure: int
-    nodes: int
-    bounds: int
     first_input: int
     p: Array
 
@@ -47,15 +44,13 @@ class Control(NamedTuple):
 
 class Watches(NamedTuple):
     """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any),
-    whether steps are to be so short that none of its changes of sign is missed, whether they are to be so short that it does not come
-    close to zero and turn back unseen, and its place among the `bounds` (-1 = none).
+    whether steps are to be so short that none of its changes of sign is missed, and its place among the limits of a tube (-1 = none).
     """
 
     directions: Integers
     terminal: Flags
     floor: Array
     closely: Flags
-    touching: Flags
     places: Integers
 
 
@@ -65,9 +60,7 @@ class Work(NamedTuple):
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
     a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each was
-    too `rough` to be seen; sixteen numbers of `room`. A `tube` and six `rows` to make it from; of the nodes what was `found` over a tube, what
-    was `seen`, how far they `reach` in the step and the `edge` of a surprise, the `worst` ratio of found to seen in accepted steps and the
-    last node that was a `surprise`; the `bounds` of watched functions. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
+    too `rough` to be seen; sixteen numbers of `room`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
     other rows have as much room behind them.
     """
 
@@ -88,15 +81,24 @@ class Work(NamedTuple):
     samples: Matrix
     rough: Array
     room: Array
-    tube: Array
+
+
+class Tube(NamedTuple):
+    """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent, whether the determinant
+    may touch zero (0 = it cannot), and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the
+    `limits` of watched functions; `notes`, the worst ratio of found to seen in accepted steps and the last node that was a surprise.
+
+    Apart from the other room, and in few arrays, because a call of a part of the loop passes all fields of what it is given.
+    """
+
+    nodes: int
+    bounds: int
+    touching: int
+    box: Array
     rows: Matrix
-    found: Array
-    seen: Array
-    reach: Array
-    edge: Array
-    worst: Array
-    surprise: Integers
-    bounds: Array
+    values: Matrix
+    limits: Array
+    notes: Array
 
 
 class Found(NamedTuple):

@@ -37,7 +37,7 @@ from chetaev.numerics.methods.dop853.codes import (
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
 from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.step import EPSILON
-from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Watches, Work
+from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 from chetaev.numerics.native import part
 
 _NEVER = 2.0
@@ -46,7 +46,7 @@ _ROOT = 1e-13
 """Width of the bracket of a root, in steps."""
 _HALVINGS = 12.0
 """So often a step is halved in order to see a function."""
-_POLE = 1e3
+_POLE = 1e2
 """A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
 there, and no root."""
 _REFINEMENTS = 24
@@ -110,12 +110,12 @@ def any_closely(watches: Watches) -> bool:
 
 
 @part
-def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
 
     `before` and `after` hold the values at both ends.
     """
-    found = proved_part(system, watches, t, h, y, work, counts) if system.bounds != 0 else 1.0
+    found = proved_part(system, watches, t, h, y, work, tube, counts) if tube.bounds != 0 else 1.0
     rest = False
     for which in range(watches.closely.size):
         rest |= watches.closely[which] and watches.places[which] < 0 and watches.directions[which] != CORNER
@@ -196,7 +196,9 @@ def _bend(system: System, watches: Watches, t: float, h: float, y: Array, work: 
         i = _interval_with_root(work, corner) if watches.directions[corner] == CORNER else -1
         if i >= 0:
             theta = _corner(system, t, h, y, work, corner, i)
-            hidden = sign_of(work.values[which]) * sign_of(samples[i, which]) < 0 < sign_of(samples[i, which]) * sign_of(samples[i + 1, which])
+            hidden = (
+                sign_of(work.values[which]) * sign_of(samples[i, which]) < 0 < sign_of(samples[i, which]) * sign_of(samples[i + 1, which])
+            )
             if hidden:
                 found = min(found, theta)
             elif not smooth and theta > _BEYOND:
