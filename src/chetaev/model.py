@@ -34,6 +34,8 @@ class Model:
     prose: str = ""
     reference: str = ""
     corrections: tuple[str, ...] = ()
+    max_step: float | None = None
+    """The longest step of an integrator; None = as long as the tolerance allows."""
 
     def __post_init__(self) -> None:
         for name in ("parameters", "inputs", "also", "invariants"):

@@ -40,7 +40,7 @@ from chetaev.numerics.reader import Reader
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
 from chetaev.symbols import Action, Coordinate, Jet, Multiplier
 from chetaev.system import System
-from chetaev.trajectory import Event, Outcome, Switch, Trajectory
+from chetaev.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 
 Array = NDArray[np.float64]
 
@@ -195,6 +195,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
         "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
         "counts": {name: int(n) for name, n in motion.counts.items()},
+        "enclosed": {"nodes": motion.enclosed.nodes, "left_out": motion.enclosed.left_out, "worst": _number(motion.enclosed.worst)},
         "tolerance": _number(motion.tolerance),
         "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
         "dense": reader.dense,
@@ -343,7 +344,16 @@ def _loaded(archive: _Archive) -> Trajectory:
         tolerance=float(model["tolerance"]),
         switches=tuple(_switch(s) for s in _list(model["switches"], "switches")),
         pieces=which,
+        enclosed=_enclosed(model),
     )
+
+
+def _enclosed(model: Mapping[str, Any]) -> Enclosed:
+    if "enclosed" not in model:  # files of before
+        return Enclosed()
+    given = _mapping(model, "enclosed")
+    nodes, left_out = (tuple(_texts(given[name], name)) for name in ("nodes", "left_out"))
+    return Enclosed(nodes, left_out, float(given["worst"]), int(_mapping(model, "counts").get("shortened", 0)))
 
 
 def _equations(model: Mapping[str, Any]) -> Equations:

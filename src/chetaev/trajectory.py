@@ -72,6 +72,20 @@ class Switch:
     after: int
 
 
+@dataclass(frozen=True)
+class Enclosed:
+    """What the steps of a motion did not look at, and was enclosed by bounds over the whole tube of every step."""
+
+    nodes: tuple[str, ...] = ()
+    """The functions, quotients and powers in the data that could hide something between two places, as the user would write them."""
+    left_out: tuple[str, ...] = ()
+    """Those that were not enclosed, because they contain unknowns that are no part of the state."""
+    worst: float = 1.0
+    """No slope of a node (of a growing one: no value) was anywhere more than so many times what the step had seen of it."""
+    shortened: int = 0
+    """Trial steps that might have leapt over something, and were tried again, shorter."""
+
+
 class Standing(ABC):
     """Abstract: what reads group coordinates out of named columns."""
 
@@ -145,6 +159,8 @@ class Trajectory(Standing):
     """The switching surfaces of sign, abs, min and max that were met."""
     pieces: Integers | None = field(default=None, compare=False)
     """Which smooth piece of the motion each node belongs to."""
+    enclosed: Enclosed = Enclosed()
+    """What lies between the places that the steps looked at."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)

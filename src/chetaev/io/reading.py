@@ -116,13 +116,14 @@ class _File:
             parameters={name: self._value(name, e) for name, e in self.data.get("parameters", {}).items() if _has_value(e)},
             start=State(self._initial("fixed"), self._initial("guess")),
             t=self._interval(simulate.get("t", [0.0, 10.0])),
-            tolerance=self._positive(simulate.get("tolerance", 1e-9)),
+            tolerance=self._positive(simulate.get("tolerance", 1e-9), "tolerance", "1e-9"),
             inputs=self.data.get("values", {}),
             also=self._also(),
             invariants=self.data.get("invariants", {}),
             prose=self.data.get("prose", ""),
             reference=self.data.get("reference", ""),
             corrections=tuple(self.data.get("corrections", [])),
+            max_step=self._positive(simulate["max_step"], "max_step", "0.1") if "max_step" in simulate else None,
         )
 
     def _system(self) -> System:
@@ -239,10 +240,10 @@ class _File:
             raise ModelError(f"t = {given} is no interval.", where=place(self.source, self.text, "simulate", "t"), hint="t = [0, 10]")
         return float(given[0]), float(given[1])
 
-    def _positive(self, given: Any) -> float:
+    def _positive(self, given: Any, name: str, usual: str) -> float:
         if not _finite(given) or given <= 0:
-            where = place(self.source, self.text, "simulate", "tolerance")
-            raise ModelError(f"tolerance = {given} is not a positive number.", where=where, hint="tolerance = 1e-9")
+            where = place(self.source, self.text, "simulate", name)
+            raise ModelError(f"{name} = {given} is not a positive number.", where=where, hint=f"{name} = {usual}")
         return float(given)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
-from sympy import Expr
+from sympy import Add, Expr
 
 from chetaev.errors import InitialError, StateError
 from chetaev.frozen import Frozen
@@ -44,6 +44,8 @@ _AT_ONCE = 1e-12
 """Events so close to each other, in parts of the whole, happen at once."""
 _STOPPED = 1e-14
 """Part of the speed before a reset that is rest."""
+_ROUND_OFF = 8 * float(np.finfo(float).eps)
+"""Part of its terms up to which a sum is zero."""
 _FAR = 10.0
 """A correction in units of the tolerance that is no round-off."""
 
@@ -69,8 +71,9 @@ class Course:
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
         jets = self.surfaces.jets(here.configuration)
-        found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
+        first = Place(here, t, start.jets, 0.0, energy)
         with self.progress:
+            found: Place | Verdict = self._begun(first)
             while isinstance(found, Place):
                 try:
                     found = self._next(found)
@@ -79,6 +82,40 @@ class Course:
                         raise
                     found = outcomes.verdict(dop853.Status.INTERRUPTED, Ending(self.record.pieces[-1].end))
         return self.record.joined(jets, found)
+
+    def _begun(self, place: Place) -> Place | Verdict:
+        """The first place, after the events that are met there: a motion that starts on the surface of an event and goes through it, in the
+        direction asked for, meets it at once.
+        """
+        events = self.request.events
+        met = [k for k, event in enumerate(events) if event.direction and self._goes_through(place, event)]
+        stopping = next((k for k in met if events[k].stops), None)
+        if stopping is None:
+            for k in met:
+                self.record.met(events[k].text, place.t, place.jets)
+            return place
+        piece, _ = self._piece(place, place.t)
+        self.record.add(piece)
+        event = self._at_once(piece, stopping)
+        if event.terminal:
+            return outcomes.verdict(dop853.Status.WATCH, Ending(place.t, event=event.text))
+        return self._reset(piece, event, stopping)
+
+    def _goes_through(self, place: Place, event: Watched) -> bool:
+        """Whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
+
+        What starts at rest on the surface goes through it if the event is a reset, an impact: a body that is pressed against a wall.
+        Where an event only looks, a motion that starts at rest has not met x' = 0.
+        """
+        here, t = place.setting, place.t
+        function = self.request.switched.read(event.expression, here.configuration)
+        terms = here.numbers(here.function(Add.make_args(function)), t, here.native(place.jets, 0.0))
+        if not abs(terms.sum()) <= _ROUND_OFF * np.abs(terms).sum():
+            return False
+        _, rate, second = self._rates_of(here, event, t, place.jets)
+        if event.reset is not None:
+            return event.direction * (rate or second) > 0
+        return event.direction * rate > 0 and all(z.order == 0 for z in jets_in(function))
 
     def _next(self, place: Place) -> Place | Verdict:
         """Run a piece from a place; where the next one begins, or why there is none."""
@@ -174,7 +211,7 @@ class Course:
         if not task.watches:
             return 1.0
         found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
-        return found / (task.watches[0].floor / SMALLEST_DETERMINANT) if np.isfinite(found) and task.watches[0].floor else 0.0
+        return found / task.determinant if np.isfinite(found) and task.determinant else 0.0
 
     # -- switching surfaces
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from sympy import Expr, Symbol
 
 from chetaev.frozen import Frozen
+from chetaev.notation import show
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
+from chetaev.numerics.enclosures.kernels import nodes_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Integers
 from chetaev.numerics.modes import Switched
@@ -17,9 +20,9 @@ from chetaev.numerics.outcomes import Verdict
 from chetaev.numerics.pieces import Layout, Piece
 from chetaev.numerics.reader import Reader
 from chetaev.symbols import Jet
-from chetaev.trajectory import Event, Switch, Trajectory
+from chetaev.trajectory import Enclosed, Event, Switch, Trajectory
 
-_COUNTS = ("accepted", "rejected", "evaluations", "projections")
+_COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 
 
 @dataclass
@@ -39,6 +42,10 @@ class Record:
     drift: dict[str, float] = field(default_factory=dict)
     extrema: dict[Jet, tuple[float, float]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    nodes: dict[Expr, bool] = field(default_factory=dict)
+    """The functions in the data that may hide something between two places, and whether they were enclosed."""
+    worst: float = 1.0
+    """How many times what a step saw of one of them it may have been between."""
 
     @property
     def steps(self) -> int:
@@ -56,6 +63,9 @@ class Record:
             self.extrema[z] = (min(a, float(low)), max(b, float(high)))
         for name in _COUNTS:
             self.counts[name] += int(getattr(run, name))
+        nodes = nodes_kernel(here.flow, here.binding.inputs)
+        self.nodes |= {**dict.fromkeys(nodes.left_out, False), **dict.fromkeys(nodes.enclosed, True)}
+        self.worst = max(self.worst, float(run.worst))
         if self.final:
             self.pieces.clear()
             self.jumps.clear()
@@ -91,7 +101,15 @@ class Record:
             tolerance=self.tolerance,
             switches=tuple(self.switches),
             pieces=which,
+            enclosed=self._enclosed(),
         )
+
+    def _enclosed(self) -> Enclosed:
+        original = {mode.symbol: Symbol(f"sign({mode.text})") for mode in self.switched.modes}
+        texts = {True: [], False: []}  # type: dict[bool, list[str]]
+        for e, known in self.nodes.items():
+            texts[known].append(show(e.xreplace(original)))
+        return Enclosed(tuple(texts[True]), tuple(texts[False]), self.worst, self.counts["shortened"])
 
     def _kept(self, layout: Layout) -> tuple[Array, Array, Integers]:
         if self.final:

@@ -28,6 +28,7 @@ class Request:
     conserve: bool
     final: bool
     max_steps: int
+    max_step: float
     where: str
 
 

@@ -48,6 +48,7 @@ def simulate(
     conserve: str | None = None,
     keep: str = "steps",
     max_steps: int = 1_000_000,
+    max_step: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
     """The motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
@@ -64,6 +65,10 @@ def simulate(
     chosen by `gauge={"q2": "sin(t)"}`.
 
     sign, abs, min and max are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists these moments.
+    No step leaps over a narrow barrier, a pulse or a pole in the data: what lies between the places a step looks at is enclosed by bounds
+    (`motion.enclosed`), and a step that might hide something is made shorter. `max_step` bounds the length of all steps, for what no bounds
+    are known of.
+
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
     longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends a run and returns what was computed.
 
@@ -78,6 +83,7 @@ def simulate(
         start = model.start if start is None else start
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
+        max_step = model.max_step if max_step is None else max_step
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
@@ -111,6 +117,7 @@ def simulate(
         conserve=_conserved(conserve, begun.setting.flow.has_power, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=_steps(max_steps, where),
+        max_step=_longest(max_step, where),
         where=where,
     )
     title = equations.system.name or "simulate"
@@ -149,6 +156,16 @@ def _steps(given: Any, where: str) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
     return int(given)
+
+
+def _longest(given: Any, where: str) -> float:
+    """The longest step allowed; infinite if nothing is said."""
+    if given is None:
+        return np.inf
+    found = number(given, {}, f"{where}, max_step", InitialError)
+    if found <= 0:
+        raise InitialError(f"max_step = {found:g} is not positive.", where=where, hint="max_step=0.1, a length of time, or leave it out")
+    return found
 
 
 def _times(t: Any, where: str) -> Array:

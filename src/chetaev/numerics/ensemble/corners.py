@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from chetaev.errors import ChetaevError
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
@@ -13,7 +14,7 @@ from chetaev.trajectory import Outcome, Trajectory
 
 
 def follow_alone(
-    read: Given, members: Iterable[int], t1: float, tolerance: float, max_steps: int, workers: Workers
+    read: Given, members: Iterable[int], t1: float, tolerance: float, max_steps: int, max_step: Any, workers: Workers
 ) -> tuple[dict[int, Trajectory], Notes]:
     """The motions of some members, and notes for those that have none. Ctrl-C ends the motion under way and begins no other."""
     motions: dict[int, Trajectory] = {}
@@ -36,6 +37,7 @@ def follow_alone(
                 tolerance=tolerance,
                 keep="final",
                 max_steps=max_steps,
+                max_step=max_step,
                 progress=False,
             )
         except ChetaevError as refused:

@@ -17,7 +17,7 @@ from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
 from chetaev.trajectory import Outcome
 
-COUNTS = ("accepted", "rejected", "evaluations", "projections")
+COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 NOT_STARTED = -1
 
 

@@ -7,9 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sympy import Symbol
 
-from chetaev.numerics.course import _REORDERINGS, SMALLEST_DETERMINANT
+from chetaev.numerics.course import _REORDERINGS
 from chetaev.numerics.elimination import PivotOrder
+from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.kernels import nodes_kernel
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.given import Given
@@ -32,9 +35,9 @@ _FEW = 4
 class Integration:
     """An ensemble from its completed data to its ends. Members with a corner on their way are left to `simulate`."""
 
-    def __init__(self, read: Given, completion: Completed, tolerance: float, max_steps: int, workers: Workers) -> None:
+    def __init__(self, read: Given, completion: Completed, tolerance: float, max_steps: int, max_step: float, workers: Workers) -> None:
         self.read, self.completion = read, completion
-        self.tolerance, self.max_steps, self.workers = tolerance, max_steps, workers
+        self.tolerance, self.max_steps, self.max_step, self.workers = tolerance, max_steps, max_step, workers
         self.pivoted = [pivoted(read.switched, read.batch.compiled)]
         compiled = self.pivoted[0].compiled
         self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
@@ -46,9 +49,18 @@ class Integration:
         self.measured = np.full((size, len(compiled.labels)), np.nan)
         self.low, self.high = self.y.copy(), self.y.copy()
         self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
+        self.touching = may_vanish(compiled.flow, self._ranges())
+        """Whether the determinant of some member may touch zero."""
+        self.worst = np.ones(size)
+        """How many times what a step saw of a node it may have been between."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, or elimination finds no other order for them."""
+
+    def _ranges(self) -> dict[Symbol, tuple[float, float]]:
+        """What the parameters are in the ensemble, at least and at most."""
+        p, given = self.read.batch.p, self.read.switched.smooth.system.parameters
+        return {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
 
     def to(self, t1: float) -> None:
         """Run all members that started to the end, choosing other pivots where the first ones wear out."""
@@ -108,14 +120,17 @@ class Integration:
         """Members with the same pivots, in portions that are at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
-        names = ("rhs", "project", "inputs", "watch", "measure")
-        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure)
+        names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds")
+        nodes = nodes_kernel(self.pivoted[0].compiled.flow, self.read.switched.inputs).kernel
+        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds)
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
             "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
-            "max_steps": self.max_steps, "n_watch": 2 + n, "n_measure": len(compiled.labels),
+            "max_steps": self.max_steps, "max_step": self.max_step,
+            "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": len(compiled.labels),
             "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
-            "closely": [False, False, *[True] * n], "flag": self.workers.flag,
+            "closely": [False, False, *[True] * n], "touching": self.touching,
+            "places": [-1, -1, *kernels.places], "flag": self.workers.flag,
             **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
         }  # fmt: skip
 
@@ -138,12 +153,13 @@ class Integration:
         self.at[members], self.y[members], self.status[members], self.index[members] = done.t, done.y, done.status, done.index
         self.measured[members] = np.fmax(self.measured[members], done.measured)
         self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
+        self.worst[members] = np.maximum(self.worst[members], done.worst)
         self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
 
     def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
-        """The vectors p with the floors of determinant and pivots, which are those of `simulate`."""
+        """The vectors p with the floors of pivots, which are those of `simulate`."""
         found = self._pivots(members, kernels)
-        floors = np.stack([np.abs(found[:, 0]) * SMALLEST_DETERMINANT, np.fmin(found[:, 1], 1.0) * WORST_PIVOT], axis=1)
+        floors = np.fmin(found[:, 1:2], 1.0) * WORST_PIVOT
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
 
     def _reordered(self, worn: Indices) -> Indices:

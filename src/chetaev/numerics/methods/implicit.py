@@ -34,10 +34,14 @@ class Implicit(Method):
 class _Radau:
     """SciPy's Radau, step by step."""
 
+    places: tuple[float, ...] = (0.0, (4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0)
+
     def __init__(self, task: Task) -> None:
         self.task = task
         self.rates, self.slopes = right_hand_side(task), _jacobian(task)
         self.rejected, self.evaluations = 0, 0
+        self.limit: float | None = None
+        """The longest next step, if it is to be shorter than usual."""
         self.solver = self._solver(task.t0, task.y0, task.t1, None)
 
     def _solver(self, t0: float, y0: Array, t1: float, first: float | None) -> Any:
@@ -45,11 +49,16 @@ class _Radau:
 
         tolerance = self.task.tolerance
         relative = max(tolerance, 100 * np.finfo(float).eps)
-        first = None if first is None else min(first, abs(t1 - t0))
-        return Radau(self.rates, t0, np.array(y0), t1, rtol=relative, atol=tolerance, jac=self.slopes, first_step=first)
+        first = None if first is None else min(first, abs(t1 - t0), self.task.max_step)
+        steps = {"first_step": first, "max_step": self.task.max_step}
+        return Radau(self.rates, t0, np.array(y0), t1, rtol=relative, atol=tolerance, jac=self.slopes, **steps)
 
     def step(self) -> Step:
         solver, before = self.solver, self.solver.nfev
+        if self.limit is not None:
+            solver.max_step, self.limit = self.limit, None
+        else:
+            solver.max_step = self.task.max_step
         with np.errstate(all="ignore"):
             try:
                 solver.step()
@@ -68,6 +77,9 @@ class _Radau:
             self.solver.y = np.array(y)
             self.solver.f = self.rates(t, y)
             self.evaluations += 1
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        self.solver, self.limit = self._solver(t, y, self.task.t1, abs(h)), abs(h)
 
     def straight(self, t0: float, y0: Array, t1: float) -> Array:
         if t0 == t1:

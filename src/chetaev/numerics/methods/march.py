@@ -23,6 +23,7 @@ from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY
 from chetaev.numerics.methods.dop853.types import Array, Run
+from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
 _FAR = 10.0
 _AT_ONCE = 1e-9
@@ -54,9 +55,14 @@ class Stepper(Protocol):
 
     rejected: int
     evaluations: int
+    places: tuple[float, ...]
+    """Where a step looks at the rates, in parts of it."""
 
     def step(self) -> Step:
         """The next accepted step, not beyond the end of the interval."""
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        """Go back to a state; the next step is not longer than h."""
 
     def restart(self, t: float, y: Array) -> None:
         """Continue from another state."""
@@ -75,6 +81,9 @@ class _March:
     found: list[tuple[float, int, Array]] = field(default_factory=list)
     accepted: int = 0
     projections: int = 0
+    shortened: int = 0
+    worst: float = 1.0
+    surprise: int = -1
 
     def __post_init__(self) -> None:
         task = self.task
@@ -114,6 +123,14 @@ class _March:
         if not far <= _FAR:
             raise StepFailed(Status.DRIFT)
         rows = bent(step.rows, end - step.y)
+        whole = self._safe_part(t, y, step.t, end, rows)
+        if whole < 1.0:
+            h = (step.t - t) * whole
+            if abs(h) < 4 * np.finfo(float).eps * (abs(t) + 1e-3 * abs(task.t1 - t)):
+                raise StepFailed(Status.STEP_TOO_SMALL)
+            self.stepper.rejected += 1
+            self.stepper.shorten(t, y, h)
+            return Status.FINISHED, -1
         stop, t_new = self._roots(t, y, step.t, end, rows)
         if stop >= 0:
             t_new, end = self._sharpened(t, y, t_new, stop, step.t)
@@ -129,6 +146,22 @@ class _March:
         values = np.abs(call(task, task.watch, t_new, end))
         below = [k for k, w in enumerate(task.watches) if values[k] < w.floor]
         return (Status.FLOOR, below[0]) if below else (Status.FINISHED, -1)
+
+    # -- what lies between the places a step looked at
+
+    def _safe_part(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> float:
+        """The part of a step in which no node surprises, and no determinant touches zero unseen; 1 = the whole."""
+        task, whole = self.task, 1.0
+        if task.nodes is not None:
+            safe = safe_part(task.nodes, task.p, Stretch(t, t_new - t, y, rows), self.stepper.places)
+            if safe.part < 1.0:
+                self.shortened, self.surprise, whole = self.shortened + 1, safe.surprise, safe.part
+            else:
+                self.worst = max(self.worst, safe.worst)
+        if whole == 1.0 and task.watches and task.watches[0].touching:
+            along = _Along(self, t, t_new - t, y, rows, {1.0: self._watched(t_new, end)})
+            whole = level_part(partial(along.value, 0))
+        return whole
 
     # -- watched functions
 
@@ -172,13 +205,28 @@ class _March:
         Its sign is remembered.
         """
         watch, sign = self.task.watches[k], self.signs[k]
-        if watch.closely:
+        proved = self._proved(k, along, left, right) if watch.place >= 0 else None
+        if proved is not None:
+            found, self.signs[k] = proved
+        elif watch.closely:
             first = watch.direction if watch.terminal else None
             found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look, corners=corners)
         else:
             new = sign_of(along.value(k, 1.0))
             found, self.signs[k] = [Change(left, 1.0, new)] if sign * new < 0 else [], new or sign
         return [change for change in found if watch.direction in (0, change.sign)]
+
+    def _proved(self, k: int, along: _Along, left: float, right: float) -> tuple[list[Change], int] | None:
+        """The changes of sign of a watched function that has bounds; None if they do not tell."""
+        task, kernel = self.task, self.task.bounds
+        watch, step = task.watches[k], Stretch(along.t, along.h, along.y, along.rows)
+        first = watch.direction if watch.terminal else None
+
+        def bounds(a: float, b: float) -> Array:
+            assert kernel is not None  # noqa: S101 - a watch with a place has one
+            return kernel(0.0, step.box(a, b), task.p)[4 * watch.place : 4 * watch.place + 4]
+
+        return proved_changes(partial(along.value, k), bounds, left, right, self.signs[k], first)
 
     def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
         """A terminal root on the motion itself instead of its polynomial, by secants."""
@@ -272,6 +320,9 @@ class _March:
             rejected=self.stepper.rejected,
             evaluations=self.stepper.evaluations,
             projections=self.projections,
+            shortened=self.shortened,
+            worst=self.worst,
+            surprise=self.surprise,
         )
 
 

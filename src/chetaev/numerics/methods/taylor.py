@@ -45,17 +45,22 @@ class Taylor(Method):
 class _Series:
     """heyoka's integrator, step by step."""
 
+    places: tuple[float, ...] = (0.0,)
+    """A series knows the rates and their derivatives where it begins."""
+
     def __init__(self, task: Task) -> None:
         self.task = task
         self.rejected, self.evaluations = 0, 0
         self.series = _integrator(task)
         count = len(task.compiled.flow.system.equations.system.parameters)
         self.series.pars[:] = np.append(task.p[:count], task.p[-1])[: len(self.series.pars)]  # heyoka knows them up to the last that occurs
+        self.limit = task.max_step
         self.restart(task.t0, task.y0)
 
     def step(self) -> Step:
         series, y, t = self.series, np.array(self.series.state), float(self.series.time)
-        self._try(self.task.t1 - t)
+        self._try(np.copysign(min(abs(self.task.t1 - t), self.limit), self.task.t1 - t))
+        self.limit = self.task.max_step
         self.evaluations += 1
         at = float(series.time)
         h = at - t
@@ -72,6 +77,10 @@ class _Series:
     def restart(self, t: float, y: Array) -> None:
         self.series.time = t
         self.series.state[:] = y
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        self.restart(t, y)
+        self.limit = abs(h)
 
     def straight(self, t0: float, y0: Array, t1: float) -> Array:
         self.restart(t0, y0)

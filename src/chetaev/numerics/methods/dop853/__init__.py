@@ -12,6 +12,8 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
+| `nodes` | largest and smallest absolute values of functions over a tube |
+| `bounds` | bounds of watched functions and of their rates over a tube |
 
 **Steps.** An error above 1 in units of `atol + rtol*|y|` (root mean square) rejects the step; factors lie between 1/3 and 6, and the step
 after a rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a
@@ -58,6 +60,7 @@ from chetaev.numerics.methods.dop853.types import (
     Run,
     Seen,
     System,
+    Tube,
     Watches,
     Work,
 )
@@ -124,6 +127,8 @@ class Ensemble(NamedTuple):
     rejected: Integers
     evaluations: Integers
     projections: Integers
+    shortened: Integers
+    worst: Array
 
 
 def run(
@@ -151,6 +156,11 @@ def run(
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
+    places: Sequence[int] | Integers | None = None,
+    touching: bool = False,
+    nodes: int = 0,
+    n_nodes: int = 0,
+    bounds: int = 0,
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
 ) -> Run:
@@ -169,35 +179,36 @@ def run(
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
     _check(system, t0, t1, n_watch, n_measure, keep)
-    watches = _watches(n_watch, directions, terminal, floor, closely)
+    watches = _watches(n_watch, directions, terminal, floor, closely, places)
     kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
-    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(8, np.int64))
+    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
+    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, touching)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
         began = time.perf_counter()
         if paused is not None:
             control.pause[0] = progress.counts[codes.ACCEPTED] + portion
-        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, progress)
+        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
         status = int(progress.counts[codes.STATUS])
         if status == codes.NO_ROOM:
             kept, found = _with_room(keep, kept, found, n_watch, progress.counts)
         if status == codes.NO_ROOM and paused is not None:
             paused(float(progress.clock[codes.NOW]))
             portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
-    return _run(keep, work.start, kept, found, seen, progress)
+    return _run(keep, work, tube, kept, found, seen, progress)
 
 
-def _run(keep: int, y: Array, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
+def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
     """What is in the arrays, without the room that is left."""
-    accepted, rejected, evaluations, projections, size, roots, status, stopper = map(int, progress.counts)
+    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened = map(int, progress.counts)
     steps = size - 1 if keep == STEPS else 0
     return Run(
         Status(status),
         stopper,
         float(progress.clock[codes.NOW]),
-        y.copy(),
+        work.start.copy(),
         kept.nodes[:size],
         kept.states[:size],
         kept.coefficients[:steps],
@@ -212,6 +223,9 @@ def _run(keep: int, y: Array, kept: Kept, found: Found, seen: Seen, progress: Pr
         rejected,
         evaluations,
         projections,
+        shortened,
+        float(tube.notes[codes.WORST]),
+        int(tube.notes[codes.SURPRISE]),
     )
 
 
@@ -238,6 +252,11 @@ def run_many(
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
+    places: Sequence[int] | Integers | None = None,
+    touching: bool = False,
+    nodes: int = 0,
+    n_nodes: int = 0,
+    bounds: int = 0,
     flag: Integers | None = None,
     threads: int | None = None,
 ) -> Ensemble:
@@ -263,13 +282,16 @@ def run_many(
         maxima=starts.copy(),
         measured=np.zeros((members, n_measure)),
         counts=np.zeros((members, 4), np.int64),
+        shortened=np.zeros(members, np.int64),
+        worst=np.ones(members),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
-    watches = _watches(n_watch, directions, terminal, floor, closely)
+    watches = _watches(n_watch, directions, terminal, floor, closely, places)
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
-        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), np.zeros(8, np.int64))
+        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, touching), np.zeros(codes.COUNTS, np.int64)
+        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), tube, counted)
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
         )
@@ -284,7 +306,7 @@ def run_many(
             stop[0] = 1
             raise
     counts = np.ascontiguousarray(results.counts.T)
-    return Ensemble(*results[:-1], *counts)
+    return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], results.shortened, results.worst)
 
 
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
@@ -352,12 +374,14 @@ def _watches(
     terminal: Sequence[bool] | Flags | None,
     floor: Sequence[float] | Array | None,
     closely: Sequence[bool] | Flags | None,
+    places: Sequence[int] | Integers | None,
 ) -> Watches:
     return Watches(
         np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
         np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
         np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
         np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
+        np.array(np.broadcast_to(-1 if places is None else places, (n,)), np.int64),
     )
 
 
@@ -387,6 +411,19 @@ def _work(n: int, watched: int) -> Work:
         samples=np.zeros((codes.SAMPLES, watched)),
         rough=values[4],
         room=np.zeros(16),
+    )
+
+
+def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, touching: bool) -> Tube:
+    return Tube(
+        nodes=nodes,
+        bounds=bounds,
+        touching=int(touching),
+        box=np.zeros(4 * n + 2),
+        rows=np.zeros((6, n)),
+        values=np.zeros((5, n_nodes)),
+        limits=np.zeros(4 * watched),
+        notes=np.array([1.0, -1.0]),
     )
 
 

@@ -43,14 +43,15 @@ class Control(NamedTuple):
 
 
 class Watches(NamedTuple):
-    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any), and
-    whether steps are to be so short that none of its changes of sign is missed.
+    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any),
+    whether steps are to be so short that none of its changes of sign is missed, and its place among the limits of a tube (-1 = none).
     """
 
     directions: Integers
     terminal: Flags
     floor: Array
     closely: Flags
+    places: Integers
 
 
 class Work(NamedTuple):
@@ -80,6 +81,24 @@ class Work(NamedTuple):
     samples: Matrix
     rough: Array
     room: Array
+
+
+class Tube(NamedTuple):
+    """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent, whether the determinant
+    may touch zero (0 = it cannot), and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the
+    `limits` of watched functions; `notes`, the worst ratio of found to seen in accepted steps and the last node that was a surprise.
+
+    Apart from the other room, and in few arrays, because a call of a part of the loop passes all fields of what it is given.
+    """
+
+    nodes: int
+    bounds: int
+    touching: int
+    box: Array
+    rows: Matrix
+    values: Matrix
+    limits: Array
+    notes: Array
 
 
 class Found(NamedTuple):
@@ -142,6 +161,12 @@ class Run(NamedTuple):
     rejected: int
     evaluations: int
     projections: int
+    shortened: int = 0
+    """Steps that were tried again, shorter, because a node might have surprised."""
+    worst: float = 1.0
+    """How many times what a step saw of a node it may have been between, at most, over all accepted steps."""
+    surprise: int = -1
+    """The last node for which a step was shortened; -1 = none."""
 
 
 class Results(NamedTuple):
@@ -155,3 +180,5 @@ class Results(NamedTuple):
     maxima: Matrix
     measured: Matrix
     counts: Table
+    shortened: Integers
+    worst: Array
