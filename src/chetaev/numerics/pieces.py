@@ -12,6 +12,7 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.frozen import Frozen
+from chetaev.numerics.accuracy import kinds_of
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array, Compiled, compile_at, compile_equations
 from chetaev.numerics.flow import Flow
@@ -189,7 +190,9 @@ class Piece:
         project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
         p = self.setting.parameters(float(times[0]), self.reference)
         first = len(self.setting.flow.system.equations.system.parameters)
-        return dop853.settle(project, inputs, times, found, p, first)[0]
+        sizes = np.abs(np.array(self.run.states)).max(axis=0, initial=0.0)
+        kinds = kinds_of(self.setting.flow.state, self.setting.flow.size, self.setting.flow.system.equations.system)
+        return dop853.settle(project, inputs, times, found, p, first, sizes=sizes, kinds=kinds)[0]
 
 
 @dataclass(frozen=True)

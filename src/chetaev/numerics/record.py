@@ -45,6 +45,11 @@ class Record:
         """Steps tried so far."""
         return self.counts["accepted"] + self.counts["rejected"]
 
+    @property
+    def largest(self) -> dict[Jet, float]:
+        """The largest absolute values of jets so far."""
+        return {z: max(-low, high) for z, (low, high) in self.extrema.items()}
+
     def add(self, piece: Piece) -> None:
         """Take in a piece."""
         run, here = piece.run, piece.setting

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
+from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.events import Watched
@@ -29,6 +30,8 @@ class Request:
     final: bool
     max_steps: int
     where: str
+    accuracy: Accuracy
+    """The tolerance with typical sizes."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.course import _REORDERINGS, SMALLEST_DETERMINANT
 from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
@@ -32,11 +33,12 @@ _FEW = 4
 class Integration:
     """An ensemble from its completed data to its ends. Members with a corner on their way are left to `simulate`."""
 
-    def __init__(self, read: Given, completion: Completed, tolerance: float, max_steps: int, workers: Workers) -> None:
+    def __init__(self, read: Given, completion: Completed, accuracy: Accuracy, max_steps: int, workers: Workers) -> None:
         self.read, self.completion = read, completion
-        self.tolerance, self.max_steps, self.workers = tolerance, max_steps, workers
+        self.tolerance, self.max_steps, self.workers = accuracy.relative, max_steps, workers
         self.pivoted = [pivoted(read.switched)]
         compiled = self.pivoted[0].compiled
+        self.measures = accuracy.measures(compiled.flow.state, compiled.size, read.equations.system)
         self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
         size = read.size
         self.which = np.zeros(size, dtype=np.int64)
@@ -102,7 +104,8 @@ class Integration:
         code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure)
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
-            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
+            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.measures.rtol, "atol": self.measures.atol,
+            "sizes": self.measures.sizes, "kinds": self.measures.kinds,
             "max_steps": self.max_steps, "n_watch": 2 + n, "n_measure": len(compiled.labels),
             "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
             "closely": [False, False, *[True] * n], "flag": self.workers.flag,

@@ -7,18 +7,21 @@ A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 
+from chetaev.numerics.accuracy import Accuracy, Measures
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
+from chetaev.symbols import Jet
 
 NESTED, POWERS = "nested", "powers"
 
@@ -64,6 +67,17 @@ class Task:
     """Its first entry is set to stop the run."""
     reached: Callable[[float], None] = field(compare=False)
     """To be called with the time every now and then."""
+    before: Mapping[Jet, float] = field(default_factory=dict, compare=False)
+    """The largest values of jets before the piece."""
+    accuracy: Accuracy | None = None
+    """Tolerances and typical sizes; without them the tolerance is all there is."""
+
+    @cached_property
+    def measures(self) -> Measures:
+        """What errors are measured by."""
+        flow = self.compiled.flow
+        wanted = self.accuracy or Accuracy(self.tolerance)
+        return wanted.measures(flow.state, flow.size, flow.system.equations.system, self.before)
 
 
 class Method(ABC):
@@ -108,8 +122,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         y0=task.y0,
         p=task.p,
         first_input=task.first_input,
-        rtol=task.tolerance,
-        atol=task.tolerance,
+        **task.measures.options,
         max_steps=max_steps,
         keep=task.keep,
         times=task.times if task.keep == dop853.TIMES else (),

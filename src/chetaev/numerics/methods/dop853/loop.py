@@ -32,6 +32,7 @@ from chetaev.numerics.methods.dop853.codes import (
     TOO_MANY_STEPS,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
+from chetaev.numerics.methods.dop853.scales import begin_sizes
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.types import (
     Array,
@@ -158,6 +159,8 @@ def _start(
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
+    begin_sizes(control, y)
+    work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
     for j in range(y.size):
