@@ -18,6 +18,7 @@ from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.modes import SLIDING, Configuration
+from chetaev.numerics.net import Net
 from chetaev.numerics.outcomes import Ending, Verdict
 from chetaev.numerics.pieces import Piece, Setting
 from chetaev.numerics.progress import Progress
@@ -334,7 +335,9 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
     return replace(request, events=tuple(events))
 
 
-def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress) -> Trajectory:
-    """The trajectory from a start."""
-    record = Record(request.switched, request.binding, request.final, not request.final and len(request.times) == 2, request.tolerance)
+def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
+    """The trajectory from a start; its certificate is that of a tolerance."""
+    dense = not request.final and len(request.times) == 2
+    net = Net(certified_to, dense and request.method.smooth)
+    record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     return Course(request, surfaces, progress, record).run(start)

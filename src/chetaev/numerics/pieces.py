@@ -76,6 +76,11 @@ class Setting:
         """Expressions in jets as a function of (t, x, p); inputs that are no argument of the flow are written out."""
         return self.flow.function([self.written(e) for e in expressions])
 
+    def functions(self, expressions: Sequence[Expr]) -> ca.Function:
+        """The same, with all expressions brought onto the state together, which takes less time if they are many."""
+        column = ca.vertcat(*[self.flow.graph.of(e) for e in expressions])
+        return self.flow.function([self.flow.with_inputs(self.flow.on_state(column), self.binding.inputs)])
+
     def numbers(self, function: ca.Function, t: float, native: Array, energy: float = 0.0) -> Array:
         """A function of (t, x, p) at one state."""
         return np.array(function(t, native, self.parameters(t, energy))).ravel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,20 @@ from chetaev.numerics.events import On, read_events
 from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.modes import Switched, smooth
+from chetaev.numerics.outcomes import not_certified
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.request import Request
-from chetaev.numerics.start import begin
+from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import Surfaces
-from chetaev.trajectory import Trajectory
+from chetaev.trajectory import Outcome, Trajectory
 from chetaev.values import Undefined
 
 __all__ = ["On", "simulate"]
+
+_FINER = 1e-3
+"""Part of the tolerance with which a motion is computed again that its own evidence contradicts."""
+_FINEST = 1e-14
+"""A tolerance beyond which steps are not made smaller for that."""
 
 
 def simulate(
@@ -115,7 +122,28 @@ def simulate(
         where=where,
     )
     title = equations.system.name or "simulate"
-    return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where))
+
+    def run(request: Request, begun: Start, surfaces: Surfaces) -> Trajectory:
+        return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where), accuracy.relative)
+
+    motion = run(request, begun, surfaces)
+    if motion.certificate.ok or motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
+        return motion
+    finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
+    surfaces = Surfaces(switched, binding, finer.relative, surfaces.direction)
+    begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
+    again = run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces)
+    return certified(motion, again)
+
+
+def certified(first: Trajectory, second: Trajectory) -> Trajectory:
+    """Of a motion whose evidence contradicts it, and the same computed again by the safe way, the one that may be returned."""
+    better = second if second.outcome == first.outcome else first
+    found = replace(better.certificate, repeated=True)
+    if found.ok:
+        return replace(better, certificate=found, tolerance=first.tolerance)
+    outcome, message = not_certified(found, better.outcome)
+    return replace(better, certificate=found, tolerance=first.tolerance, outcome=outcome, message=message)
 
 
 def names_of_state(switched: Switched, scale: Any) -> list[str]:

@@ -85,6 +85,8 @@ class Method(ABC):
 
     basis: ClassVar[str] = POWERS
     """The polynomials of its steps."""
+    smooth: ClassVar[bool] = True
+    """Whether these have almost the order of the method, so that their derivatives tell something."""
 
     @abstractmethod
     def run(self, task: Task) -> Run:
@@ -127,7 +129,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         keep=task.keep,
         times=task.times if task.keep == dop853.TIMES else (),
         n_watch=len(task.watches),
-        n_measure=len(task.compiled.labels),
+        n_measure=task.compiled.measure.n_out,
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
@@ -155,3 +157,18 @@ def interpolate(basis: str, nodes: Array, states: Array, coefficients: Array, ti
         value = theta * (value + rows[:, k])
     found[between] = states[step] + value
     return found
+
+
+def derivatives(basis: str, nodes: Array, states: Array, coefficients: Array, times: Array) -> tuple[Array, Array]:
+    """States at times within the nodes, and their derivatives, from what a run kept with STEPS."""
+    if basis == NESTED:
+        return dop853.interpolate(nodes, states, coefficients, times)
+    forward = 1.0 if nodes[-1] >= nodes[0] else -1.0
+    step = np.clip(np.searchsorted(forward * nodes, forward * times, side="right") - 1, 0, len(nodes) - 2)
+    h = (nodes[step + 1] - nodes[step])[:, None]
+    theta, rows = (times - nodes[step])[:, None] / h, coefficients[step]
+    value, slope = np.zeros((2, len(times), states.shape[1]))
+    for k in range(rows.shape[1] - 1, -1, -1):
+        slope = theta * slope + (k + 1) * rows[:, k]
+        value = theta * (value + rows[:, k])
+    return states[step] + value, slope / h

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,8 @@ class Implicit(Method):
 
     Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
+
+    smooth: ClassVar[bool] = False
 
     def run(self, task: Task) -> Run:
         """Integrate one piece."""

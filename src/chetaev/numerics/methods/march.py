@@ -81,7 +81,7 @@ class _March:
         self.t, self.y = task.t0, np.array(task.y0)
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.low, self.high = self.y.copy(), self.y.copy()
-        self.measured = np.zeros(len(task.compiled.labels))
+        self.measured = np.zeros(task.compiled.measure.n_out)
         self.signs = [0] * len(task.watches)
         self.asked = 0
         self._include(self.t, self.y)
