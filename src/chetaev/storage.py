@@ -26,6 +26,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 import chetaev
+from chetaev.certificate import Certificate, Figure
 from chetaev.assemble import Row
 from chetaev.derivation import derive
 from chetaev.equations import Equations
@@ -192,6 +193,11 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "outcome": motion.outcome.value,
         "message": motion.message,
         "drift": {name: _number(v) for name, v in motion.drift.items()},
+        "scales": {name: _number(v) for name, v in motion.scales.items()},
+        "certificate": {
+            "repeated": motion.certificate.repeated,
+            "figures": [[f.kind, _number(f.size), _number(f.allowed), f.subject, _number(f.t)] for f in motion.certificate.figures],
+        },
         "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
         "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
         "counts": {name: int(n) for name, n in motion.counts.items()},
@@ -345,6 +351,8 @@ def _loaded(archive: _Archive) -> Trajectory:
         switches=tuple(_switch(s) for s in _list(model["switches"], "switches")),
         pieces=which,
         enclosed=_enclosed(model),
+        scales=Frozen({name: float(v) for name, v in _mapping(model, "scales").items()}),
+        certificate=_certificate(_mapping(model, "certificate")),
     )
 
 
@@ -354,6 +362,14 @@ def _enclosed(model: Mapping[str, Any]) -> Enclosed:
     given = _mapping(model, "enclosed")
     nodes, left_out = (tuple(_texts(given[name], name)) for name in ("nodes", "left_out"))
     return Enclosed(nodes, left_out, float(given["worst"]), int(_mapping(model, "counts").get("shortened", 0)))
+
+
+def _certificate(found: Mapping[str, Any]) -> Certificate:
+    figures = [
+        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), float(t))
+        for kind, size, allowed, subject, t in _list(found["figures"], "certificate")
+    ]
+    return Certificate(tuple(figures), found["repeated"] is True)
 
 
 def _equations(model: Mapping[str, Any]) -> Equations:

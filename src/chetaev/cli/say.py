@@ -125,5 +125,6 @@ _VERDICTS = {
     "left_domain:": "red",
     "step_too_small:": "red",
     "drift_exceeded:": "red",
+    "not_certified:": "red",
     "interrupted:": "red",
 }

@@ -19,6 +19,7 @@ from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.modes import SLIDING, Configuration
+from chetaev.numerics.net import Net
 from chetaev.numerics.outcomes import Ending, Verdict
 from chetaev.numerics.pieces import Piece, Setting
 from chetaev.numerics.progress import Progress
@@ -137,6 +138,7 @@ class Course:
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
+        task = replace(task, accuracy=request.accuracy, before=self.record.largest)
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
@@ -305,8 +307,11 @@ class Course:
             return dict(jets), 0.0
         inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
         addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
-        p, tolerance = there.parameters(t), self.request.tolerance
-        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, rtol=tolerance, atol=tolerance)
+        measures = self.request.accuracy.measures(there.flow.state, there.flow.size, self.request.switched.original.system)
+        sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
+        how = {"rtol": measures.rtol, "atol": measures.atol, "sizes": np.fmax(measures.sizes, sizes), "kinds": measures.kinds}
+        p = there.parameters(t)
+        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, **how)
         return {**jets, **there.named(moved[0])}, float(far[0])
 
     def _accumulates(self, kind: str, t: float) -> float | None:
@@ -409,8 +414,9 @@ class Course:
             return begin(self.surfaces, State({**new, **stays}, loose), t, self.request.where)
         except InitialError:
             start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
-            moved = max((abs(v - jets[z]) for z, v in start.jets.items() if z.name in stays), default=0.0)
-            if moved > _FAR * self.request.tolerance:
+            sizes = self.record.largest
+            moved = (abs(v - jets[z]) > _FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
+            if any(moved):
                 raise
             return start
 
@@ -423,7 +429,9 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
     return replace(request, events=tuple(events))
 
 
-def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress) -> Trajectory:
-    """The trajectory from a start."""
-    record = Record(request.switched, request.binding, request.final, not request.final and len(request.times) == 2, request.tolerance)
+def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
+    """The trajectory from a start; its certificate is that of a tolerance."""
+    dense = not request.final and len(request.times) == 2
+    net = Net(certified_to, dense and request.method.smooth)
+    record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     return Course(request, surfaces, progress, record).run(start)

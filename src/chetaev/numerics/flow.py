@@ -32,10 +32,11 @@ from chetaev.numerics.elimination import (
 )
 from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, times
+from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
 from chetaev.numerics.residues import Residues, residues_of
-from chetaev.symbols import TIME, Input, Jet, Parameter, Place
+from chetaev.symbols import TIME, Input, Jet, Parameter, Place, highest_orders
 
 _FEW_ROWS = 16
 
@@ -207,11 +208,20 @@ class Flow:
         return self.function([*self.rates, *([self.power] if self.has_power else [])], "rhs")
 
     def measure(self) -> tuple[ca.Function, tuple[str, ...]]:
-        """Residuals of all constraints on the state and the balance of energy, with their names."""
+        """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
         balance = self.energy - self.start_energy - sum(self.work)
         rows = [self.system.row(pair) for pair in hidden]
-        return self.function([*rows, balance], "measure"), (*map(self.system.label, hidden), "balance")
+        *sizes, energies = magnitudes([*rows, self._terms_of_energy])
+        exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
+        return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
+
+    @property
+    def _terms_of_energy(self) -> ca.SX:
+        """What has the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
+        lagrangian = self.system.equations.lowered.lagrangian
+        first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
+        return self.graph.of(lagrangian) if first else self._energy[0]
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
         """The determinant, the smallest pivot, then functions of the user's.

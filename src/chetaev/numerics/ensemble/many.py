@@ -11,6 +11,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.model import Model
+from chetaev.numerics.accuracy import read_accuracy
 from chetaev.numerics.ensemble.collect import collect
 from chetaev.numerics.ensemble.completion import completed
 from chetaev.numerics.ensemble.corners import follow_alone
@@ -18,7 +19,7 @@ from chetaev.numerics.ensemble.given import read
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
-from chetaev.numerics.simulate import _longest, _positive, _steps, _times
+from chetaev.numerics.simulate import _longest, _steps, _times, names_of_state
 from chetaev.numerics.stability.given import refuse_choice
 
 
@@ -28,7 +29,8 @@ def simulate_many(
     t: Any = None,
     *,
     parameters: Mapping[str, Any] | None = None,
-    tolerance: float | None = None,
+    tolerance: Any = None,
+    scale: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     threads: int | None = None,
     max_steps: int = 1_000_000,
@@ -73,15 +75,15 @@ def simulate_many(
     times = _times(t, where)
     if len(times) != 2:
         raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
-    tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
     max_steps, longest = _steps(max_steps, where), _longest(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
     given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
+    accuracy = read_accuracy(tolerance, scale, names_of_state(given.switched, scale), where)
     t1 = float(times[1])
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
-        run = Integration(given, completed(given), tolerance, max_steps, longest, workers)
+        run = Integration(given, completed(given), accuracy, max_steps, longest, workers)
         run.to(t1)
         cornered = map(int, np.flatnonzero(run.cornered))
-        motions, notes = follow_alone(given, cornered, t1, tolerance, max_steps, max_step, workers)
+        motions, notes = follow_alone(given, cornered, t1, accuracy, max_steps, max_step, workers)
     return collect(run, motions, run.completion.notes | notes)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
+from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.course import _REORDERINGS
 from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.given import Given
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
@@ -22,6 +23,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow import _lasting
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.net import ROWS, balance_allowed, fitted_residuals, measured_by, rows_of
 from chetaev.numerics.pieces import WORST_PIVOT
 from chetaev.numerics.switching import _NEAR
 from chetaev.trajectory import Outcome
@@ -35,18 +37,19 @@ _FEW = 4
 class Integration:
     """An ensemble from its completed data to its ends. Members with a corner on their way are left to `simulate`."""
 
-    def __init__(self, read: Given, completion: Completed, tolerance: float, max_steps: int, max_step: float, workers: Workers) -> None:
+    def __init__(self, read: Given, completion: Completed, accuracy: Accuracy, max_steps: int, max_step: float, workers: Workers) -> None:
         self.read, self.completion = read, completion
-        self.tolerance, self.max_steps, self.max_step, self.workers = tolerance, max_steps, max_step, workers
+        self.tolerance, self.max_steps, self.max_step, self.workers = accuracy.relative, max_steps, max_step, workers
         self.pivoted = [pivoted(read.switched, read.batch.compiled)]
         compiled = self.pivoted[0].compiled
+        self.measures = accuracy.measures(compiled.flow.state, compiled.size, read.equations.system)
         self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
         size = read.size
         self.which = np.zeros(size, dtype=np.int64)
         """The order of elimination of each member."""
         self.at, self.y = np.full(size, read.t), completion.states.copy()
         self.status, self.index = np.full(size, NOT_STARTED), np.full(size, -1)
-        self.measured = np.full((size, len(compiled.labels)), np.nan)
+        self.measured = np.full((size, compiled.measure.n_out), np.nan)
         self.low, self.high = self.y.copy(), self.y.copy()
         self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
         self.touching = may_vanish(compiled.flow, self._ranges())
@@ -55,7 +58,8 @@ class Integration:
         """How many times what a step saw of a node it may have been between."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
-        """Members that `simulate` has to run: they meet a switching surface, or elimination finds no other order for them."""
+        """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or their own
+        evidence contradicts them."""
 
     def _ranges(self) -> dict[Symbol, tuple[float, float]]:
         """What the parameters are in the ensemble, at least and at most."""
@@ -81,6 +85,34 @@ class Integration:
         for k in np.flatnonzero(at_once):
             self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
         self.y[at_once] = np.nan
+        finished = np.flatnonzero((self.status == dop853.Status.FINISHED) & ~self.cornered)
+        self.cornered[finished[~self._agree(finished)]] = True
+
+    @property
+    def drift(self) -> Array:
+        """Residuals of all members relative to the largest sums of their terms: constraints, then the balance."""
+        n = self.measured.shape[1] // 2
+        sizes, scales = self.measured[:, :n], self.measured[:, n:]
+        return np.where(sizes == 0, 0.0, sizes / np.where(scales > 0, scales, np.nan))
+
+    def _agree(self, members: Indices) -> Mask:
+        """Which members pass the net of `simulate`: their rows at both ends, and their balance."""
+        agree: Mask = self.drift[members, -1] <= balance_allowed(self.tolerance, self.counts[members, 0])
+        if not len(members):
+            return agree
+        for t, states in ((np.full(self.read.size, self.read.t), self.completion.states), (self.at, self.y)):
+            for k in np.unique(self.which[members]):
+                some = np.flatnonzero(self.which[members] == k)
+                agree[some] &= self._rows_hold(members[some], self.pivoted[k], t, states)
+        return agree
+
+    def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
+        """Whether the compiled rates satisfy the rows, at one state of each member."""
+        rows, p = rows_of(kernels.compiled), self.read.batch.at(t, members)
+        rates = each(kernels.compiled.rhs, t[members], states[members], p)
+        residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p)
+        usual = sizes.max(axis=1, keepdims=True, initial=0.0)
+        return np.asarray((residuals <= ROWS * measured_by(sizes, usual)).all(axis=1))
 
     def _leave_to_simulate(self) -> None:
         """All members whose data do not contradict each other are run one by one, from their data as they were given."""
@@ -125,9 +157,9 @@ class Integration:
         code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds)
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
-            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.tolerance, "atol": self.tolerance,
-            "max_steps": self.max_steps, "max_step": self.max_step,
-            "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": len(compiled.labels),
+            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.measures.rtol, "atol": self.measures.atol,
+            "sizes": self.measures.sizes, "kinds": self.measures.kinds, "max_steps": self.max_steps, "max_step": self.max_step,
+            "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": compiled.measure.n_out,
             "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
             "closely": [False, False, *[True] * n], "touching": self.touching,
             "places": [-1, -1, *kernels.places], "flag": self.workers.flag,

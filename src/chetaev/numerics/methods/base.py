@@ -7,18 +7,21 @@ A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 
+from chetaev.numerics.accuracy import Accuracy, Measures
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
+from chetaev.symbols import Jet
 
 NESTED, POWERS = "nested", "powers"
 
@@ -76,6 +79,17 @@ class Task:
     """Its first entry is set to stop the run."""
     reached: Callable[[float], None] = field(compare=False)
     """To be called with the time every now and then."""
+    before: Mapping[Jet, float] = field(default_factory=dict, compare=False)
+    """The largest values of jets before the piece."""
+    accuracy: Accuracy | None = None
+    """Tolerances and typical sizes; without them the tolerance is all there is."""
+
+    @cached_property
+    def measures(self) -> Measures:
+        """What errors are measured by."""
+        flow = self.compiled.flow
+        wanted = self.accuracy or Accuracy(self.tolerance)
+        return wanted.measures(flow.state, flow.size, flow.system.equations.system, self.before)
 
 
 class Method(ABC):
@@ -83,6 +97,8 @@ class Method(ABC):
 
     basis: ClassVar[str] = POWERS
     """The polynomials of its steps."""
+    smooth: ClassVar[bool] = True
+    """Whether these have almost the order of the method, so that their derivatives tell something."""
 
     @abstractmethod
     def run(self, task: Task) -> Run:
@@ -120,14 +136,13 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         y0=task.y0,
         p=task.p,
         first_input=task.first_input,
-        rtol=task.tolerance,
-        atol=task.tolerance,
+        **task.measures.options,
         max_step=task.max_step,
         max_steps=max_steps,
         keep=task.keep,
         times=task.times if task.keep == dop853.TIMES else (),
         n_watch=len(task.watches),
-        n_measure=len(task.compiled.labels),
+        n_measure=task.compiled.measure.n_out,
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
@@ -160,3 +175,18 @@ def interpolate(basis: str, nodes: Array, states: Array, coefficients: Array, ti
         value = theta * (value + rows[:, k])
     found[between] = states[step] + value
     return found
+
+
+def derivatives(basis: str, nodes: Array, states: Array, coefficients: Array, times: Array) -> tuple[Array, Array]:
+    """States at times within the nodes, and their derivatives, from what a run kept with STEPS."""
+    if basis == NESTED:
+        return dop853.interpolate(nodes, states, coefficients, times)
+    forward = 1.0 if nodes[-1] >= nodes[0] else -1.0
+    step = np.clip(np.searchsorted(forward * nodes, forward * times, side="right") - 1, 0, len(nodes) - 2)
+    h = (nodes[step + 1] - nodes[step])[:, None]
+    theta, rows = (times - nodes[step])[:, None] / h, coefficients[step]
+    value, slope = np.zeros((2, len(times), states.shape[1]))
+    for k in range(rows.shape[1] - 1, -1, -1):
+        slope = theta * slope + (k + 1) * rows[:, k]
+        value = theta * (value + rows[:, k])
+    return states[step] + value, slope / h

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class _March:
         self.t, self.y = task.t0, np.array(task.y0)
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.low, self.high = self.y.copy(), self.y.copy()
-        self.measured = np.zeros(len(task.compiled.labels))
+        self.measured = np.zeros(task.compiled.measure.n_out)
         self.signs = [0] * len(task.watches)
         self.asked = 0
         self._include(self.t, self.y)
@@ -120,7 +120,7 @@ class _March:
         task, t, y = self.task, self.t, self.y
         step = self.stepper.step()
         end, far = self._projected(step.t, step.y)
-        if not far <= _FAR:
+        if not far <= _FAR and not far <= _FAR * self._echo(step.t, end):
             raise StepFailed(Status.DRIFT)
         rows = bent(step.rows, end - step.y)
         whole = self._safe_part(t, y, step.t, end, rows)
@@ -271,9 +271,23 @@ class _March:
         task = self.task
         if task.project is None:
             return np.array(states), np.zeros(len(times))
-        addresses = (task.project.address, 0 if task.inputs is None else task.inputs.address)
         self.projections += len(times)
-        return dop853.settle(*addresses, times, states, task.p, task.first_input, rtol=task.tolerance, atol=task.tolerance)
+        return dop853.settle(*self._addresses, times, states, task.p, task.first_input, **self._measures)
+
+    @property
+    def _addresses(self) -> tuple[int, int]:
+        task = self.task
+        return 0 if task.project is None else task.project.address, 0 if task.inputs is None else task.inputs.address
+
+    @property
+    def _measures(self) -> dict[str, Any]:
+        measures = self.task.measures
+        sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.low, self.high))
+        return {"rtol": measures.rtol, "atol": measures.atol, "sizes": sizes, "kinds": measures.kinds}
+
+    def _echo(self, t: float, y: Array) -> float:
+        """How far round-off alone has a state moved by the projection, in tolerances."""
+        return dop853.echo(*self._addresses, t, y, self.task.p, self.task.first_input, **self._measures)
 
     def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
         if self.task.keep == dop853.STEPS and t_new != t:

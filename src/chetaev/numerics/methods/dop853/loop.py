@@ -36,6 +36,7 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.scales import begin_sizes
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
@@ -165,6 +166,8 @@ def _start(
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
+    begin_sizes(control, y)
+    work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
     tube.notes[WORST], tube.notes[SURPRISE] = 1.0, -1.0

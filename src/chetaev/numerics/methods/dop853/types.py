@@ -31,7 +31,7 @@ class System(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Tolerances and limits: the error of a step is measured in units of atol + rtol*|y|. `first_step` 0 = choose."""
+    """Tolerances and limits: the error of a step is measured in units of atol + rtol*(|y| + 2*size) + noise. `first_step` 0 = choose."""
 
     rtol: float
     atol: Array
@@ -40,6 +40,20 @@ class Control(NamedTuple):
     max_steps: int
     pause: Integers
     """After how many accepted steps the run pauses; its first entry may be changed meanwhile."""
+    given: Array
+    """Typical sizes of the components that somebody gave; negative where the run itself shows them."""
+    before: Array
+    """The largest values before the run."""
+    kinds: Integers
+    """Components of the same number are of the same kind, and comparable."""
+    largest: Array
+    """The largest values so far; this and what follows belong to the run."""
+    sizes: Array
+    """Typical sizes now."""
+    among: Array
+    """The largest value of each kind so far."""
+    noise: Array
+    """Errors that round-off makes, as far as they were met."""
 
 
 class Watches(NamedTuple):
@@ -60,7 +74,7 @@ class Work(NamedTuple):
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
     a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each was
-    too `rough` to be seen; sixteen numbers of `room`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
+    too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
     other rows have as much room behind them.
     """
 
@@ -81,6 +95,7 @@ class Work(NamedTuple):
     samples: Matrix
     rough: Array
     room: Array
+    inaccurate: Flags
 
 
 class Tube(NamedTuple):
