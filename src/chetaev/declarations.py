@@ -19,6 +19,7 @@ from chetaev.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import Kind, spell, tokens
 from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
+from chetaev.text import LONGEST_NAME, fault
 from chetaev.zero import seems_zero
 
 COORDINATE_KINDS = ("line", "angle")
@@ -61,6 +62,16 @@ class Names:
 
     def error(self, what: str, hint: str) -> ModelError:
         return ModelError(what, where=self.where, hint=hint)
+
+
+def checked_name(name: Any, where: str) -> str:
+    """The name of a system or a form: any text of one line, but nothing that a terminal or a compiler could obey."""
+    reason = fault(str(name))
+    if reason is None and len(str(name)) > LONGEST_NAME:
+        reason = f"has {len(str(name))} characters; at most {LONGEST_NAME} are kept."
+    if reason:
+        raise ModelError(f"the name {reason}", where=where, hint='one line of text: name="double pendulum"')
+    return str(name)
 
 
 def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> dict[str, str]:

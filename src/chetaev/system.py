@@ -16,6 +16,7 @@ from chetaev.declarations import (
     COORDINATE_KINDS,
     PARAMETER_KINDS,
     Names,
+    checked_name,
     components_of,
     groups_in,
     read_named,
@@ -30,6 +31,7 @@ from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.notation.lexer import spell
 from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by
+from chetaev.text import in_latex
 from chetaev.zero import seems_zero
 
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
@@ -100,7 +102,7 @@ class System:
         `where`         named sub-expressions in any order; primes on them mean the total derivative.
         `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
         """
-        name = str(name)
+        name = checked_name(name, "system")
         place = f"system {name!r}" if name else "system"
         for word in unknown:
             meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, _PARTS)
@@ -212,8 +214,7 @@ class System:
         return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
 
     def _repr_latex_(self) -> str:
-        lines = [(title.replace("_", r"\_"), text) for title, text in self._lines("latex")]
-        rows = [rf"\text{{{title}}} & {text}" for title, text in lines]
+        rows = [f"{in_latex(title)} & {text}" for title, text in self._lines("latex")]
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
     def _lines(self, form: Any) -> list[tuple[str, str]]:
@@ -229,7 +230,7 @@ class System:
         lines = [(self.name or "system", "")]
         ordinary = [q for q in self.coordinates if q.base in self.kinds]
         lines += [("coordinates", listed(ordinary))] if ordinary else []
-        lines += [(f"group {name}", str(group) if form == "text" else rf"\text{{{group}}}") for name, group in self.groups.items()]
+        lines += [(f"group {name}", str(group) if form == "text" else in_latex(str(group))) for name, group in self.groups.items()]
         if self.parameters:
             lines.append(("parameters", listed(self.parameters)))
         written = self.lagrangian_text if form == "text" else ""

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import sympy
 from sympy import Expr, Rational
-from sympy.printing.latex import LatexPrinter
+from sympy.printing.conventions import split_super_sub
+from sympy.printing.latex import LatexPrinter, greek_letters_set, tex_greek_dictionary
 
 from chetaev.functions import SPELLING
 from chetaev.recursion import deep
@@ -27,10 +28,26 @@ def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     """
     with deep():
         if form == "latex":
-            return LatexPrinter().doprint(expression)
+            return _Typeset().doprint(expression)
         if isinstance(expression, int | float):
             expression = Rational(repr(expression))
         return _show(expression, _SUM)
+
+
+class _Typeset(LatexPrinter):
+    """SymPy's LaTeX, but names mean themselves: SymPy reads `xdot` as a dot above x, which is another variable here."""
+
+    def _deal_with_super_sub(self, string: str, style: str = "plain") -> str:
+        name, above, below = split_super_sub(string)
+        found: str = _letters(name)
+        found += f"^{{{' '.join(map(_letters, above))}}}" if above else ""
+        return found + (f"_{{{' '.join(map(_letters, below))}}}" if below else "")
+
+
+def _letters(name: str) -> str:
+    """A Greek letter by its command, anything else as it is."""
+    found: str = tex_greek_dictionary.get(name) or (f"\\{name}" if name in greek_letters_set else name)
+    return found
 
 
 def in_notation(expression: Expr) -> bool:

@@ -72,7 +72,18 @@ class Painter:
         figure.text(12 / WIDTH, middle, title, size=11, color=DARK, va="center", weight="bold", parse_math=False)
         time = figure.text(1 - 12 / WIDTH, middle, "", size=11, color=DARK, va="center", ha="right", family="monospace")
         if self.drawing.caption:
-            axes.text(0.5, 0.012, self.drawing.caption, transform=axes.transAxes, size=9, color=GREY, ha="center", va="bottom", zorder=10)
+            axes.text(
+                0.5,
+                0.012,
+                self.drawing.caption,
+                transform=axes.transAxes,
+                size=9,
+                color=GREY,
+                ha="center",
+                va="bottom",
+                zorder=10,
+                parse_math=False,
+            )
         _legend(figure, self.drawing, left + 12, _HEAD + 12)
         if self.drawing.axes is not None:
             _graph(axes, *self.drawing.axes)
@@ -110,7 +121,7 @@ class Painter:
             self._artists.append(
                 axes.annotate(
                     text, tuple(at), tuple(0.72 * s for s in item.shift), textcoords="offset points", ha=item.align, va="center",
-                    size=0.72 * item.size, color=item.colour, zorder=100,
+                    size=0.72 * item.size, color=item.colour, zorder=100, parse_math=False,
                 )
             )  # fmt: skip
 
@@ -157,7 +168,7 @@ def _legend(figure: Any, drawing: Drawing, left: int, down: int) -> None:
     """The names of the motions, each in its colour, in the upper corner of the picture."""
     for k, (name, colour) in enumerate(drawing.legend):
         height = 1 - (down + 18 * k) / (figure.get_figheight() * _DPI)
-        figure.text(left / WIDTH, height, f"\u25cf {name}", size=10, color=colour, va="center")
+        figure.text(left / WIDTH, height, f"\u25cf {name}", size=10, color=colour, va="center", parse_math=False)
 
 
 def _row(rows: Array, k: int) -> Array:

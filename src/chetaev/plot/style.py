@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from chetaev.errors import ChetaevError, UsageError
 from chetaev.plot.formula import estimated_width, latex
+from chetaev.text import in_mathtext
 
 try:
     import matplotlib
@@ -128,7 +129,7 @@ def time_axis(axes: list[Any], columns: int) -> None:
 def title_of(motion_or_analysis: Any) -> str:
     """The system and the principle, as in every printed heading."""
     equations = motion_or_analysis.equations
-    return f"{equations.system.name or 'system'} · {equations.principle}"
+    return in_mathtext(f"{equations.system.name or 'system'} · {equations.principle}")
 
 
 def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
@@ -142,7 +143,7 @@ def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
     try:
         formula = latex(name)
     except ChetaevError:
-        return name.replace("$", r"\$")
+        return in_mathtext(name)
     return f"${formula}$" if estimated_width(formula) <= widest and _can_be_set(formula) else shortened(name, widest + 14)
 
 
