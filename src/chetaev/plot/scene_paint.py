@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.errors import UsageError
+from chetaev.plot.saving import save_figure
 from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
 from chetaev.plot.scene_space import Projection, paint_space
 from chetaev.plot.scene_text import number, pretty, time_digits
@@ -136,6 +137,9 @@ def _still(figures: Any) -> Any:
     """A kind of figure that shows itself in a notebook though pyplot does not know it."""
 
     class Still(figures.Figure):
+        def savefig(self, fname: Any, **options: Any) -> None:
+            save_figure(super().savefig, fname, options)
+
         def _repr_png_(self) -> bytes:
             held = io.BytesIO()
             self.savefig(held, format="png")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from chetaev.errors import ChetaevError, UsageError
 from chetaev.plot.formula import estimated_width, latex
+from chetaev.plot.saving import save_figure
 from chetaev.text import in_mathtext
 
 try:
@@ -83,7 +84,7 @@ class Picture(Figure):
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """As matplotlib's own, at a resolution that a page can show."""
-        super().savefig(fname, **{"dpi": _STYLE["savefig.dpi"], **options})
+        save_figure(super().savefig, fname, {"dpi": _STYLE["savefig.dpi"], **options})
 
     def _repr_png_(self) -> bytes:
         held = io.BytesIO()
