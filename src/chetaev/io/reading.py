@@ -243,8 +243,15 @@ class _File:
         return Vocabulary(parameters={name: Parameter(name) for name in self.data.get("parameters", {})})
 
     def _also(self) -> dict[Principle, dict[str, Any]]:
-        entries = enumerate(self.data.get("compare", []))
-        return {self._principle(entry, "compare", k): self._data(entry.get("fixed", []), "compare", "fixed", k) for k, entry in entries}
+        found: dict[Principle, dict[str, Any]] = {}
+        own = self._principle(self.data.get("principle", {}), "principle")
+        for k, entry in enumerate(self.data.get("compare", [])):
+            principle = self._principle(entry, "compare", k)
+            if principle in found or principle == own:
+                where = place(self.source, self.text, "compare", "name", k)
+                raise ModelError(f"{principle} is named twice.", where=where, hint="remove one of the two")
+            found[principle] = self._data(entry.get("fixed", []), "compare", "fixed", k)
+        return found
 
     def _interval(self, given: list[Any]) -> tuple[float, float]:
         if len(given) != 2 or not all(map(_finite, given)):
