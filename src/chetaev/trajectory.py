@@ -239,11 +239,11 @@ class Trajectory(Standing):
 
         return verify(self, points)
 
-    def save(self, path: Any) -> Any:
-        """Write the motion, with its model, to an .npz file; `chetaev.storage.load` reads it back."""
+    def save(self, path: Any, points: int | None = None) -> Any:
+        """Write the motion: `.npz` with its model, as `ch.load` gives it back; `.csv` or `.nc` as a table, at so many times if given."""
         from chetaev.storage import save
 
-        return save(self, path)
+        return save(self, path, points)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what `save` writes: the equations are compiled again where the motion is read."""

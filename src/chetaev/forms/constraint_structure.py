@@ -35,6 +35,7 @@ from chetaev.analysis.ranks import Points, generic_rank, matrices_at, points_on
 from chetaev.analysis.ranks import rank as numerical_rank
 from chetaev.calculus import SYMBOLIC, total_derivative
 from chetaev.constraints import Constraint
+from chetaev.declarations import checked_name
 from chetaev.errors import ModelError, UsageError
 from chetaev.forms.contact import contact_form
 from chetaev.forms.distributions import Distribution, annihilated_by, is_involutive
@@ -94,7 +95,7 @@ class ConstraintStructure:
     def _fill(
         self, coordinates: tuple[Jet, ...], parameters: tuple[Parameter, ...], rows: tuple[Expr, ...], name: str, order: int | None = None
     ) -> None:
-        self.coordinates, self.parameters, self.name = coordinates, parameters, name
+        self.coordinates, self.parameters, self.name = coordinates, parameters, checked_name(name, "constraint structure")
         genuine = [Constraint(e, S.Zero) for e in rows]
         if not rows:
             raise ModelError("no row is given.", where=self._where, hint="a constraint has at least one row")
