@@ -120,7 +120,13 @@ def meta(draw: Draw) -> Case:
         text += f" + D({p.smooth(draw, base.coordinates)}*{draw.choice(base.coordinates)}, 1)"
     rows = base.kinematic
     if disguise != "derivative" and rows and base.variational is None and base.principle != "vakonomic":
-        rows = tuple(f"({left}) - ({right}) = 0" if "'" not in row else f"(2 + sin({base.coordinates[0]}))*({left}) = (2 + sin({base.coordinates[0]}))*({right})" for row in rows for left, right in [row.split("=")])
+        rows = tuple(
+            f"({left}) - ({right}) = 0"
+            if "'" not in row
+            else f"(2 + sin({base.coordinates[0]}))*({left}) = (2 + sin({base.coordinates[0]}))*({right})"
+            for row in rows
+            for left, right in [row.split("=")]
+        )
     return base.with_(lagrangian=text, kinematic=rows)
 
 
@@ -189,9 +195,16 @@ def narrow(draw: Draw) -> Case:
         where = "row"
     h = 0.3 * min(1.0, width)
     if where == "mass":
-        base += f" + {p.coefficient(draw, 0.1, 0.4)}*({f})*{x}'*{names[1]}'" if width <= 1 else f" + {p.coefficient(draw, 0.1, 0.4)}*({f})*{names[-1]}'*{names[1]}'"
+        base += (
+            f" + {p.coefficient(draw, 0.1, 0.4)}*({f})*{x}'*{names[1]}'"
+            if width <= 1
+            else f" + {p.coefficient(draw, 0.1, 0.4)}*({f})*{names[-1]}'*{names[1]}'"
+        )
     elif where == "row":
-        extra = {"principle": draw.choice(("dalembert", "chetaev")), "kinematic": (f"{names[1]}' = ({p.coefficient(draw, 0.2, 0.5)})*({f})*{x}'" + draw.choice(("", " + 0.1")),)}
+        extra = {
+            "principle": draw.choice(("dalembert", "chetaev")),
+            "kinematic": (f"{names[1]}' = ({p.coefficient(draw, 0.2, 0.5)})*({f})*{x}'" + draw.choice(("", " + 0.1")),),
+        }
     elif where == "holonomic":
         extra = {"principle": draw.choice(("dalembert", "vakonomic")), "kinematic": (f"{names[1]} = {h!r}*({f})",)}
     elif where == "force":
@@ -207,11 +220,28 @@ def narrow(draw: Draw) -> Case:
 
 def _corner(draw: Draw, names: tuple[str, ...], depth: int = 0) -> str:
     """A nested corner of order one."""
-    u = draw.choice((f"t - {round(draw.uniform(0.2, 1.5), 2)}", f"{draw.choice(names)} - ({p.coefficient(draw, 0.1, 0.6)})", f"{draw.choice(names)}' + ({p.coefficient(draw, 0.1, 0.5)})"))
+    u = draw.choice(
+        (
+            f"t - {round(draw.uniform(0.2, 1.5), 2)}",
+            f"{draw.choice(names)} - ({p.coefficient(draw, 0.1, 0.6)})",
+            f"{draw.choice(names)}' + ({p.coefficient(draw, 0.1, 0.5)})",
+        )
+    )
     if depth < 2 and draw.random() < 0.5:
         u = f"{_corner(draw, names, depth + 1)} + ({p.coefficient(draw, 0.1, 0.8)})"
     a = p.coefficient(draw, 0.2, 0.9)
-    return draw.choice((f"sign({u})", f"abs({u})", f"max({a}, {u})", f"min({a}, {u})", f"max(0, sign({u}))", f"min(1, 1 + sign({u}))", f"sign(sign({u}) + {a})", f"(1 + sign({u}))*max({u}, {a})"))
+    return draw.choice(
+        (
+            f"sign({u})",
+            f"abs({u})",
+            f"max({a}, {u})",
+            f"min({a}, {u})",
+            f"max(0, sign({u}))",
+            f"min(1, 1 + sign({u}))",
+            f"sign(sign({u}) + {a})",
+            f"(1 + sign({u}))*max({u}, {a})",
+        )
+    )
 
 
 @kind
@@ -232,11 +262,23 @@ def switch(draw: Draw) -> Case:
         timed = _corner(draw, ("t",)).replace("t'", "t")
         extra = {"inputs": {"u": timed}, "forces": {draw.choice(names): "0.5*u"}}
     elif where == "row":
-        kink = f"{p.coefficient(draw, 0.1, 0.4)}*abs({names[0]} - ({p.coefficient(draw, 0.1, 0.4)}))" if draw.random() < 0.5 else f"0.3*max(0, {names[0]} - ({p.coefficient(draw, 0.1, 0.4)}))"
+        kink = (
+            f"{p.coefficient(draw, 0.1, 0.4)}*abs({names[0]} - ({p.coefficient(draw, 0.1, 0.4)}))"
+            if draw.random() < 0.5
+            else f"0.3*max(0, {names[0]} - ({p.coefficient(draw, 0.1, 0.4)}))"
+        )
         extra = {"principle": "dalembert", "kinematic": (f"{names[1]}' = ({kink} + 0.2)*{names[0]}'",)}
     else:
         base += f" - 0.5*max({p.coefficient(draw, 0.1, 0.5)}, {names[0]})"
-    return Case(names, base, start=p.wish(draw, names, multipliers=1), full=draw.random() < 0.5, t=(0.0, round(draw.uniform(1, 3), 2)), max_step=0.05, **extra)  # type: ignore[arg-type]
+    return Case(
+        names,
+        base,
+        start=p.wish(draw, names, multipliers=1),
+        full=draw.random() < 0.5,
+        t=(0.0, round(draw.uniform(1, 3), 2)),
+        max_step=0.05,
+        **extra,
+    )  # type: ignore[arg-type]
 
 
 @kind
@@ -249,15 +291,34 @@ def singular(draw: Draw) -> Case:
         return Case(names, f"p*q' - {a}*p^2/2 - {b}*q^4/4 - {c}*cos(q)*p", start={"q": 0.4, "p": -0.7, "q'": 0, "p'": 0}, t=(0.0, 1.5))
     if pick == 1:  # Pontryagin: the velocity is a coordinate
         names = ("q", "v", "p")
-        return Case(names, f"p*(q' - v) + {a}*v^2/2 + {b}*sin(q) - {c}*q^2/2", start={"q": 0.4, "v": 0.3, "p": 0.2, "q'": 0.3, "v'": 0, "p'": 0}, full=False, t=(0.0, 1.5))
+        return Case(
+            names,
+            f"p*(q' - v) + {a}*v^2/2 + {b}*sin(q) - {c}*q^2/2",
+            start={"q": 0.4, "v": 0.3, "p": 0.2, "q'": 0.3, "v'": 0, "p'": 0},
+            full=False,
+            t=(0.0, 1.5),
+        )
     if pick == 2:  # a slave without mass
         names = ("x", "z")
-        return Case(names, f"{a}*x'^2/2 - {b}*z^2/2 - {c}*z*sin(x) - x^2/2", start={"x": 0.4, "x'": 0.7, "z": 0.1, "z'": 0}, full=False, t=(0.0, 1.5))
+        return Case(
+            names,
+            f"{a}*x'^2/2 - {b}*z^2/2 - {c}*z*sin(x) - x^2/2",
+            start={"x": 0.4, "x'": 0.7, "z": 0.1, "z'": 0},
+            full=False,
+            t=(0.0, 1.5),
+        )
     if pick == 3:  # a multiplier as a coordinate
         names = ("x", "y", "l")
-        return Case(names, f"{a}*(x'^2 + y'^2)/2 - {b}*y + l*(x^2 + y^2 - 1)", start={"x": 0.6, "y": -0.8, "x'": 0.4, "y'": 0.3, "l": 0.1}, t=(0.0, 1.5))
+        return Case(
+            names,
+            f"{a}*(x'^2 + y'^2)/2 - {b}*y + l*(x^2 + y^2 - 1)",
+            start={"x": 0.6, "y": -0.8, "x'": 0.4, "y'": 0.3, "l": 0.1},
+            t=(0.0, 1.5),
+        )
     names = ("x", "y")
-    return Case(names, f"{a}*x*y' - {b}*x^2/2 - {c}*y^2/2 - cos(x)*0.3 + 0.2*sin(x*y)", start={"x": 0.4, "y": -0.7, "x'": 0, "y'": 0}, t=(0.0, 1.5))
+    return Case(
+        names, f"{a}*x*y' - {b}*x^2/2 - {c}*y^2/2 - cos(x)*0.3 + 0.2*sin(x*y)", start={"x": 0.4, "y": -0.7, "x'": 0, "y'": 0}, t=(0.0, 1.5)
+    )
 
 
 @kind
@@ -288,7 +349,7 @@ def leaps(draw: Draw) -> Case:
     speed = p.positive(draw, 0.5, 2.0)
     energy = speed**2 / 2
     u = f"{k}*({x} - {far})"
-    start = {q: 0.0 for q in names} | {q + "'": round(draw.uniform(0.1, 0.5), 2) for q in names} | {x + "'": speed}
+    start = dict.fromkeys(names, 0.0) | {q + "'": round(draw.uniform(0.1, 0.5), 2) for q in names} | {x + "'": speed}
     base = " + ".join(f"{q}'^2/2" for q in names)
     extra: dict[str, object] = {"watch": (x, far, 1 / k)}
     pick = draw.choice(("barrier", "hill", "lorentz", "pulse", "mass", "drag", "step", "row"))
@@ -327,12 +388,34 @@ def amplitudes(draw: Draw) -> Case:
         base = f"{masses} - ({springs})" + (f" + 0.4*{names[0]}*{names[1]}'" if len(names) > 1 else "")
         return Case(names, base, dissipation=f"0.1*{names[0]}'^2/2", start=start, t=(0.0, 10.0))
     if pick == 1:
-        return Case(names, f"{masses} - ({springs})", "dalembert", (f"{names[0]}' = ({p.coefficient(draw)})*{names[1]}' + ({p.coefficient(draw)})*{names[-1]}",), start=start, full=False, t=(0.0, 6.0))
+        return Case(
+            names,
+            f"{masses} - ({springs})",
+            "dalembert",
+            (f"{names[0]}' = ({p.coefficient(draw)})*{names[1]}' + ({p.coefficient(draw)})*{names[-1]}",),
+            start=start,
+            full=False,
+            t=(0.0, 6.0),
+        )
     if pick == 2:  # a Cartesian pendulum of length A under gravity A
         angle = draw.uniform(0.2, 2.5)
         start = {"x": A * math.sin(angle), "y": -A * math.cos(angle), "x'": A * 0.3 * math.cos(angle), "y'": A * 0.3 * math.sin(angle)}
-        return Case(("x", "y"), "(x'^2 + y'^2)/2 - g*y", "dalembert", ("x^2 + y^2 = l^2",), parameters={"g": 9.81 * A, "l": A}, start=start, t=(0.0, 5.0))
-    return Case(names, f"{masses} - ({springs})", forces={names[0]: f"{0.3 * A!r}*sign(sin(t)) - {0.2 * A!r}*max(0, sign({names[1]}))"}, start=start, t=(0.0, 4.0))
+        return Case(
+            ("x", "y"),
+            "(x'^2 + y'^2)/2 - g*y",
+            "dalembert",
+            ("x^2 + y^2 = l^2",),
+            parameters={"g": 9.81 * A, "l": A},
+            start=start,
+            t=(0.0, 5.0),
+        )
+    return Case(
+        names,
+        f"{masses} - ({springs})",
+        forces={names[0]: f"{0.3 * A!r}*sign(sin(t)) - {0.2 * A!r}*max(0, sign({names[1]}))"},
+        start=start,
+        t=(0.0, 4.0),
+    )
 
 
 @kind
@@ -363,7 +446,11 @@ def linkages(draw: Draw) -> Case:
             place = [f"{place[0]} - cos(a{k})", f"{place[1]} - sin(a{k})"]
         text.append(f"(D({place[0]}, 1)^2 + D({place[1]}, 1)^2)/2 + 0.3*a{k}'^2/2")
         rows.append(f"D({place[0]}, 1)*sin(a{k}) - D({place[1]}, 1)*cos(a{k}) = 0")
-    start = {"x": 0.1, "y": 0.2, "x'": 1.0, "y'": 0.2} | {f"a{k}": draw.choice((0.0, 0.3, -0.4)) for k in range(n + 1)} | {f"a{k}'": 0.3 for k in range(n + 1)}
+    start = (
+        {"x": 0.1, "y": 0.2, "x'": 1.0, "y'": 0.2}
+        | {f"a{k}": draw.choice((0.0, 0.3, -0.4)) for k in range(n + 1)}
+        | {f"a{k}'": 0.3 for k in range(n + 1)}
+    )
     return Case(names, " + ".join(text), "dalembert", tuple(rows), start=start, full=draw.random() < 0.5, t=(0.0, 1.0))
 
 
@@ -374,12 +461,18 @@ def four_bars(n: int, angle: float, rate: float) -> Case:
     rods = [((f"{i}", "0", "0", "0"), (f"x{i}", f"y{i}", f"x{i}'", f"y{i}'")) for i in joints]
     rods += [((f"x{i}", f"y{i}", f"x{i}'", f"y{i}'"), (f"x{i + 1}", f"y{i + 1}", f"x{i + 1}'", f"y{i + 1}'")) for i in range(n)]
     text = " + ".join(
-        f"(({a[2]})^2 + ({a[3]})^2 + ({a[2]})*{b[2]} + ({a[3]})*{b[3]} + {b[2]}^2 + {b[3]}^2)/6 - 9.81*(({a[1]}) + {b[1]})/2" for a, b in rods
+        f"(({a[2]})^2 + ({a[3]})^2 + ({a[2]})*{b[2]} + ({a[3]})*{b[3]} + {b[2]}^2 + {b[3]}^2)/6 - 9.81*(({a[1]}) + {b[1]})/2"
+        for a, b in rods
     )
     rows = tuple(f"({b[0]} - {a[0]})^2 + ({b[1]} - {a[1]})^2 = 1" for a, b in rods)
     start = {}
     for i in joints:
-        start |= {f"x{i}": i + math.cos(angle), f"y{i}": math.sin(angle), f"x{i}'": -rate * math.sin(angle), f"y{i}'": rate * math.cos(angle)}
+        start |= {
+            f"x{i}": i + math.cos(angle),
+            f"y{i}": math.sin(angle),
+            f"x{i}'": -rate * math.sin(angle),
+            f"y{i}'": rate * math.cos(angle),
+        }
     return Case(names, text, "dalembert", rows, start=start)
 
 
@@ -393,7 +486,11 @@ def near(draw: Draw) -> Case:
         (
             (("x' = y'", f"x' = (1 + {e!r})*y'"), ("x' = 0", "y' = 0"), {"x'": 0.0, "y'": 0.0, "z'": 0.5}),
             (("x' = y' + 0.3*z'", f"x' = (1 + {e!r})*y' + 0.3*z'"), ("x' = 0.3*z'", "y' = 0"), {"x'": 0.15, "y'": 0.0, "z'": 0.5}),
-            ((f"x' = sin(z)*y' + {e!r}*z'", "x' = sin(z)*y'"), ("x' = sin(z)*y'", "z' = 0"), {"x'": 0.3 * math.sin(0.4), "y'": 0.3, "z'": 0.0}),
+            (
+                (f"x' = sin(z)*y' + {e!r}*z'", "x' = sin(z)*y'"),
+                ("x' = sin(z)*y'", "z' = 0"),
+                {"x'": 0.3 * math.sin(0.4), "y'": 0.3, "z'": 0.0},
+            ),
         )
     )
     twin = Case(("x", "y", "z"), text, "dalembert", plain, start={"x": 0.3, "y": 0.2, "z": 0.4} | start)

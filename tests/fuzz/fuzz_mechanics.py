@@ -1,7 +1,7 @@
 """The independent mechanics: rows of every principle, their structure, accelerations and multipliers in many digits.
 
-Rows are formed as the contract says, `E_i = sum_k (-1)^(k+1) (D - L_s)^k dL/dq_i^(k) = u_i - dF/dq_i' + lambda_a R_V[a, i]` together with the
-kinematic rows. Which derivatives of which row determine which jets is found by Pryce's method on the jets that stand in the text; the
+Rows are formed as `E_i = sum_k (-1)^(k+1) (D - L_s)^k dL/dq_i^(k) = u_i - dF/dq_i' + lambda_a R_V[a, i]`, together with the kinematic
+rows. Which derivatives of which row determine which jets is found by Pryce's method on the jets that stand in the text; the
 dense matrix of all rows is solved with partial pivoting. Where this matrix is singular the reference has no opinion.
 """
 
@@ -22,7 +22,7 @@ DIGITS = 40
 """Decimal digits of accelerations and multipliers; the library is judged at 1e-9, so even a condition of 1e25 leaves room."""
 
 
-class NoOpinion(Exception):  # noqa: N818
+class NoOpinion(Exception):
     """The reference cannot decide the case."""
 
 
@@ -119,7 +119,10 @@ class Mechanics:
     def _virtual(self, inner: str, rows: list[g.Node]) -> list[dict[str, g.Node]]:
         """R_V: per row, the coefficient of the variation of each coordinate."""
         if self.case.variational is not None:
-            return [{c: slopes.get(("δ" + c, 0), g.ZERO) for c in self.case.coordinates} for slopes in map(g.gradient, map(self._read, self.case.variational))]
+            return [
+                {c: slopes.get(("δ" + c, 0), g.ZERO) for c in self.case.coordinates}
+                for slopes in map(g.gradient, map(self._read, self.case.variational))
+            ]
         made = []
         for row in rows:
             slopes = g.gradient(row)
@@ -260,7 +263,9 @@ class Mechanics:
                     self._newton(rows, [g.gradient(row) for row in rows], keys, moved, t)
             return moved
 
-    def _newton(self, rows: list[g.Node], slopes: list[dict[g.Leaf, g.Node]], keys: list[g.Leaf], state: dict[g.Leaf, Any], t: float) -> None:
+    def _newton(
+        self, rows: list[g.Node], slopes: list[dict[g.Leaf, g.Node]], keys: list[g.Leaf], state: dict[g.Leaf, Any], t: float
+    ) -> None:
         m = len(rows)
         flat = [s.get(key, g.ZERO) for s in slopes for key in keys] + rows
         for _ in range(60):
@@ -272,7 +277,10 @@ class Mechanics:
                 raise NoOpinion("no state on the constraints") from error
             for key, dx in zip(keys, step, strict=True):
                 state[key] -= dx
-            if all(abs(dx) <= abs(state[key]) * mpmath.mpf(10) ** (-DIGITS + 8) + mpmath.mpf(10) ** -200 for key, dx in zip(keys, step, strict=True)):
+            if all(
+                abs(dx) <= abs(state[key]) * mpmath.mpf(10) ** (-DIGITS + 8) + mpmath.mpf(10) ** -200
+                for key, dx in zip(keys, step, strict=True)
+            ):
                 return
         raise NoOpinion("Newton's method did not arrive at the constraints")
 

@@ -79,6 +79,10 @@ class Motion:
 
     def run(self, start: dict[g.Leaf, Any]) -> dict[str, float]:
         """The state at the end."""
+        with np.errstate(all="ignore"):
+            return self._run(start)
+
+    def _run(self, start: dict[g.Leaf, Any]) -> dict[str, float]:
         t, end = self.mechanics.case.t
         y = np.array([float(start[key]) for key in self.state])
         self.modes = []
@@ -88,7 +92,7 @@ class Motion:
         speed = np.abs(self.rates(t, y)) * span
         self.sizes = np.maximum(np.abs(y), 1e-3 * speed)
         floors = [max((self.sizes[i] for i, other in enumerate(self.state) if other[1] == key[1]), default=0.0) for key in self.state]
-        floor = 1e-4 * np.maximum(floors, 1e-9 * max(self.sizes.max(), 1e-280))
+        floor = 1e-4 * np.maximum(floors, 1e-9 * (self.sizes.max() or 1.0))
         for _ in range(PIECES):
             atol = np.maximum(self.sizes, floor) * self.rtol * 0.1
             if self.mechanics.case.watch and not self.signs:

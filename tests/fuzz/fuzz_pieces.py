@@ -7,7 +7,17 @@ from collections.abc import Sequence
 
 Draw = random.Random
 
-SMOOTH = ("sin({u})", "cos({u})", "tanh({u})", "exp(-({u})^2)", "1/(1 + ({u})^2)", "sqrt(2 + ({u})^2)", "log(2 + ({u})^2)", "({u})", "({u})^2")
+SMOOTH = (
+    "sin({u})",
+    "cos({u})",
+    "tanh({u})",
+    "exp(-({u})^2)",
+    "1/(1 + ({u})^2)",
+    "sqrt(2 + ({u})^2)",
+    "log(2 + ({u})^2)",
+    "({u})",
+    "({u})^2",
+)
 
 
 def coefficient(draw: Draw, low: float = 0.2, high: float = 1.5) -> float:
@@ -75,7 +85,9 @@ def second_order_row(draw: Draw, names: Sequence[str], which: int) -> str:
 
 def virtual_row(draw: Draw, names: Sequence[str], which: int) -> str:
     others = [q for q in names if q != names[which]]
-    return f"δ{names[which]} = " + " + ".join(f"({coefficient(draw, 0.1, 0.6)})*{smooth(draw, names)}*δ{q}" for q in draw.sample(others, min(2, len(others))))
+    return f"δ{names[which]} = " + " + ".join(
+        f"({coefficient(draw, 0.1, 0.6)})*{smooth(draw, names)}*δ{q}" for q in draw.sample(others, min(2, len(others)))
+    )
 
 
 def wish(draw: Draw, names: Sequence[str], order: int = 1, multipliers: int = 0) -> dict[str, float]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_judge import VERBS, Judge, script
+from fuzz_judge import VERBS, Judge, script, settled
 from fuzz_kinds import KINDS, case
 from fuzz_mechanics import NoOpinion
 
@@ -43,6 +43,8 @@ def run(name: str, seed: str, count: int, verbs: tuple[str, ...], quiet: bool, f
             continue
         except (NoOpinion, OverflowError, ZeroDivisionError, ValueError, KeyError) as reason:
             counts["no opinion"] += 1
+            if "-v" in sys.argv:
+                print(f"# no opinion on {name} {i}: {reason}")
             if not isinstance(reason, NoOpinion):
                 counts["reference failed"] += 1
                 print(f"# reference failed: {name} {i}: {type(reason).__name__}: {reason}")
@@ -53,8 +55,7 @@ def run(name: str, seed: str, count: int, verbs: tuple[str, ...], quiet: bool, f
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         counts["judged"] += 1
         spent = time.process_time() - begun
-        if drawn.may_refuse:
-            findings = [f for f in findings if f.way != "told" or "ill-conditioned" not in f.what]
+        findings = settled(drawn, findings)
         worst = next((w for w in ("silent", "error", "told") if any(f.way == w for f in findings)), "right")
         counts[worst] += 1
         if findings:

@@ -78,11 +78,13 @@ def test_a_floor_by_max_of_sign():
 @pytest.mark.parametrize("force", ["-max(0, x'*sign(x))", "-abs(x'*sign(x))"])
 def test_corners_whose_argument_contains_another_corner(force):
     """Integrated piece by piece between the zeros of x and x' by SciPy."""
-    motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2 - 2*x^2", forces={"x": force})), {"x": 0.3, "x'": 1.5}, (0, 4), tolerance=1e-10)
+    motion = ch.simulate(
+        ch.derive(ch.System("x", lagrangian="x'^2/2 - 2*x^2", forces={"x": force})), {"x": 0.3, "x'": 1.5}, (0, 4), tolerance=1e-10
+    )
 
     def rates(_, y, sx, sv):
         product = sx * sv > 0
-        damping = (abs(y[1]) if product or force.startswith("-abs") else 0.0)
+        damping = abs(y[1]) if product or force.startswith("-abs") else 0.0
         return [y[1], -4 * y[0] - damping]
 
     t, y, sx, sv = 0.0, [0.3, 1.5], 1, 1

@@ -21,7 +21,9 @@ def test_poles_are_no_roots(method):
     assert [event.t for event in motion.events] == pytest.approx(right, abs=1e-7)
 
 
-@pytest.mark.parametrize("text", ["1/(q - 40)", "1/(q - 40)^3", "1/sin(q/100)*0 + 1/(q - 40)", "(q - 50)/(q - 40) + 2 - 2", "log(abs(q - 40))*0 + 1/(q - 40)"])
+@pytest.mark.parametrize(
+    "text", ["1/(q - 40)", "1/(q - 40)^3", "1/sin(q/100)*0 + 1/(q - 40)", "(q - 50)/(q - 40) + 2 - 2", "log(abs(q - 40))*0 + 1/(q - 40)"]
+)
 def test_a_pole_gives_no_event(text):
     motion = ch.simulate(FREE, {"q": 0.5, "q'": 1}, (0, 45), events=[ch.On(text)])
     assert len(motion.events) == 0
@@ -45,7 +47,9 @@ def test_a_start_on_the_surface_that_moves_inwards_triggers():
     """From y = 0 with y' = -1: reflected at once, then a throw of speed 1 every 2 time units."""
     motion = ch.simulate(BALL, {"y": 0, "y'": -1}, (0, 3), events=[BOUNCE])
     assert motion.final["y"] == pytest.approx(0.5, abs=1e-7)
-    assert motion.extrema["y"][0] > -1e-6 if hasattr(motion, "extrema") and "y" in getattr(motion, "extrema", {}) else min(motion["y"]) > -1e-6
+    assert (
+        motion.extrema["y"][0] > -1e-6 if hasattr(motion, "extrema") and "y" in getattr(motion, "extrema", {}) else min(motion["y"]) > -1e-6
+    )
 
 
 def test_a_start_on_the_surface_that_moves_outwards_does_not():

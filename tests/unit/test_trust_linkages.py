@@ -25,17 +25,29 @@ def four_bars(n: int) -> ch.System:
 def upright(n: int, angle: float, rate: float) -> dict[str, float]:
     start = {}
     for i in range(n + 1):
-        start |= {f"x{i}": i + math.cos(angle), f"y{i}": math.sin(angle), f"x{i}'": -rate * math.sin(angle), f"y{i}'": rate * math.cos(angle)}
+        start |= {
+            f"x{i}": i + math.cos(angle),
+            f"y{i}": math.sin(angle),
+            f"x{i}'": -rate * math.sin(angle),
+            f"y{i}'": rate * math.cos(angle),
+        }
     return start
 
 
 def bars_by_hand(n: int, angle: float, rate: float, end: float) -> tuple[float, float]:
     """One angle: rods that turn have I = 1/3 and their weight at half height, rods that translate all of it."""
     inertia, weight = (n + 1) / 3 + n, 9.81 * ((n + 1) / 2 + n)
-    return tuple(solve_ivp(lambda _, y: [y[1], -weight / inertia * math.cos(y[0])], (0, end), [angle, rate], "DOP853", rtol=1e-12, atol=1e-13).y[:, -1])
+    return tuple(
+        solve_ivp(lambda _, y: [y[1], -weight / inertia * math.cos(y[0])], (0, end), [angle, rate], "DOP853", rtol=1e-12, atol=1e-13).y[
+            :, -1
+        ]
+    )
 
 
-@pytest.mark.parametrize(("n", "angle"), [(1, math.pi / 2), (2, math.pi / 2), (2, 1.2), (2, 1.571), (3, math.pi / 2), (3, 1.2), (4, math.pi / 2), (5, 1.2), (6, -math.pi / 2)])
+@pytest.mark.parametrize(
+    ("n", "angle"),
+    [(1, math.pi / 2), (2, math.pi / 2), (2, 1.2), (2, 1.571), (3, math.pi / 2), (3, 1.2), (4, math.pi / 2), (5, 1.2), (6, -math.pi / 2)],
+)
 def test_windows_of_rods_move_as_one_angle(n, angle):
     equations = ch.derive(four_bars(n), ch.DAlembert())
     motion = ch.simulate(equations, upright(n, angle, -1.0), (0, 0.3), tolerance=1e-10)
@@ -162,7 +174,10 @@ ROPES = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 @pytest.mark.parametrize("ropes", [3, 4])
 def test_a_platform_on_parallel_ropes_translates(ropes):
     """Ropes of length 2 to (a, b, 2): a pendulum of length 2 that does not turn; the fourth rope is redundant along the motion."""
-    rows = [f"(x + ({a})*A11 + ({b})*A12 - ({a}))^2 + (y + ({a})*A21 + ({b})*A22 - ({b}))^2 + (z + ({a})*A31 + ({b})*A32 - 2)^2 = 4" for a, b in ROPES[:ropes]]
+    rows = [
+        f"(x + ({a})*A11 + ({b})*A12 - ({a}))^2 + (y + ({a})*A21 + ({b})*A22 - ({b}))^2 + (z + ({a})*A31 + ({b})*A32 - 2)^2 = 4"
+        for a, b in ROPES[:ropes]
+    ]
     lagrangian = "m/2*(x'^2 + y'^2 + z'^2) + J/2*(A1'^2 + A2'^2 + 2*A3'^2) - m*g*z"
     system = ch.System({"A": "SO3 body", "x": "line", "y": "line", "z": "line"}, "m J g", lagrangian=lagrangian, kinematic=rows)
     start = {"A": np.eye(3).tolist(), "A1'": 0, "A2'": 0, "A3'": 0, "x": 0, "y": 0, "z": 0, "x'": 0.7, "y'": 0.2, "z'": 0}

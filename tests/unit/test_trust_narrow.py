@@ -83,7 +83,9 @@ def test_a_bead_rolls_over_a_bump_of_centimetres(width):
     right = along_row(f, bend, 9.81, [-1.5 * width, 1], end, width / 50)
     motion = ch.simulate(equations, start, (0, end), tolerance=1e-10)
     assert [motion.final["x"] / width, motion.final["x'"]] == pytest.approx([right[0] / width, right[1]], abs=1e-7)
-    assert ch.simulate_many(equations, [start], (0, end), tolerance=1e-10).final["x"][0] / width == pytest.approx(right[0] / width, abs=1e-7)
+    assert ch.simulate_many(equations, [start], (0, end), tolerance=1e-10).final["x"][0] / width == pytest.approx(
+        right[0] / width, abs=1e-7
+    )
     if width == 0.05:
         assert right[0] == pytest.approx(0.0665086, abs=1e-7)
 

@@ -154,17 +154,13 @@ def test_nearly_equal_rows_have_one_answer_or_are_ill_conditioned(e):
                     raise ch.StateError(str(ensemble.message(0)))
                 found = [2 * ensemble.final[q][0] for q in "xyz"]
         except ch.ChetaevError as refusal:
-            assert "ill-conditioned" in str(refusal)
-            answers.append("ill-conditioned")
+            answers.append("ill-conditioned" if "ill-conditioned" in str(refusal) else str(refusal))
         else:
-            assert found == pytest.approx([0, 0, -3], abs=1e-5)
-            answers.append("right")
-    assert len(set(answers)) == 1
+            answers.append("right" if found == pytest.approx([0, 0, -3], abs=1e-5) else str(found))
+    assert set(answers) in ({"right"}, {"ill-conditioned"})
 
 
-PROBLEM_D = ch.System(
-    "x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x^2 + y^2)/2 + cos(z) - sin(2*z)/4", kinematic=["x' + sin(z)*y' = 0"]
-)
+PROBLEM_D = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x^2 + y^2)/2 + cos(z) - sin(2*z)/4", kinematic=["x' + sin(z)*y' = 0"])
 
 
 def test_a_growing_angle_is_no_drift():

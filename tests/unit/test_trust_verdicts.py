@@ -24,9 +24,7 @@ def test_a_narrow_force_takes_its_energy():
 
 
 def test_a_stated_set_of_variations_that_differs_narrowly_is_another_one():
-    system = ch.System(
-        "x y z", lagrangian="x'^2 + y'^2 + z'^2", kinematic=["z' = y*x'"], variational=["δz = y*δx + exp(-(100*x)^2)*δy"]
-    )
+    system = ch.System("x y z", lagrangian="x'^2 + y'^2 + z'^2", kinematic=["z' = y*x'"], variational=["δz = y*δx + exp(-(100*x)^2)*δy"])
     with pytest.raises(ch.PrincipleError):
         ch.derive(system, ch.DAlembert())
 
@@ -58,7 +56,7 @@ def test_a_relativistic_particle_with_a_symbolic_speed_of_light(values, dimensio
     squares = " + ".join(f"{q}'^2" for q in names)
     system = ch.System(" ".join(names), "F c", lagrangian=f"-c^2*sqrt(1 - ({squares})/c^2) + F*x")
     c = values["c"]
-    start = {q: 0 for q in names} | {"x'": 0.1 * c, "y'": 0.8 * c} | ({"z'": 0.1 * c} if dimension == 3 else {})
+    start = dict.fromkeys(names, 0) | {"x'": 0.1 * c, "y'": 0.8 * c} | ({"z'": 0.1 * c} if dimension == 3 else {})
     motion = ch.simulate(ch.derive(system), start, (0, 2), parameters=values, tolerance=1e-10)
     beta = [0.1, 0.8, 0.1][:dimension]
     gamma = 1 / math.sqrt(1 - sum(b * b for b in beta))
@@ -94,7 +92,11 @@ def test_a_total_derivative_does_not_change_the_motion():
     ends = []
     for text in (plain, f"{plain} + D(x'^3, 1)"):
         ends.append(ch.simulate(ch.derive(ch.System("x", lagrangian=text)), start, (0, 0.5), tolerance=1e-10).final["x"])
-    x, v, h = -0.203, 1.015, 0.5 / 4000  # E: (1 + 0.6 cos x) x'' - 0.3 sin(x) x'^2 = sin x - 2x/(x^2 + 2) - 4 x^3, by Runge and Kutta's method
+    x, v, h = (
+        -0.203,
+        1.015,
+        0.5 / 4000,
+    )  # E: (1 + 0.6 cos x) x'' - 0.3 sin(x) x'^2 = sin x - 2x/(x^2 + 2) - 4 x^3, by Runge and Kutta's method
 
     def acceleration(x, v):
         return (0.3 * math.sin(x) * v * v + math.sin(x) - 2 * x / (x * x + 2) - 4 * x**3) / (1 + 0.6 * math.cos(x))
