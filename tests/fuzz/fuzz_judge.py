@@ -100,21 +100,17 @@ class Judge:
                 result[name] = max(result[name], float(abs(value - self.exact[name])))
         return result
 
-    def _off(self, found: Any, sizes: float = 0.0) -> str:
+    def _off(self, found: Any) -> str:
         """The numbers that differ, in words; empty if all agree."""
-        tops = max((abs(float(self.exact[jet(*k)])) for k in self.mechanics.tops), default=0.0)
+        tops = {jet(*key) for key in self.mechanics.tops}
+        largest = max((abs(float(self.exact[name])) for name in tops), default=0.0)
         wrong = []
         for name, right in self.exact.items():
             if name not in found or (self.case.twin and name.startswith("lambda")):
                 continue
-            allowed = (
-                ALLOWED * abs(float(right))
-                + 100 * self.doubt[name]
-                + max(1e-13, self.case.slack) * tops * (name in {jet(*k) for k in self.mechanics.tops})
-                + 1e-300
-            )
-            if name in self.start or not np.isfinite(float(found[name])):
-                allowed = max(allowed, 1e-9 * abs(float(right)) + 1e-14)
+            order = name.count("'")
+            beside = largest if name in tops else max(abs(float(v)) for n, v in self.exact.items() if n.count("'") == order)
+            allowed = ALLOWED * abs(float(right)) + 100 * self.doubt[name] + max(1e-13, self.case.slack) * beside + 1e-300
             if not abs(float(found[name]) - float(right)) <= allowed:
                 wrong.append(f"{name} = {float(found[name]):.12g}, right {float(right):.12g}")
         return "; ".join(wrong)
