@@ -130,27 +130,47 @@ def meta(draw: Draw) -> Case:
     return base.with_(lagrangian=text, kinematic=rows)
 
 
-@kind
-def units(draw: Draw) -> Case:
-    """A system in other units of length, time and mass, with the numbers in the text."""
-    while True:
-        base = first(draw)
-        if base.action is None and "t)" not in str(base.forces):
-            break
-    length, time, mass = (10.0 ** draw.choice((-12, -9, -6, -3, 0, 0, 3, 6, 9, 12)) for _ in range(3))
-    factors = {q: (repr(1 / length), repr(time)) for q in base.coordinates}
+def in_units(base: Case, length: float, time: float, mass: float) -> Case:
+    """A case without an action in other units of length, time and mass, with the numbers in the text."""
+    factors = {q: (repr(1 / length), repr(time)) for q in base.coordinates} | {"t": (repr(1 / time), "1")}
     start = {}
     for name, value in base.start.items():
         bare, order = name.rstrip("'"), name.count("'")
         start[name] = value * (length if bare in base.coordinates else mass) / time**order
-    rows = tuple(scaled(row, factors) for row in base.kinematic)
     virtual = None if base.variational is None else tuple(scaled(row, factors) for row in base.variational)
-    text = f"{mass!r}*({scaled(base.lagrangian, factors)})"
-    forces = {q: f"{mass / length!r}*({scaled(f, factors)})" for q, f in base.forces.items()}
-    friction = None if base.dissipation is None else f"{mass / time!r}*({scaled(base.dissipation, factors)})"
     return base.with_(
-        lagrangian=text, kinematic=rows, variational=virtual, forces=forces, dissipation=friction, start=start, t=(0.0, base.t[1] * time)
+        lagrangian=f"{mass!r}*({scaled(base.lagrangian, factors)})",
+        kinematic=tuple(scaled(row, factors) for row in base.kinematic),
+        variational=virtual,
+        forces={q: f"{mass / length!r}*({scaled(f, factors)})" for q, f in base.forces.items()},
+        dissipation=None if base.dissipation is None else f"{mass / time!r}*({scaled(base.dissipation, factors)})",
+        inputs={u: scaled(f, factors) for u, f in base.inputs.items()},
+        start=start,
+        t=(base.t[0] * time, base.t[1] * time),
+        max_step=base.max_step * time,
+        watch=base.watch and (base.watch[0], *(v * (time if base.watch[0] == "t" else length) for v in base.watch[1:])),  # type: ignore[arg-type]
     )
+
+
+def _units(draw: Draw) -> tuple[float, float, float]:
+    length, time, mass = (10.0 ** draw.choice((-12, -9, -6, -3, 0, 0, 3, 6, 9, 12)) for _ in range(3))
+    return length, time, mass
+
+
+@kind
+def units(draw: Draw) -> Case:
+    """A smooth system in other units."""
+    while True:
+        base = first(draw)
+        if base.action is None:
+            return in_units(base, *_units(draw))
+
+
+@kind
+def mixture(draw: Draw) -> Case:
+    """Narrow coefficients, corners, far features and redundant rows in other units."""
+    base = draw.choice((narrow, narrow, switch, switch, leaps))(draw)
+    return in_units(base, *_units(draw))
 
 
 def _narrow(draw: Draw, name: str) -> tuple[str, float, float]:

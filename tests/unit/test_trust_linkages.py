@@ -188,3 +188,35 @@ def test_a_platform_on_parallel_ropes_translates(ropes):
     assert motion.final["x"] == pytest.approx(2 * math.sin(a) * 0.7 / speed, abs=1e-8)
     assert motion.final["z"] == pytest.approx(2 - 2 * math.cos(a), abs=1e-8)
     assert motion.verify().worst < 1e-5
+
+
+def test_a_holonomic_row_with_its_derivative_beside_it_is_one_row():
+    """q1 = c cos(k q3): the accelerations are those without the second row, reduced by hand to q3."""
+    c, k = -1.115, 0.674
+    system = ch.System(
+        "q1 q3",
+        lagrangian="1.545*q1'^2/2 + 0.727*q3'^2/2 - 0.21*q3^2/2 - 0.462*q1",
+        kinematic=[f"q1 = {c}*cos({k}*q3)", f"D(q1, 1) = D({c}*cos({k}*q3), 1)"],
+    )
+    q, v = -0.122, -0.541
+    f, bend = -c * k * math.sin(k * q), -c * k * k * math.cos(k * q)
+    now = ch.evaluate(ch.derive(system, ch.DAlembert()), {"q1": c * math.cos(k * q), "q1'": f * v, "q3": q, "q3'": v})
+    right = (-0.21 * q - 0.462 * f - 1.545 * f * bend * v * v) / (0.727 + 1.545 * f * f)
+    assert now["q3''"] == pytest.approx(right, rel=1e-9)
+    assert now["q1''"] == pytest.approx(f * right + bend * v * v, rel=1e-9)
+
+
+def test_a_redundant_row_whose_factor_vanishes_on_the_way_is_no_singularity():
+    """The first row is sin(q1) times the second: where the factor is zero the second row still holds."""
+    row = "q2' - 0.4*q1*q1'"
+    system = ch.System("q1 q2", lagrangian="q1'^2/2 + q2'^2/2 - q2", kinematic=[f"sin(q1)*({row}) = 0", f"{row} = 0"])
+    start = {"q1": -0.5, "q2": 0, "q1'": 1.2, "q2'": -0.24}
+    motion = ch.simulate(ch.derive(system, ch.DAlembert()), start, (0, 1), tolerance=1e-10)
+
+    def rates(_, y):
+        f = 0.4 * y[0]
+        return [y[1], -f * (1 + 0.4 * y[1] ** 2) / (1 + f * f)]
+
+    right = solve_ivp(rates, (0, 1), [-0.5, 1.2], "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    assert motion.outcome == "finished", motion.message
+    assert [motion.final["q1"], motion.final["q1'"]] == pytest.approx(right, abs=1e-8)
