@@ -95,6 +95,11 @@ class Compiled:
         return float(self.measure(t, state, values)[len(self.labels) - 1])
 
     @cached_property
+    def determinant(self) -> Kernel:
+        """The determinant of the system Jacobian, as `watch` gives it."""
+        return compile_kernel(self.flow.function([self.flow.determinant], "determinant"))
+
+    @cached_property
     def energy(self) -> Kernel:
         """The energy on the state."""
         return compile_kernel(self.flow.function([self.flow.energy], "energy"), hot=False)

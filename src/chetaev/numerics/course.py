@@ -31,7 +31,7 @@ from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_tas
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
-_FALLEN_DETERMINANT = 1e-4
+FALLEN_DETERMINANT = 1e-4
 """Where steps become too small beside a determinant that fell so far, it is the reason."""
 _REORDERINGS = 20
 _TOO_SOON = 1e-9
@@ -168,7 +168,7 @@ class Course:
             if event.terminal or event.reset is None or t == float(request.times[-1]):
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
             return self._reset(piece, event, index)
-        if self._determinant(piece, task) <= 10 * SMALLEST_DETERMINANT:
+        if self._determinant(piece, task) <= SMALLEST_DETERMINANT:
             return self._ended(piece, task)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
@@ -176,7 +176,7 @@ class Course:
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """The verdict on a run that does not go on."""
         status = piece.run.status
-        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < _FALLEN_DETERMINANT:
+        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < FALLEN_DETERMINANT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
@@ -213,7 +213,7 @@ class Course:
         if not task.watches:
             return 1.0
         found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
-        return found / task.determinant if np.isfinite(found) and task.determinant else 0.0
+        return found / task.first_determinant if np.isfinite(found) and task.first_determinant else 0.0
 
     # -- switching surfaces
 

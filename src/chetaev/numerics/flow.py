@@ -229,12 +229,17 @@ class Flow:
         The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
         same state, and relative to the largest such value at those points: units drop out.
         """
+        return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+
+    @cached_property
+    def determinant(self) -> ca.SX:
+        """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
         determinant = ca.SX(self.solved.sign)
         for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
             determinant = determinant * (pivot / reference)
         if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
-        return self.function([determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+        return determinant
 
     @cached_property
     def _smallest_pivot(self) -> ca.SX:

@@ -9,7 +9,7 @@ from sympy import Expr, default_sort_key
 from chetaev.functions import corners_in
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.enclosures.everywhere import may_vanish
-from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel
+from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.methods.dop853.codes import CORNER
@@ -19,8 +19,9 @@ from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
 from chetaev.numerics.request import Place, Request
 
-SMALLEST_DETERMINANT = 1e-7
-"""Part of its value at the beginning of a piece below which a determinant explains why a motion ended."""
+SMALLEST_DETERMINANT = 1e-10
+"""Part of its value at the beginning of a piece below which a determinant vanishes together with a switching function, whose root is found
+to 1e-13 of a step: then its surface is a singular locus, and no switch."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def make_task(
     floor = WORST_PIVOT * min(1.0, float(pivot))
     lasting = here.lowest_pivot > floor  # then the determinant is the same at all states, and no pivot wears out
     touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
-    jacobian = () if lasting and not watched.watches else (Watch(0, True, touching=touching), Watch(0, False, floor))
+    jacobian = () if lasting and not watched.watches else (Watch(0, True), Watch(0, False, floor))
     return Task(
         compiled=here.compiled,
         binding=here.binding,
@@ -97,7 +98,9 @@ def make_task(
         watches=(*jacobian, *watched.watches),
         nodes=nodes_kernel(here.flow, here.binding.inputs).kernel,
         bounds=watched.bounds,
-        determinant=abs(float(determinant)),
+        turns=turns_kernel(here.flow, here.binding.inputs) if touching else None,
+        determinant=here.compiled.determinant if touching else None,
+        first_determinant=abs(float(determinant)),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,

@@ -7,7 +7,7 @@ rows, forces, dissipation and inputs that moves, by its slope with respect to it
 `tanh` that saturates on both sides of a step is seen by its slope only.
 
 Sine and cosine have nothing to hide, they and their slopes stay between -1 and 1 (what multiplies their argument is the same everywhere);
-polynomials of low degree neither. A system with no other nodes gets no code.
+polynomials of low degree and roots neither. A system with no other nodes gets no code.
 
 R. E. Moore, R. B. Kearfott, M. J. Cloud, Introduction to Interval Analysis, SIAM 2009.
 """

@@ -22,8 +22,9 @@ from sympy import Expr, Symbol
 from chetaev.frozen import Frozen
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, largest, least
-from chetaev.numerics.enclosures.nodes import nodes_of, told_by_value
+from chetaev.numerics.enclosures.nodes import angles_of, nodes_of, told_by_value
 from chetaev.numerics.flow import Flow
+from chetaev.numerics.graph import larger, minus
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Parameter
@@ -40,6 +41,7 @@ class Nodes:
 
 
 _NODES: Remembered[Nodes] = Remembered(64)
+_TURNS: Remembered[Kernel | None] = Remembered(64)
 _BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
 
 
@@ -88,6 +90,22 @@ def _bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, E
         known.append(value is not EVERYTHING)
         outputs += [value.low, value.high, rate.low, rate.high]
     return (tube.kernel(outputs, "bounds") if any(known) else None), tuple(known)
+
+
+def turns_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Kernel | None:
+    """Code that gives the largest width over a tube of the arguments of sine and cosine in the data; None without any. Remembered."""
+    return _TURNS.get(flow, Frozen(inputs), lambda: _turns_kernel(flow, inputs))
+
+
+def _turns_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Kernel | None:
+    tube, widest = _Tube(flow, inputs), ca.SX(0)
+    for angle in angles_of(flow.system.equations, inputs):
+        try:
+            bounds = tube.enclosing.value(angle)
+        except NotEnclosed:
+            continue
+        widest = larger(widest, minus(bounds.high, bounds.low))
+    return None if widest.is_constant() else tube.kernel([widest], "turns")
 
 
 class _Tube:

@@ -11,10 +11,11 @@ from chetaev.equations import Equations
 from chetaev.functions import SPELLING
 from chetaev.symbols import TIME, Entry, Input, Jet, symbols_in
 
-_TAME = frozenset(("sin", "cos", "abs", "sign", "min", "max"))
-"""Functions whose value and slope are bounded by those of their argument; corners are events, and are met as such."""
-_LOW, _HIGH = 1, 5
-"""Powers between these are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none, sqrt(u) is steep at zero and u^(3/2) is not."""
+_TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
+"""Functions that have nothing to hide. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep where it ends, but it has
+no more than a kink there, which is seen from both sides: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
+_HIGH = 5
+"""Powers from zero up to this are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
 _DIGITS = 120
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
 _SAME = sympy.Rational(1, 10**15)
@@ -25,28 +26,35 @@ _GROWING = frozenset(("exp", "sinh", "cosh"))
 
 def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """The nodes of the data and of the inputs they are driven by, each once."""
-    found: dict[Expr, None] = {}
-    seen: set[Expr] = set()
     data = [*_data(equations), *inputs.values()]
+    found = [e for e in _parts(data) if may_surprise(e) and _moves(e) and not _is_no_pole(e, data)]
+    return tuple(sorted(_most_telling(found), key=sympy.default_sort_key))
+
+
+def angles_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """The arguments of sine and cosine in the data that move, each once."""
+    found = {e.args[0] for e in _parts([*_data(equations), *inputs.values()]) if isinstance(e, sympy.sin | sympy.cos)}
+    return tuple(sorted((u for u in found if _moves(u)), key=sympy.default_sort_key))
+
+
+def _parts(data: Iterable[Expr]) -> list[Expr]:
+    """All parts of some expressions that are no symbols and no numbers, each once."""
+    seen: dict[Expr, None] = {}
     stack = [e for e in data if e.args]
     while stack:
         e = stack.pop()
-        if e in seen:
-            continue
-        seen.add(e)
-        if may_surprise(e) and _moves(e):
-            found[e] = None
-        stack += [a for a in e.args if a.args]
-    lasting = [e for e in found if not _is_no_pole(e, data)]
-    return tuple(sorted(_most_telling(lasting), key=sympy.default_sort_key))
+        if e not in seen:
+            seen[e] = None
+            stack += [a for a in e.args if a.args]
+    return list(seen)
 
 
 def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
-    """One power of every base: of 1/u and sqrt(u) the first has the larger changes."""
+    """One power of every base: of 1/u and 1/sqrt(u) the first has the larger changes."""
     lowest: dict[Expr, Expr] = {}
     others = []
     for e in nodes:
-        if e.is_Pow and e.exp.is_number and e.exp < 1:
+        if e.is_Pow and e.exp.is_number and e.exp < 0:
             known = lowest.get(e.base)
             lowest[e.base] = e if known is None or e.exp < known.exp else known
         else:
@@ -57,7 +65,7 @@ def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
 def may_surprise(e: Expr) -> bool:
     """Whether an expression can be, or rise, much more than at places beside it."""
     if e.is_Pow:
-        return not (e.exp.is_number and _LOW <= e.exp < _HIGH)
+        return not (e.exp.is_number and 0 <= e.exp < _HIGH)
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
 
 

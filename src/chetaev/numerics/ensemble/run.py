@@ -10,10 +10,10 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.numerics.accuracy import Accuracy
-from chetaev.numerics.course import _REORDERINGS
+from chetaev.numerics.course import _REORDERINGS, FALLEN_DETERMINANT
 from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.enclosures.everywhere import may_vanish
-from chetaev.numerics.enclosures.kernels import nodes_kernel
+from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.given import Given
@@ -81,6 +81,7 @@ class Integration:
         while len(active) and not self.workers.stopped and reorderings < _REORDERINGS:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
+        self._find_loci()
         at_once = (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         for k in np.flatnonzero(at_once):
             self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
@@ -121,6 +122,15 @@ class Integration:
             del notes[member]
         self.cornered |= ~noted(notes, self.read.size)
 
+    def _find_loci(self) -> None:
+        """Where steps became too small beside a determinant that fell far, it is the reason, as in `simulate`."""
+        small = np.flatnonzero((self.status == dop853.Status.STEP_TOO_SMALL) & ~self.cornered)
+        begun, first = np.full(self.read.size, self.read.t), self.completion.states
+        for k in np.unique(self.which[small]):
+            members, kernels = small[self.which[small] == k], self.pivoted[k].pivots
+            now, before = (np.abs(self.read.batch.values(kernels, t, y, members)[:, 0]) for t, y in ((self.at, self.y), (begun, first)))
+            self.status[members[now < FALLEN_DETERMINANT * before]] = dop853.Status.FLOOR
+
     def _leave_corners(self, members: Indices) -> None:
         """Members that are on a switching surface, or on another side of it than their modes say."""
         count = len(self.read.switched.modes)
@@ -152,16 +162,18 @@ class Integration:
         """Members with the same pivots, in portions that are at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
-        names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds")
-        nodes = nodes_kernel(self.pivoted[0].compiled.flow, self.read.switched.inputs).kernel
-        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds)
+        names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds", "turns", "determinant")
+        flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
+        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if self.touching else None
+        touched = compiled.determinant if self.touching else None
+        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds, turns, touched)
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
             "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.measures.rtol, "atol": self.measures.atol,
             "sizes": self.measures.sizes, "kinds": self.measures.kinds, "max_steps": self.max_steps, "max_step": self.max_step,
             "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": compiled.measure.n_out,
             "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
-            "closely": [False, False, *[True] * n], "touching": self.touching,
+            "closely": [False, False, *[True] * n],
             "places": [-1, -1, *kernels.places], "flag": self.workers.flag,
             **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
         }  # fmt: skip

@@ -31,15 +31,14 @@ _FIRST_STEPS = 128
 
 @dataclass(frozen=True)
 class Watch:
-    """One watched function: its direction, whether it ends the run, how small it may become, whether no root of it may be missed, whether
-    it may touch zero, and its place among the functions with bounds over a tube (-1 = none).
+    """One watched function: its direction, whether it ends the run, how small it may become, whether no root of it may be missed,
+    and its place among the functions with bounds over a tube (-1 = none).
     """
 
     direction: int = 0
     terminal: bool = False
     floor: float = 0.0
     closely: bool = False
-    touching: bool = False
     place: int = -1
 
 
@@ -61,8 +60,12 @@ class Task:
     """What the functions in the data can be over a tube (`chetaev.numerics.enclosures`)."""
     bounds: Kernel | None
     """The same of watched functions and their rates."""
-    determinant: float
-    """The size of the determinant of the system Jacobian at the beginning."""
+    turns: Kernel | None
+    """How far the arguments of sine and cosine move in a tube, where the determinant may touch zero."""
+    determinant: Kernel | None
+    """The determinant of the system Jacobian, if it may touch zero."""
+    first_determinant: float
+    """Its size at the beginning."""
     p: Array
     """Parameters, room for the inputs, the energy at the start."""
     first_input: int
@@ -115,7 +118,17 @@ class Explicit(Method):
         """Integrate one piece. The first steps are tried with code that is made at once and computes the same: a short piece is done
         before the code for a long one would have been made.
         """
-        kernels = [task.rhs, task.project, task.inputs, task.watch, task.compiled.measure, task.nodes, task.bounds]
+        kernels = [
+            task.rhs,
+            task.project,
+            task.inputs,
+            task.watch,
+            task.compiled.measure,
+            task.nodes,
+            task.bounds,
+            task.turns,
+            task.determinant,
+        ]
         if task.max_steps > _FIRST_STEPS and any(kernel is not None and kernel.provisional for kernel in kernels):
             done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
@@ -124,7 +137,7 @@ class Explicit(Method):
 
 
 def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
-    rhs, project, inputs, watch, measure, nodes, bounds = addresses
+    rhs, project, inputs, watch, measure, nodes, bounds, turns, determinant = addresses
     return dop853.run(
         rhs,
         project,
@@ -147,11 +160,12 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
-        touching=any(w.touching for w in task.watches),
         places=[w.place for w in task.watches],
         nodes=nodes,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         bounds=bounds,
+        turns=turns,
+        determinant=determinant,
         flag=task.flag,
         paused=task.reached,
     )

@@ -21,6 +21,7 @@ from chetaev.numerics.methods.dop853.codes import (
     GOLDEN,
     LONGEST_PART,
     NOTHING,
+    RADIAN,
     SECTIONS,
     SHORTEST_PART,
     SLACK,
@@ -28,8 +29,8 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.types import Array
 
-_LOOKS = 33
-"""Places in which a determinant is looked at."""
+_LOOKS, _MOST_LOOKS = 33, 4000
+"""Places in which a determinant is looked at, at least and at most."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,11 @@ def proved_changes(
     `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign.
     """
     found: list[Change] = []
-    width = right - left
-    for _ in range(TRIES):
-        if not left < right:
-            return found, sign
+    width, tries = right - left, 0
+    while left < right:
+        tries += 1
+        if tries > TRIES:
+            return None
         end = min(left + width, right)
         low, high, slow, fast = bounds(left, end)
         new = 1 if low > 0 else -1 if high < 0 else 0
@@ -138,24 +140,27 @@ def proved_changes(
                 width *= 0.5
                 continue
             new = sign_of(f(end))
+        if new * sign < 0:
+            tries = 0
         if new * sign < 0 and finite:
             found.append(Change(left, end, new))
             if first is not None and first in (0, new):
                 return found, new
         sign = new or sign
         left, width = end, 2 * width
-    return None
+    return found, sign
 
 
-def level_part(f: Callable[[float], float]) -> float:
-    """The part of a step in which a determinant does not come close to zero and turn back; 1 = the whole."""
-    places = np.linspace(0.0, 1.0, _LOOKS)
+def level_part(f: Callable[[float], float], turn: float) -> float:
+    """The part of a step in which a determinant does not come close to zero and turn back; 1 = the whole. `turn` is how far angles move."""
+    looks = max(_LOOKS, int(min(_MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else _MOST_LOOKS
+    places = np.linspace(0.0, 1.0, looks)
     values = np.array([abs(f(float(theta))) for theta in places])
     lower, k = min(values[0], values[-1]), int(values.argmin())
-    best, least = float(places[k]), float(values[k])
-    if f(0.0) * f(1.0) < 0 or not least < 10 * FALL * lower:
+    if f(0.0) * f(1.0) < 0 or not np.isfinite(lower):
         return 1.0
-    a, c = best - 1 / (_LOOKS - 1), best + 1 / (_LOOKS - 1)
+    best, least = float(places[k]), float(values[k])
+    a, c = max(best - 1 / (looks - 1), 0.0), min(best + 1 / (looks - 1), 1.0)
     for _ in range(SECTIONS):
         theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
         value = abs(f(theta))

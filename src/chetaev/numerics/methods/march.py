@@ -158,9 +158,11 @@ class _March:
                 self.shortened, self.surprise, whole = self.shortened + 1, safe.surprise, safe.part
             else:
                 self.worst = max(self.worst, safe.worst)
-        if whole == 1.0 and task.watches and task.watches[0].touching:
+        if whole == 1.0 and task.determinant is not None:
             along = _Along(self, t, t_new - t, y, rows, {1.0: self._watched(t_new, end)})
-            whole = level_part(partial(along.value, 0))
+            tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
+            turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
+            whole = level_part(partial(along.value, 0), turn)
         return whole
 
     # -- watched functions

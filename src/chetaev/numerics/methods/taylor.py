@@ -24,6 +24,9 @@ from chetaev.symbols import TIME
 _LARGE = 70
 """Above so many instructions heyoka's compact code is made, which takes less time to compile."""
 
+_GROWTH = 6.0
+"""The step after one that had to be shortened may be so much longer."""
+
 _PLAIN = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf"
 _CORNERS = ("fabs", "sign", "fmin", "fmax", "floor", "ceil")
 
@@ -56,16 +59,17 @@ class _Series:
         self.sizes = Sizes(task.measures, right_hand_side(task), task.t0, task.y0, task.t1 - task.t0)
         count = len(task.compiled.flow.system.equations.system.parameters)
         self.known = np.append(task.p[:count], task.p[-1])
-        self.limit = task.max_step
+        self.limit, self.limited = task.max_step, False
         self.restart(task.t0, task.y0)
 
     def step(self) -> Step:
         series, y, t = self.series, self.y, float(self.series.time)
         self._try(np.copysign(min(abs(self.task.t1 - t), self.limit), self.task.t1 - t))
-        self.limit = self.task.max_step
         self.evaluations += 1
         at = float(series.time)
         h = at - t
+        self.limit = min(self.task.max_step, _GROWTH * abs(h)) if self.limited else self.task.max_step
+        self.limited = False
         if abs(self.task.t1 - at) <= 4 * np.spacing(abs(self.task.t1)):
             at = self.task.t1
         if h == 0.0 or abs(h) < 10 * np.finfo(float).eps * abs(t):
@@ -87,7 +91,7 @@ class _Series:
 
     def shorten(self, t: float, y: Array, h: float) -> None:
         self.restart(t, y)
-        self.limit = abs(h)
+        self.limit, self.limited = abs(h), True
 
     def straight(self, t0: float, y0: Array, t1: float) -> Array:
         self.restart(t0, y0)

@@ -14,6 +14,8 @@ alive.
 | `measure` | residuals whose largest absolute values are reported |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
+| `turns` | how far angles turn in a tube, at most |
+| `determinant` | the first watched function alone, if it may touch zero |
 
 **Steps.** An error above 1 in units of `atol + rtol*(|y| + 2*size) + noise` (root mean square) rejects the step; `size` is the typical size
 of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, and the step after a rejection does not grow. A step
@@ -161,10 +163,11 @@ def run(
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
     places: Sequence[int] | Integers | None = None,
-    touching: bool = False,
     nodes: int = 0,
     n_nodes: int = 0,
     bounds: int = 0,
+    turns: int = 0,
+    determinant: int = 0,
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
     sizes: ArrayLike = -1.0,
@@ -191,7 +194,7 @@ def run(
     kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
     work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
-    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, touching)
+    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
@@ -261,10 +264,11 @@ def run_many(
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
     places: Sequence[int] | Integers | None = None,
-    touching: bool = False,
     nodes: int = 0,
     n_nodes: int = 0,
     bounds: int = 0,
+    turns: int = 0,
+    determinant: int = 0,
     flag: Integers | None = None,
     threads: int | None = None,
     sizes: ArrayLike = -1.0,
@@ -302,7 +306,7 @@ def run_many(
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
         control = _control(n, *limits)
-        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, touching), np.zeros(codes.COUNTS, np.int64)
+        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, turns, determinant), np.zeros(codes.COUNTS, np.int64)
         room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), tube, counted)
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
@@ -475,16 +479,17 @@ def _work(n: int, watched: int) -> Work:
     )
 
 
-def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, touching: bool) -> Tube:
+def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int) -> Tube:
     return Tube(
         nodes=nodes,
         bounds=bounds,
-        touching=int(touching),
+        turns=turns,
+        determinant=determinant,
         box=np.zeros(4 * n + 2),
         rows=np.zeros((6, n)),
         values=np.zeros((5, n_nodes)),
         limits=np.zeros(4 * watched),
-        notes=np.array([1.0, -1.0]),
+        notes=np.array([1.0, -1.0, 0.0, 0.0]),
     )
 
 

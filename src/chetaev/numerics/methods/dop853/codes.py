@@ -32,7 +32,7 @@ NOTHING = 1e-100
 FOUND_MOST, FOUND_LEAST, WAS_SEEN, REACHES, EDGE = range(5)
 """Rows of what is known of the nodes: the largest and the smallest absolute value over a box, the largest that the step saw, the largest
 over the whole step, and where a surprise begins."""
-WORST, SURPRISE = range(2)
+WORST, SURPRISE, TURN, MIDDLE = range(4)
 """Places in the notes of a tube."""
 SLACK = 0.05
 """Part of its width by which a box is widened where the motion turns back in it. What a polynomial does between three places is known up
@@ -46,5 +46,8 @@ TRIES = 1000
 """So often bounds of a function are asked for in one step."""
 FALL = 1e-2
 """A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
+RADIAN = 1.0
+"""Angles that move by less in a step do not make a determinant come to zero and turn back twice in it; otherwise it is looked at in so
+many places that they move by less than a fifth of that between two."""
 SECTIONS, GOLDEN = 60, 0.3819660112501051
 """Sections of the golden ratio that look for the lowest value of a determinant."""

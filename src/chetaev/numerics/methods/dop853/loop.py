@@ -281,8 +281,8 @@ def _follow(
                     shortened += 1
                     rejected, h = True, step * whole
                     continue
-            if tube.touching != 0 and may_touch(system, t, step, y, work):
-                whole = level_part(system, t, step, y, work, counts)
+            if tube.determinant != 0 and may_touch(system, t, step, y, work, tube):
+                whole = level_part(system, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened, rejected, h = max(shortened, 1), True, step * whole

@@ -10,21 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.methods.dop853.calls import call
-from chetaev.numerics.methods.dop853.codes import FALL, GOLDEN, LONGEST_PART, SECTIONS, SHORTEST_PART, TRIES
+from chetaev.numerics.methods.dop853.codes import FALL, GOLDEN, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
 from chetaev.numerics.methods.dop853.dense import interpolant, state
-from chetaev.numerics.methods.dop853.tube import around, between
+from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
 from chetaev.numerics.native import call_kernel, inner, part
 
 _FEW_TRIES = 40
 """As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""
 _GIVEN_UP = 3.0
-_PARABOLA = 0.25
-"""As `FALL`, of the lowest value of a parabola, which is worth a closer look."""
-_MARGIN = 0.05
-"""How far beyond the ends of a step the lowest value may lie, in steps."""
-_LOOKS = 17
-"""Places in which a determinant is looked at more closely."""
+_PARABOLA = 0.75
+"""As `FALL`, of the lowest value of a parabola, which is worth a closer look: a cosine is no parabola."""
+_CLOSE = 0.1
+"""A determinant that is smaller than this part of another value in the step is worth it too."""
+_MARGIN = 0.1
+"""How far beyond the ends of a step the lowest value of the parabola may lie, in halves of the step."""
+_LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
+"""Places in which a determinant is looked at more closely, at least and at most, and sections after which one that is not small is left."""
 
 
 @part
@@ -115,34 +117,42 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
 
 
 @inner
-def may_touch(system: System, t: float, h: float, y: Array, work: Work) -> bool:
+def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
     """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
 
     It is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have.
     """
+    tube.notes[TURN] = 0.0
+    if tube.turns != 0:
+        around_in_line(t, h, y, work, tube)
+        call_kernel(tube.turns, 0.0, tube.box.ctypes, system.p.ctypes, tube.notes[TURN:].ctypes)
     for j in range(y.size):
         work.stage[j] = 0.5 * (y[j] + work.end[j]) + 0.125 * h * (work.k[0, j] - work.slope[j])
-    call(system.watch, system, t + 0.5 * h, work.stage, work.values)
-    first, middle, last = abs(work.before[0]), abs(work.values[0]), abs(work.after[0])
-    half, bend, lowest = 0.5 * (last - first), first - 2.0 * middle + last, middle
-    if bend > 0.0 and abs(half) < (1.0 + 2.0 * _MARGIN) * bend:
-        lowest = middle - 0.5 * half * half / bend
-    return lowest < _PARABOLA * min(first, last) and work.before[0] * work.after[0] > 0.0
+    call(tube.determinant, system, t + 0.5 * h, work.stage, tube.notes[MIDDLE:])
+    first, middle, last = abs(work.before[0]), abs(tube.notes[MIDDLE]), abs(work.after[0])
+    half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
+    if bend > 0.0 and abs(half) < (1.0 + _MARGIN) * bend:  # a parabola has its lowest value in the step
+        suspicious = middle - 0.5 * half * half / bend < _PARABOLA * lower or lower < _CLOSE * max(first, last)
+    suspicious |= not tube.notes[TURN] <= RADIAN
+    return suspicious and work.before[0] * work.after[0] > 0.0
 
 
 @part
-def level_part(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of a step in which the determinant does not come close to zero and turn back; 1 = the whole."""
     interpolant(system, t, h, y, work, counts)
-    theta, least = _lowest(system, t, h, y, work)
+    looks = _LOOKS
+    if not tube.notes[TURN] <= RADIAN:
+        looks = max(_LOOKS, int(min(float(_MOST_LOOKS), 5.0 * tube.notes[TURN] / RADIAN)))
     first = abs(work.before[0])
-    if not least < FALL * min(first, abs(work.after[0])) or theta <= 0.0:
+    lower = min(first, abs(work.after[0]))
+    theta, least = _lowest(system, t, h, y, looks, lower, work, tube)
+    if not least < FALL * lower:
         return 1.0
-    left, right = 0.0, min(theta, 1.0)
+    left, right = 0.0, theta
     while right - left > 1e-3 * right:
         place = 0.5 * (left + right)
-        watched_at(system, t, h, y, place, work, work.values)
-        if abs(work.values[0]) > FALL * first:
+        if _determinant(system, t, h, y, place, work, tube) > FALL * first:
             left = place
         else:
             right = place
@@ -150,19 +160,19 @@ def level_part(system: System, t: float, h: float, y: Array, work: Work, counts:
 
 
 @part
-def _lowest(system: System, t: float, h: float, y: Array, work: Work) -> tuple[float, float]:
-    """Where the determinant is smallest in a step, and how small."""
-    best, least, width = 0.0, np.inf, (1.0 + 2.0 * _MARGIN) / (_LOOKS - 1)
-    for i in range(_LOOKS):
-        theta = i * width - _MARGIN
-        watched_at(system, t, h, y, theta, work, work.values)
-        if abs(work.values[0]) < least:
-            best, least = theta, abs(work.values[0])
-    a, c, value = best - width, best + width, least
-    for _ in range(SECTIONS):
+def _lowest(system: System, t: float, h: float, y: Array, looks: int, lower: float, work: Work, tube: Tube) -> tuple[float, float]:
+    """Where the determinant is smallest in a step, and how small; not exactly if that is far from zero."""
+    best, least, width = 0.0, np.inf, 1.0 / (looks - 1)
+    for i in range(looks):
+        value = _determinant(system, t, h, y, i * width, work, tube)
+        if value < least:
+            best, least = i * width, value
+    a, c = max(best - width, 0.0), min(best + width, 1.0)
+    for i in range(SECTIONS):
+        if i == _FIRST_SECTIONS and not least < _CLOSE * lower:
+            break
         theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
-        watched_at(system, t, h, y, theta, work, work.values)
-        value = abs(work.values[0])
+        value = _determinant(system, t, h, y, theta, work, tube)
         if value < least:
             a, c = (best, c) if theta > best else (a, best)
             best, least = theta, value
@@ -171,3 +181,11 @@ def _lowest(system: System, t: float, h: float, y: Array, work: Work) -> tuple[f
         else:
             a = theta
     return best, least
+
+
+@part
+def _determinant(system: System, t: float, h: float, y: Array, theta: float, work: Work, tube: Tube) -> float:
+    """The size of the determinant on the interpolant."""
+    state(y, work.dense, theta, work.stage)
+    call(tube.determinant, system, t + theta * h, work.stage, tube.notes[MIDDLE:])
+    return abs(tube.notes[MIDDLE])

@@ -43,8 +43,8 @@ _EDGE = 1e-12
 """Part of what a node can be in a step at which the surprise begins, in order to end a shorter step there: less than what matters."""
 _LEAP = 1e3
 """A step that is shortened may end where a node is so many times what was seen of it."""
-_PLACES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10)
-"""Where a step evaluates the rates, besides its ends."""
+_PLACES = (c.C5, c.C6, c.C7, c.C8, c.C9, c.C10)
+"""Where a step evaluates the rates, besides its ends, so that they count: the stages before have no weight in its end nor in its error."""
 
 
 # ------------------------------------------------------------ boxes

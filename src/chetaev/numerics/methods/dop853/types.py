@@ -99,16 +99,18 @@ class Work(NamedTuple):
 
 
 class Tube(NamedTuple):
-    """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent, whether the determinant
-    may touch zero (0 = it cannot), and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the
-    `limits` of watched functions; `notes`, the worst ratio of found to seen in accepted steps and the last node that was a surprise.
+    """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent; code of the determinant,
+    0 = it cannot touch zero; and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the `limits`
+    of watched functions; `notes`: the worst ratio of found to seen in accepted steps, the last node that was a surprise, by how much angles
+    turn in the step, and a determinant.
 
     Apart from the other room, and in few arrays, because a call of a part of the loop passes all fields of what it is given.
     """
 
     nodes: int
     bounds: int
-    touching: int
+    turns: int
+    determinant: int
     box: Array
     rows: Matrix
     values: Matrix
