@@ -36,7 +36,8 @@ from chetaev.numerics.binding import Binding, bind
 from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.methods.base import NESTED, POWERS
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
-from chetaev.numerics.pieces import Layout, Piece, Setting, setting
+from chetaev.numerics.pieces import Layout, Piece, Seat, Setting, setting
+from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.reader import Reader
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
 from chetaev.symbols import Action, Coordinate, Jet, Multiplier
@@ -209,6 +210,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
     return {
         "modes": list(piece.setting.configuration),
         "renewed": piece.setting.renewed,
+        "seated": piece.setting.seated,
         "basis": piece.basis,
         "conserve": piece.project != piece.setting.compiled.project,
         "energy": _number(piece.energy),
@@ -315,11 +317,11 @@ def _loaded(archive: _Archive) -> Trajectory:
     equations = _equations(model)
     binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
     switched = smooth(equations, Frozen(binding.inputs))
-    jets = compile_equations(switched.smooth).flow.state
+    described = _list(model["pieces"], "pieces")
+    jets = _jets(switched, bool(described) and described[0].get("seated") is True)
     if _texts(model["jets"], "jets") != [z.name for z in jets]:
         raise ValueError("the states are not those of the system")
     dense = model["dense"] is True
-    described = _list(model["pieces"], "pieces")
     if not 0 < len(described) < _MOST_PIECES:
         raise ValueError("the pieces are not counted")
     pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
@@ -393,8 +395,9 @@ def _read_row(row: Any, equations: Equations) -> Row[Any]:
 
 
 def _read_piece(archive: _Archive, k: int, given: Any, switched: Switched, binding: Binding, dense: bool) -> Piece:
-    here = setting(switched, _configuration(given["modes"], len(switched.modes)), binding)
     begin, end = (float(v) for v in given["t"])
+    configuration = _configuration(given["modes"], len(switched.modes))
+    here = setting(switched, configuration, binding, _seat(archive, switched, configuration, begin, k) if given.get("seated") else None)
     first = archive.array(f"first_{k}", here.compiled.size)
     if given["renewed"] is True:  # the pivots were chosen where the piece begins
         here = here.renew(begin, here.named(first))
@@ -404,6 +407,20 @@ def _read_piece(archive: _Archive, k: int, given: Any, switched: Switched, bindi
     project = here.compiled.conserving() if given["conserve"] is True else here.compiled.project
     run = _run(archive, k, here, basis) if dense else None
     return Piece(here, run, basis, project, float(given["energy"]), float(given["work"]), begin, end, first)
+
+
+def _jets(switched: Switched, seated: bool) -> tuple[Jet, ...]:
+    """The state, which the equations tell by themselves where random states do not lie on the component of the motion."""
+    stated = square_prolongation(switched.smooth) if seated else None
+    return compile_equations(switched.smooth).flow.state if stated is None else stated.structure.state
+
+
+def _seat(archive: _Archive, switched: Switched, configuration: Configuration, begin: float, k: int) -> Seat | None:
+    """Where a piece begins, on its component of the constraint set."""
+    stated = square_prolongation(switched.equations(configuration))
+    if stated is None:
+        raise ValueError("the equations have no component of a state")
+    return Seat(begin, dict(zip(stated.structure.state, map(float, archive.array(f"first_{k}", None)), strict=False)))
 
 
 def _configuration(given: Any, count: int) -> Configuration:

@@ -28,7 +28,7 @@ def exact(x, y, z):
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_hold_and_are_not_wild(seed):
     """Against fifty digits, for arguments that are exact."""
-    a, b, c = np.random.default_rng(seed).uniform(0.3, 2.0, 3)
+    a, c = np.random.default_rng(seed).uniform(0.3, 2.0, 2)
     given = np.array([a, a * (1 + 1e-9 * seed), c])
     symbols = ca.SX.sym("s", 3)
     function = ca.Function("f", [symbols], [ca.vertcat(*graph(*ca.vertsplit(symbols)))])
@@ -110,13 +110,17 @@ def test_rows_that_hardly_differ_are_called_ill_conditioned_by_every_verb(e, sta
     for run in VERBS.values():
         with pytest.raises(ch.StateError, match=r"ill-conditioned at this state: a singular value .* is \d.*e-\d+ of the largest"):
             run(equations, start)
+    assert "ill-conditioned" in refused_by_many(equations, start)
+
+
+def refused_by_many(equations, start):
+    """Why no member of an ensemble starts: an error where nothing can be compiled, else a note for each."""
     try:
         ends = ch.simulate_many(equations, {name: [float(v), float(v)] for name, v in start.items()}, (0, 1))
     except ch.StateError as refused:
-        assert "ill-conditioned" in str(refused)
-    else:
-        assert np.isnan(ends.final["x"]).all()
-        assert all("ill-conditioned" in note for note in ends.notes.values())
+        return str(refused)
+    assert np.isnan(ends.final["x"]).all()
+    return min(ends.notes.values())
 
 
 def test_rows_that_are_the_same_are_redundant():

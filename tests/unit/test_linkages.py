@@ -12,6 +12,7 @@ from chetaev.numerics import compiled
 from chetaev.numerics.binding import bind
 from chetaev.numerics.component import component_at
 from chetaev.numerics.prolong import Problem, square_prolongation
+from chetaev.storage import load
 
 G = 9.81
 
@@ -82,6 +83,29 @@ def test_an_ensemble_of_chains_starts_on_the_component_of_its_states():
     ends = ch.simulate_many(four_bars(n), {name: np.array([s[name] for s in starts]) for name in starts[0]}, (0, 0.2), tolerance=1e-10)
     expected = [np.sin(angle_after(n, angle, -1.0, 0.2)[0]) for angle in angles]
     assert ends.final["y2"] == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_motion_on_a_component_of_its_own_is_saved_and_loaded(tmp_path):
+    n = 5
+    motion = ch.simulate(four_bars(n), at_angle(n, 1.2, -1.0), (0, 0.2), tolerance=1e-10)
+    motion.save(tmp_path / "chain.npz")
+    loaded = load(tmp_path / "chain.npz")
+    angle, _ = angle_after(n, 1.2, -1.0, 0.1)
+    assert loaded.at(0.1)["y3"] == pytest.approx(np.sin(angle), abs=1e-8)
+    assert loaded.at(0.1)["lambda2"] == pytest.approx(motion.at(0.1)["lambda2"], rel=1e-9)
+
+
+def test_exported_code_of_a_chain():
+    """The right-hand side that is written out gives the accelerations of one angle."""
+    n = 5
+    equations = four_bars(n)
+    model = ch.Model(system=equations.system, principle=ch.DAlembert(), start=ch.State(at_angle(n, 1.2, -1.0)), t=(0, 1))
+    names = {}
+    exec(ch.code(model, "numpy"), names)  # noqa: S102 - the text is what is tested
+    rates = dict(zip(names["STATE"], names["rhs"](0.0, names["START"]), strict=True))
+    a = angular_acceleration(n, 1.2)
+    assert rates["x3'"] == pytest.approx(-np.sin(1.2) * a - np.cos(1.2), abs=1e-10)
+    assert rates["y0'"] == pytest.approx(np.cos(1.2) * a - np.sin(1.2), abs=1e-10)
 
 
 def test_small_oscillations_of_a_hanging_chain():

@@ -119,7 +119,7 @@ def simulate(
 
 def _state_of(switched: Switched, begun: Start) -> tuple[Jet, ...]:
     """The jets of the state, whatever modes are on."""
-    return compile_equations(switched.smooth).flow.state if switched.modes and not begun.seated else begun.setting.flow.state
+    return compile_equations(switched.smooth).flow.state if switched.modes and not begun.setting.seated else begun.setting.flow.state
 
 
 def _method(given: Any, where: str) -> Method:
