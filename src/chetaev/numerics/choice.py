@@ -21,9 +21,9 @@ from chetaev.errors import BranchError, NotationError, StateError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_row
 from chetaev.numerics.binding import Binding
-from chetaev.numerics.branches import Branch, Branches, branches_of
+from chetaev.numerics.branches import SECONDS, Branch, Branches, branches_of
 from chetaev.numerics.closure import Closure, End, closure_of, hidden_rank
-from chetaev.numerics.completed import decided_by_state
+from chetaev.numerics.completed import Completed, decided_by_state
 from chetaev.numerics.evaluate_faults import not_determined
 from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
@@ -33,6 +33,9 @@ from chetaev.numerics.modes import smooth
 from chetaev.numerics.prolong import Prolongation, prolongation, square_prolongation
 from chetaev.symbols import Coordinate, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
+
+_SECONDS_DECIDED = 1.0
+"""What the constraint algorithm may take where the state decides already: its branches only tell how to pass singular states."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +59,39 @@ class Chosen:
     equations: Equations
     start: State | Mapping[str, Any]
     where: str
+    completed: Completed | None = None
+    """The state, where it was what decided."""
 
 
 def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
     """The equations of the branch and the gauge that are meant; a BranchError or GaugeError where a choice is missing."""
     gauges = read_gauge(equations, wish.gauge, wish.where)
-    plain = not gauges and wish.branch is None
-    if plain and not _enough_is_known(equations, wish) and decided_by_state(equations, wish.start, binding, wish.t, wish.where) is not None:
-        return Chosen(equations, wish.start, wish.where)
+    if not _random_states_suffice(equations, wish):
+        there = _decided(equations, binding, gauges, wish)
+        if there is not None:
+            return Chosen(equations, wish.start, wish.where, there)
     if is_regular(equations):
         if gauges:
             raise _not_needed("gauge", "the equations leave no function free.", wish.where)
         if wish.branch is None:
             return Chosen(equations, wish.start, wish.where)
-    found = branches_of(equations, Frozen(binding.inputs))
+    there = _decided(equations, binding, gauges, wish)
+    found = branches_of(equations, Frozen(binding.inputs), SECONDS if there is None else _SECONDS_DECIDED)
+    if there is not None and not found.complete:
+        return Chosen(equations, wish.start, wish.where, there)
     if not found.branches:
         return _by_numbers(equations, found, binding, gauges, wish)
     branch = _branch(found, equations, binding, gauges, wish)
     if branch is None:
         return _by_numbers(equations, found, binding, gauges, wish)
     return _on_branch(branch, found, binding, gauges, wish)
+
+
+def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Completed | None:
+    """The state, if it decides what is meant and the user names neither a branch nor a gauge."""
+    if gauges or wish.branch is not None:
+        return None
+    return decided_by_state(equations, wish.start, binding, wish.t, wish.where, instant=wish.instant)
 
 
 def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchError | None:
@@ -88,16 +104,13 @@ def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchErro
     return _several(found, there, wish.where) if len(there) > 1 else None
 
 
-def _enough_is_known(equations: Equations, wish: Wish) -> bool:
+def _random_states_suffice(equations: Equations, wish: Wish) -> bool:
     """Whether random states say that the stated rows determine the motion.
 
-    If not, they may lie elsewhere than the given state, which decides. For the state alone it decides as well where rows of motion restrict
-    the state.
+    If not, they may lie elsewhere than the given state, which decides. For the state alone nothing else need be asked.
     """
     system = square_prolongation(smooth(equations, Frozen({})).smooth)
-    if system is None or (system.generic_nullity is not None and not wish.instant):
-        return True
-    return system.generic_nullity is not None and is_regular(equations)
+    return system is None or (not wish.instant and system.generic_nullity is not None)
 
 
 def is_regular(equations: Equations) -> bool:
@@ -174,6 +187,9 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
     if wish.branch is not None:
         why = f"The account is not complete: {found.reason}." if found.reason else "There is no motion."
         raise BranchError(f"no branch {wish.branch!r} is known.", where=wish.where, why=why, hint="leave it out")
+    there = _decided(equations, binding, gauges, wish)
+    if there is not None:  # of families with different ranks the state is on one
+        return Chosen(equations, wish.start, wish.where, there)
     closed = closure_of(equations)
     if found.complete and closed.end is not End.EMPTY and not found.branches:
         raise StateError(

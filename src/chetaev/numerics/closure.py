@@ -29,7 +29,7 @@ from chetaev.equations import Equations
 from chetaev.numerics.digits import sure_rank
 from chetaev.numerics.elimination import PivotOrder, Samples, elimination_order, samples_of, solve
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.prolong import Prolongation, open_jets
+from chetaev.numerics.prolong import Prolongation, open_jets, plainly_affine
 from chetaev.numerics.residues import Residues, residues_of
 from chetaev.numerics.sampling import points_from, points_near
 from chetaev.symbols import Input, Jet, Multiplier
@@ -101,10 +101,11 @@ def _stated(equations: Equations) -> Prolongation:
     """The rows as they are stated, raised so that they are linear in their top jets."""
     found = loose_structure(equations, GraphAlgebra())
     system = Prolongation(equations, found, count=_POINTS)
-    if system.curved(system.stage(0), found.top):
-        c, d = (tuple(k + 1 for k in offsets) for offsets in (found.row_offsets, found.unknown_offsets))
-        system = Prolongation(equations, replace(found, row_offsets=c, unknown_offsets=d), count=_POINTS)
-    return system
+    if not system.curved(system.stage(0), found.top):
+        plain = plainly_affine(found)
+        return system if plain is found else Prolongation(equations, plain, count=_POINTS)
+    c, d = (tuple(k + 1 for k in offsets) for offsets in (found.row_offsets, found.unknown_offsets))
+    return Prolongation(equations, replace(found, row_offsets=c, unknown_offsets=d), count=_POINTS)
 
 
 def closure(system: Prolongation, *, alone: bool = False) -> Closure:

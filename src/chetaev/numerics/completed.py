@@ -53,7 +53,9 @@ def state_at(equations: Equations, start: Given, binding: Binding, t: float, whe
     return Completed(equations, problem, data, state)
 
 
-def decided_by_state(equations: Equations, start: Given, binding: Binding, t: float, where: str) -> Completed | None:
+def decided_by_state(
+    equations: Equations, start: Given, binding: Binding, t: float, where: str, *, instant: bool = False
+) -> Completed | None:
     """The state that the stated rows make of the data, if these rows determine the motion there as they are; None otherwise."""
     stated = square_prolongation(equations)
     if stated is None:
@@ -68,7 +70,7 @@ def decided_by_state(equations: Equations, start: Given, binding: Binding, t: fl
         if _determined_with_more(problem, data):
             raise
         return None
-    system = component_at(problem, state)
+    system = component_at(problem, state, instant=instant)
     return None if system is None else _on(Completed(equations, problem, data, state), system)
 
 
@@ -79,7 +81,7 @@ def _determined_with_more(problem: Problem, data: Data) -> bool:
         return False
     try:
         state = complete(problem, replace(data, guess={**data.guess, **missing}))
-        return component_at(problem, state) is not None
+        return component_at(problem, state, instant=True) is not None
     except (InitialError, StateError):
         return False
 

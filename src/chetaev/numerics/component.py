@@ -34,19 +34,22 @@ _LEFT_OVER = 1e-8
 """What rows that depend on each other may leave of their terms."""
 
 
-def component_at(problem: Problem, jets: Mapping[Jet, float]) -> Prolongation | None:
+def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool = False) -> Prolongation | None:
     """The rows, judged on the component that a state lies on; None if they do not determine the motion there as they are stated.
 
-    A StateError where the digits of the state do not tell.
+    A StateError where the digits of the state do not tell. For an instant, which asks for no motion, a regular state needs no others.
     """
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
     values, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
     require_clear(problem, pairs, top, found)
+    point = problem.point(jets)
+    regular = system.square and not found.nullity
+    if instant and regular:
+        return system.standing([point], found.null)
     if found.nullity == system.generic_nullity:
         return system
-    point = problem.point(jets)
-    if system.square and not found.nullity:
+    if regular:
         return system.near(point)
     if not system.harmless(found.null) or not _consistent(found, values):
         return None

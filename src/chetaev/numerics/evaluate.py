@@ -152,6 +152,8 @@ def evaluate(
     wish = Wish(start, t, branch, gauge, where, instant=True)
     meant = chosen(equations, binding, wish)
     try:
+        if meant.completed is not None:
+            return evaluate_from(meant.completed)
         return evaluate_at(meant.equations, meant.start, binding, t, meant.where)
     except StateError as fault:
         unclear = several_at(equations, binding, wish) if branch is None else None

@@ -24,6 +24,7 @@ from chetaev.notation.lexer import spell
 from chetaev.numerics import roots
 from chetaev.numerics.attitude import read_element
 from chetaev.numerics.binding import Binding, number
+from chetaev.numerics.blocks import solved_in_blocks
 from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
@@ -140,10 +141,17 @@ def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
         unguessed = [z for z in missing if z not in data.guess]
         curved = rows.curved(unguessed)
         if curved:
+            known |= solved_in_blocks(problem, known, data.guess)
+            missing = _missing(system, rows.pairs, known)
+            unguessed = [z for z in missing if z not in data.guess]
+            curved = rows.curved(unguessed)
+        if curved:
             if _affine_later(system, k, known, missing) or _asks_more(problem, data):
                 continue
             hidden = Conditions(problem, tuple(system.hidden()))
             raise needs_guess(hidden, curved, [z for z in system.structure.state if z not in known], known, data.guess)
+        if not missing:
+            continue
         bent = bool(rows.curved(missing))
         known |= _solved(rows, missing, bent, rough, known, data)
         rough |= bent

@@ -41,9 +41,9 @@ def needs_guess(
 
 def _listed(rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], found: Sequence[Root]) -> str:
     differing = [z for z in curved if len({_digits(root.at, z) for root in found}) > 1] or list(curved)
-    shown = [", ".join(f"{z.name} = {_digits(root.at, z)}" for z in differing) for root in found[:_MOST_LISTED]]
-    more = " | ..." if len(found) > _MOST_LISTED else ""
-    text = f"{len(found)} solution{'s' * (len(found) > 1)} found: {' | '.join(shown)}{more}."
+    shown = list(dict.fromkeys(", ".join(f"{z.name} = {_digits(root.at, z)}" for z in differing) for root in found))
+    more = " | ..." if len(shown) > _MOST_LISTED else ""
+    text = f"{len(shown)} solution{'s' * (len(shown) > 1)} found: {' | '.join(shown[:_MOST_LISTED])}{more}."
     flat = flat_here(rows, unknowns, found[0].at, ROUGH) if len(found) == 1 else []
     return f"{text}  {turning_point(flat)}" if flat else text
 

@@ -48,6 +48,12 @@ class Setting:
         """The graph functions of the equations."""
         return self.compiled.flow
 
+    @property
+    def seated(self) -> bool:
+        """Whether the equations are compiled for the component of a state alone."""
+        system = self.flow.system
+        return not system.added and system.stated is not system
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """What the measured residuals are called; a surface the motion slides on is no row of the user's."""

@@ -21,7 +21,7 @@ from chetaev.errors import StateError
 from chetaev.notation import show
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, null_space, open_jets
 from chetaev.numerics.sampling import points_near
-from chetaev.symbols import Input, Jet, jets_in
+from chetaev.symbols import Input, Jet, Place, jets_in
 from chetaev.values import Undefined
 
 _STEPS = 60
@@ -316,11 +316,10 @@ class Root:
 def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]) -> list[Root]:
     """Solutions found from several starting values, distinct modulo whole turns of angles; there may be others."""
     chance = np.random.default_rng(7)
-    angles = rows.problem.system.equations.system.kinds
-    turns = {z for z in unknowns if z.order == 0 and angles.get(z.base) == "angle"}
+    turns = _angles(rows, unknowns, known)
+    spread = {z: np.pi if z in turns else 2 * _typical(z.order, known) for z in unknowns}
     found: list[Root] = []
     for k in range(_STARTS):
-        spread = {z: np.pi if z in turns else 2 * _typical(z.order, known) for z in unknowns}
         start = {**known, **{z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns}}
         try:
             at = settle(rows, unknowns, weights(unknowns, start, guess), start)
@@ -329,16 +328,36 @@ def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float],
             root = Root(at, null_space(rows.numbers(unknowns, at)[1]))
         except StateError:
             continue
-        if not any(_alike(root.at, other.at, unknowns, turns) for other in found):
+        if not any(_alike(root.at, other.at, spread, turns) for other in found):
             found.append(root)
     return found
 
 
-def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], jets: Sequence[Jet], turns: set[Jet]) -> bool:
-    for z in jets:
+def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float]) -> set[Jet]:
+    """Unknown positions that a whole turn changes without changing the rows: angles, declared or not."""
+    kinds = rows.problem.system.equations.system.kinds
+    found = {z for z in unknowns if z.order == 0 and kinds.get(z.base) == "angle"}
+    at = {**known, **{z: float(c) for z, c in zip(unknowns, _chances(0, len(unknowns)), strict=False)}}
+    try:
+        here = rows.numbers([], at)[0]
+        for z in unknowns:
+            if z.order == 0 and z not in found and not isinstance(z, Place):
+                there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]
+                if np.all(np.abs(there - here) <= _SOLVED * np.maximum(np.abs(here), 1.0)):
+                    found.add(z)
+    except StateError:  # no value at this place: what is declared has to do
+        return found
+    return found
+
+
+def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, float], turns: set[Jet]) -> bool:
+    """Whether two solutions are the same, measured by how far the search spread its starting values: a double root is met to half the
+    digits, and zero has no size of its own.
+    """
+    for z, size in spread.items():
         gap = abs(a[z] - b[z])
         if z in turns:
             gap = abs((gap + np.pi) % (2 * np.pi) - np.pi)
-        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z.order, a)):
+        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z.order, a), size):
             return False
     return True

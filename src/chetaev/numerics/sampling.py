@@ -24,8 +24,8 @@ _APPROACH = 40
 _POLISH = 6
 _NEAR = 1e-6
 _ARRIVED = 1e-10
-_SHORTER = 4
-"""Displacements that are tried in a direction, each a quarter of the one before."""
+_SHORTEST = 1 / 64
+"""The shortest displacement, beside the first one, with which a point is looked for."""
 _STAYS = 0.5
 """Part of a displacement along the set that the way back to the set may have: more, and it leads to another component."""
 
@@ -41,11 +41,14 @@ def points_near(
     sizes = np.array([max(1.0, abs(start[z])) for z in jets])
     along = _tangents(tape, len(rows), jets, start, sizes)
     found: list[Point] = []
+    shortest = spread * _SHORTEST
     for _ in range(4 * count):
-        shift = along @ (along.T @ chance.standard_normal(len(jets)))
-        point = _beside(tape, len(rows), jets, start, sizes * shift, spread)
+        shift = spread * sizes * (along @ (along.T @ chance.standard_normal(len(jets))))
+        point = _beside(tape, len(rows), jets, start, shift)
         if point is not None:
             found.append(point)
+        elif spread > shortest:  # a long displacement leads to another component of the set, or to none
+            spread /= 4
         if len(found) == count:
             break
     return found
@@ -67,22 +70,14 @@ def _tangents(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mappin
     return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if count else np.eye(len(jets))
 
 
-def _beside(
-    tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], shift: Matrix, spread: float
-) -> Point | None:
-    """A point of the set that a displacement along it leads to: shorter ones are tried until the set is met near where they end.
-
-    A long displacement leads to another component of the set, or to none.
-    """
-    for _ in range(_SHORTER):
-        here = {**start, **{z: float(start[z] + spread * s) for z, s in zip(jets, shift, strict=True)}}
-        point = _settled(tape, count, jets, here) if count else here
-        if point is not None:
-            back = np.array([point[z] - here[z] for z in jets])
-            if float(np.linalg.norm(back)) <= _STAYS * spread * float(np.linalg.norm(shift)) or not count:
-                return point
-        spread /= 4
-    return None
+def _beside(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
+    """The point of the set that a displacement along it leads to; None unless the set is met near where the displacement ends."""
+    here = {**start, **{z: float(start[z] + s) for z, s in zip(jets, shift, strict=True)}}
+    point = _settled(tape, count, jets, here) if count else here
+    if point is None:
+        return None
+    back = np.array([point[z] - here[z] for z in jets])
+    return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any]) -> list[Point]:

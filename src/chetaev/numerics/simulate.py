@@ -23,6 +23,7 @@ from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.modes import Switched, smooth
 from chetaev.numerics.outcomes import not_certified
+from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.request import Request
 from chetaev.numerics.start import Start, begin
@@ -138,7 +139,7 @@ def simulate(
     if motion.certificate.ok or motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
         return motion
     finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
-    surfaces = Surfaces(switched, binding, finer.relative, surfaces.direction)
+    surfaces = Surfaces(switched, binding, finer.relative, surfaces.direction, abs(duration))
     begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
     again = run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces)
     return certified(motion, again)
@@ -156,7 +157,12 @@ def certified(first: Trajectory, second: Trajectory) -> Trajectory:
 
 def names_of_state(switched: Switched, scale: Any) -> list[str]:
     """The jets of the state by name, if anybody asks."""
-    return [z.name for z in compile_equations(switched.smooth).flow.state] if scale else []
+    if not scale:
+        return []
+    stated = square_prolongation(switched.smooth)
+    state = compile_equations(switched.smooth).flow.state if stated is None else stated.structure.state
+    return [z.name for z in state]
+
 
 
 def _method(given: Any, where: str) -> Method:

@@ -28,12 +28,6 @@ class Start:
     setting: Setting
     jets: Mapping[Jet, float]
 
-    @property
-    def seated(self) -> bool:
-        """Whether the equations are compiled for the component of the state alone."""
-        system = self.setting.flow.system
-        return not system.added and system.stated is not system
-
 
 def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
     """The state completed by the constraints, under the modes that are right for it; an InitialError where no side, or several, are."""

@@ -18,7 +18,8 @@ from chetaev.notation import parse_expression
 from chetaev.numerics.binding import Binding, bind
 from chetaev.numerics.methods.base import NESTED, POWERS
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
-from chetaev.numerics.pieces import Layout, Piece, Setting, setting
+from chetaev.numerics.pieces import Layout, Piece, Seat, Setting, setting
+from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.reader import Reader
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
 from chetaev.storage.archive import Archive, Array
@@ -31,7 +32,7 @@ _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
     "counts tolerance switches dense pieces enclosed scales certificate"
 ).split()
-_PIECE = "modes renewed basis conserve energy work t".split()
+_PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
 
 
@@ -47,7 +48,8 @@ def read_motion(archive: Archive) -> Trajectory:
     if not 0 < len(described) < _MOST_PIECES:
         raise ValueError("the pieces are not counted")
     pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
-    jets = setting(switched, tuple(m or 1 for m in pieces[0].setting.configuration), binding).flow.state
+    first = pieces[0].setting
+    jets = first.flow.state if first.seated else setting(switched, tuple(m or 1 for m in first.configuration), binding).flow.state
     if _texts(model["jets"], "jets") != [z.name for z in jets]:
         raise ValueError("the states are not those of the system")
     layout = Layout(jets, any(piece.setting.flow.has_power for piece in pieces))
@@ -138,8 +140,9 @@ def _read_row(row: Any, equations: Equations) -> Row[Any]:
 
 def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, binding: Binding, dense: bool) -> Piece:
     _require_keys(given, _PIECE, "a piece")
-    here = setting(switched, _configuration(given["modes"], len(switched.modes)), binding)
     begin, end = (float(v) for v in given["t"])
+    configuration = _configuration(given["modes"], len(switched.modes))
+    here = setting(switched, configuration, binding, _seat(archive, switched, configuration, begin, k) if given["seated"] else None)
     first = archive.array(f"first_{k}", here.compiled.size)
     if given["renewed"] is True:  # the pivots were chosen where the piece begins
         here = here.renew(begin, here.named(first))
@@ -149,6 +152,14 @@ def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, bindin
     project = here.compiled.conserving() if given["conserve"] is True else here.compiled.project
     run = _run(archive, k, here, basis) if dense else None
     return Piece(here, run, basis, project, float(given["energy"]), float(given["work"]), begin, end, first)
+
+
+def _seat(archive: Archive, switched: Switched, configuration: Configuration, begin: float, k: int) -> Seat:
+    """Where a piece begins, on its component of the constraint set."""
+    stated = square_prolongation(switched.equations(configuration))
+    if stated is None:
+        raise ValueError("the equations have no component of a state")
+    return Seat(begin, dict(zip(stated.structure.state, map(float, archive.array(f"first_{k}", None)), strict=False)))
 
 
 def _configuration(given: Any, count: int) -> Configuration:

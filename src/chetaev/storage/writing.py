@@ -81,6 +81,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
     return {
         "modes": list(piece.setting.configuration),
         "renewed": piece.setting.renewed,
+        "seated": piece.setting.seated,
         "basis": piece.basis,
         "conserve": piece.project != piece.setting.compiled.project,
         "energy": _number(piece.energy),
