@@ -185,6 +185,29 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
     return frozenset(found) & frozenset(modes)
 
 
+def outer_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]:
+    """The corner functions in the data of the equations and in the inputs, as the user wrote them, without those inside others."""
+    found: dict[Expr, None] = {}
+
+    def look(e: Expr) -> Expr:
+        stack, seen = [e], {e}
+        while stack:
+            node = stack.pop()
+            if isinstance(node, CORNERS):
+                found[node] = None
+                continue
+            new = [a for a in node.args if a not in seen]
+            seen.update(new)
+            stack += new
+        return e
+
+    if switched.modes:
+        _rewritten(switched.original, look)
+        for e in inputs.values():
+            look(e)
+    return list(found)
+
+
 def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
     """The symbols of those terms of an expression that contain a wanted jet."""
     terms = [term.free_symbols for term in sympy.Add.make_args(e)]

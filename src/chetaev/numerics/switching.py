@@ -16,7 +16,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Integer
 
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
@@ -107,7 +106,7 @@ class Surfaces:
             if mode.constant or not np.isfinite(value):
                 continue
             change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
-            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0) and not self._nothing(here, k):
+            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0):
                 found.append(k)
         return tuple(found)
 
@@ -115,18 +114,12 @@ class Surfaces:
         """The largest value of a jet, here or before."""
         return max([self._farthest, *map(abs, jets.values())])
 
-    def _nothing(self, here: Setting, k: int) -> bool:
-        """Whether a switching function is zero at all states of a configuration: its two sides do not differ there."""
-        known = {mode.symbol: Integer(m) for mode, m in zip(self.switched.modes, here.configuration, strict=True) if m}
-        function = self.switched.modes[k].function
-        return not function.free_symbols.isdisjoint(known) and function.xreplace(known).expand() == 0
-
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """The configurations that are consistent when some modes are open and the others stay."""
         if len(open_modes) == 1:
             return self._one(before, open_modes[0], t, jets)
         if len(open_modes) > _MOST:
-            return Choice((), f"{len(open_modes)} switching functions vanish together.")
+            return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
         for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
             if slides and len(open_modes) > _MOST_SLIDING:
@@ -146,6 +139,22 @@ class Surfaces:
             if found:
                 return Choice(tuple(found))
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side."""
+        found: list[Configuration] = []
+        for side in (1, -1):
+            configuration = _with(before, {k: side * (before[k] or 1) for k in open_modes})
+            for _ in range(2 * len(open_modes)):
+                ways = {k: self.leaves(configuration, k, t, jets) for k in open_modes}
+                wanted = _with(configuration, {k: way for k, way in ways.items() if way})
+                if wanted == configuration:
+                    found.append(configuration)
+                    break
+                configuration = wanted
+        if len(found) > 1 and self._same_motion(found, t, jets):
+            found = found[:1]
+        return Choice(tuple(found), f"{len(open_modes)} switching functions vanish together.")
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
         """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""

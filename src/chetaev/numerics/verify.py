@@ -11,7 +11,8 @@ The motion is read as functions of time, and nothing is taken from the different
 - `E_x`: the row itself with the multipliers the motion reports. Vakonomic motions have no $C_V$; their multipliers are part of the motion.
 - `action`: $s' = L$.
 - `mode of s`: the distance of $(s, m)$ from the graph of the sign, $s = 0$ or $m = \mathrm{sign}(s)$, with $|m| \le 1$, for every
-  switching function of sign, abs, min and max; the other rows are taken with these modes.
+  switching function of the equations and of the inputs; the other rows are taken with these modes.
+- `corner max(0, s)`: a corner function as the user wrote it, against what the modes make of it.
 
 Time derivatives above the state come from the dense output of each step, expanded in Chebyshev polynomials and differentiated.
 """
@@ -25,15 +26,16 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from sympy import S, Symbol
+from sympy import Expr, S, Symbol
 
 from chetaev.assemble import assemble
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.notation import show
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.modes import Mode, smooth
+from chetaev.numerics.modes import Mode, Switched, outer_corners
 from chetaev.symbols import TIME, Jet, Parameter
 from chetaev.trajectory import Trajectory
 
@@ -124,9 +126,10 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
             rows[f"rate of {z.name}"] = (curve.jet(z.d()) - curve.rate(z, 1), np.abs(curve.jet(z.d())) + curve.natural(z, 1))
     for group in motion.equations.system.groups.values():
         rows |= {} if group.reduced else _turning(group, curve)
-    switched = smooth(motion.equations, Frozen({}))
+    switched = motion.reader.switched
     rows |= _mechanics(switched.smooth, curve)
     rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes}
+    rows |= {f"corner {show(e)}": _corner(e, switched, curve) for e in outer_corners(switched, motion.reader.binding.inputs)}
     found = {"nodes": _nodes(motion)}
     found |= {label: _summary(residual, terms, curve.t) for label, (residual, terms) in rows.items()}
     title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
@@ -237,6 +240,16 @@ def _graph_of_sign(mode: Mode, curve: _Curve) -> tuple[Array, Array]:
     m = curve.value(mode.symbol)
     wrong = np.where(np.abs(m) < 1, np.abs(s), np.maximum(-m * s, 0.0))
     return wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s))
+
+
+def _corner(corner: Expr, switched: Switched, curve: _Curve) -> tuple[Array, Array]:
+    """A corner function of the user's against what the modes make of it; while the motion slides on a surface they may differ."""
+    graph = GraphAlgebra()
+    values = _Values(graph, curve)
+    written, known = (values.of(graph.of(e)) for e in (corner, switched.replaced(corner)))
+    inside = [curve.value(mode.symbol) for mode in switched.modes]
+    slides = np.any([np.abs(m) < 1 for m in inside], axis=0)
+    return np.where(slides, 0.0, written - known), np.abs(written) + np.abs(known)
 
 
 def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, tuple[Array, Array]]:
