@@ -18,14 +18,14 @@ from chetaev.numerics.jumps import Refused, across
 from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
-from chetaev.numerics.modes import SLIDING, Configuration
+from chetaev.numerics.modes import SLIDING, Configuration, Direction
 from chetaev.numerics.outcomes import Ending, Verdict
 from chetaev.numerics.pieces import Piece, Setting
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import Record, wanted_times
 from chetaev.numerics.request import Place, Request
 from chetaev.numerics.start import Start, begin
-from chetaev.numerics.switching import Surfaces
+from chetaev.numerics.switching import TOO_LARGE, Surfaces
 from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
@@ -93,7 +93,8 @@ class Course:
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
-        here, request = place.setting, self.request
+        here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
+        place = replace(place, setting=here)
         watched = watching(_awaiting(request, place.awaited), here)
         conserving = request.conserve and not here.flow.has_power
         project = here.compiled.conserving() if conserving else here.compiled.project
@@ -182,6 +183,8 @@ class Course:
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         mode = self.request.switched.modes[k]
+        if isinstance(mode, Direction):
+            return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
         jets = here.named(piece.run.y) if beyond is None else beyond
         leaving = before[k] == SLIDING
         known = {k: value} if leaving else {}
@@ -204,6 +207,30 @@ class Course:
         if limit is not None:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
         return self._onto(piece, before, after, mode.text, limit, beyond)
+
+    def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
+        """A body under planar friction has no speed left: it stays, or it turns around."""
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
+        jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
+        fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
+        if not fault:
+            return self._onto(piece, before, after, direction.text, None, jets)
+        return self._sets_off(piece, k, direction, jets) if fault == TOO_LARGE else outcomes.no_continuation(direction.text, t, fault)
+
+    def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
+        """A body under planar friction leaves its rest."""
+        t, before = float(piece.run.t), piece.setting.configuration
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(direction.text, t, limit if np.isfinite(limit) else None)
+        after = tuple(1 if j == k else m for j, m in enumerate(before))
+        moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+        if moving is None:
+            return outcomes.no_continuation(direction.text, t, "the body does not stay at rest, and no direction leads on.")
+        found = self._onto(piece, before, after, direction.text, None, moving)
+        return replace(found, jump=True) if isinstance(found, Place) else found
 
     def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
         """What follows where the Lagrangian jumps with a mode."""

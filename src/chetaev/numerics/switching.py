@@ -21,8 +21,9 @@ from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.jumps import has_jump
-from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched, bends_momenta
 from chetaev.numerics.pieces import Seat, Setting, setting
+from chetaev.numerics.resting import Resting
 from chetaev.symbols import Input, Jet, jets_in
 
 _ROUND_OFF = 1e-11
@@ -39,6 +40,9 @@ _MOST = 6
 """Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
 _MOST_SLIDING = 3
 """Surfaces of which the motion may be held on some: each of the 19 choices is compiled."""
+
+
+TOO_LARGE = "the force that would keep the motion there is too large"
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Surfaces:
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the places looked at so far."""
     _jumps: dict[int, bool] = field(default_factory=dict)
+    _rest: Resting | None = None
     _farthest: float = 0.0
     """The largest value of a jet of the state at these places."""
 
@@ -85,6 +90,18 @@ class Surfaces:
         if k not in self._jumps:
             self._jumps[k] = has_jump(self.switched, self.switched.modes[k])
         return self._jumps[k]
+
+    @property
+    def resting(self) -> Resting:
+        """What counts as rest in this run."""
+        self._rest = self._rest or Resting(self.tolerance, self.span)
+        return self._rest
+
+    def watched(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
+        """A setting for a piece from a state, in which speeds that count as rest are known."""
+        modes = zip(self.switched.modes, here.configuration, strict=True)
+        moving = [mode for mode, m in modes if isinstance(mode, Direction) and m != SLIDING]
+        return self.resting.watched(here, t, jets, moving) if moving else here
 
     def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
         """The state of a configuration, were it to slide on no surface."""
@@ -105,6 +122,9 @@ class Surfaces:
             self._largest[k] = size = max(size, self._largest.get(k, 0.0))
             if mode.constant or not np.isfinite(value):
                 continue
+            if isinstance(mode, Direction):
+                found += [k] if value <= self.resting.level(mode) else []
+                continue
             change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
             if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0):
                 found.append(k)
@@ -116,6 +136,9 @@ class Surfaces:
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """The configurations that are consistent when some modes are open and the others stay."""
+        still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
+        if still:
+            return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
         if len(open_modes) == 1:
             return self._one(before, open_modes[0], t, jets)
         if len(open_modes) > _MOST:
@@ -139,6 +162,14 @@ class Surfaces:
             if found:
                 return Choice(tuple(found))
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
+        rest = _with(before, dict.fromkeys(still, SLIDING))
+        if others:
+            return self.choose(rest, others, t, jets)
+        reason = self.sliding_fault(rest, t, jets)
+        return Choice((), reason) if reason else Choice((rest,))
 
     def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side."""
@@ -227,14 +258,14 @@ class Surfaces:
         reason = self._unlike(configuration)
         if reason:
             return reason
-        if {mode.unknown.name for mode in modes} & set(here.flow.system.undetermined):
+        if {unknown.name for mode in modes for unknown in mode.unknowns} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
         off = [abs(r) for r, label in zip(rows, here.labels, strict=True) if label.startswith("sliding[")]
         if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
             return "the motion crosses the surface"
-        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else "the force that would keep the motion there is too large"
+        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else TOO_LARGE
 
     def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
         """Which way a switching function leaves zero along the flow of a configuration; 0 if it stays, up to third derivatives."""

@@ -35,8 +35,8 @@ from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation import show
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.modes import Mode, Switched, outer_corners
-from chetaev.symbols import TIME, Jet, Parameter
+from chetaev.numerics.modes import SLIDING, Direction, Mode, Switched, outer_corners, sliding
+from chetaev.symbols import TIME, Jet, Multiplier, Parameter
 from chetaev.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -127,8 +127,8 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     for group in motion.equations.system.groups.values():
         rows |= {} if group.reduced else _turning(group, curve)
     switched = motion.reader.switched
-    rows |= _mechanics(switched.smooth, curve)
-    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes}
+    rows |= _with_rest(switched, curve)
+    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
     rows |= {f"corner {show(e)}": _corner(e, switched, curve) for e in outer_corners(switched, motion.reader.binding.inputs)}
     found = {"nodes": _nodes(motion)}
     found |= {label: _summary(residual, terms, curve.t) for label, (residual, terms) in rows.items()}
@@ -163,6 +163,11 @@ class _Curve:
         states = motion.at(times.ravel()).states.reshape(*times.shape, -1)
         coefficients = np.einsum("dm,pmc->pdc", np.linalg.inv(chebyshev.chebvander(inner, _DEGREE)), states)
         return _Curve(motion, t, motion.at(t).states, half, (t - middle) / half, coefficients)
+
+    def only(self, wanted: NDArray[np.bool_]) -> _Curve:
+        """The curve at some of its times."""
+        parts = (self.t, self.states, self.half, self.place, self.coefficients)
+        return _Curve(self.motion, *[part[wanted] for part in parts])
 
     def jet(self, z: Jet) -> Array:
         """A jet: of the state, or a derivative of the highest one of the state, or what the motion reports."""
@@ -215,8 +220,11 @@ def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, tuple[Array, Ar
     }
 
 
-def _mechanics(equations: Equations, curve: _Curve) -> dict[str, tuple[Array, Array]]:
-    """Residuals and sizes of terms of the rows as the principle states them, before anything is eliminated or differentiated."""
+def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] = ()) -> dict[str, tuple[Array, Array]]:
+    """Residuals and sizes of terms of the rows as the principle states them, before anything is eliminated or differentiated.
+
+    Multipliers of forces that hold a body at rest belong to no reaction.
+    """
     lowered = equations.lowered
     graph = GraphAlgebra()
     coordinates = lowered.system.coordinates
@@ -225,11 +233,40 @@ def _mechanics(equations: Equations, curve: _Curve) -> dict[str, tuple[Array, Ar
     values = _Values(graph, curve)
     found = {label: values.row(e) for label, e in written.items() if label not in forces}
     reported = len(equations.multipliers) == len(lowered.multipliers)
-    if not lowered.vakonomic and lowered.multipliers:
-        found |= _virtual_work(equations, values, [written.get(label, graph.of(S.Zero)) for label in forces])
+    if not lowered.vakonomic and len(lowered.multipliers) > len(held):
+        found |= _virtual_work(equations, values, [written.get(label, graph.of(S.Zero)) for label in forces], held)
     if reported:
         found |= {label: values.row(written[label]) for label in forces if label in written}  # nothing acts on the others
     return {label: found[label] for label in sorted(found, key=_reading_order)}
+
+
+def _with_rest(switched: Switched, curve: _Curve) -> dict[str, tuple[Array, Array]]:
+    """The rows of mechanics. Where planar friction holds a body at rest they contain what takes the place of its unit vector, `rest of`
+    says whether that is no longer than one and the speed is zero.
+    """
+    directions = [(k, mode) for k, mode in enumerate(switched.modes) if isinstance(mode, Direction)]
+    if not directions:
+        return _mechanics(switched.smooth, curve)
+    reader, count = curve.motion.reader, len(curve.t)
+    configurations = [reader.pieces[k].setting.configuration for k in reader.pieces_at(curve.t)]
+    still = np.array([[m[k] == SLIDING for k, _ in directions] for m in configurations])
+    rows: dict[str, tuple[Array, Array]] = {}
+    for kind in np.unique(still, axis=0):
+        here = (still == kind).all(axis=1)
+        resting = tuple(mode for (_, mode), rests in zip(directions, kind, strict=True) if rests)
+        part = curve.only(here)
+        held = [unknown for mode in resting for unknown in mode.unknowns]
+        found = _mechanics(sliding(switched.smooth, resting) if resting else switched.smooth, part, held)
+        stated = len(switched.original.system.kinematic)
+        found = {label: columns for label, columns in found.items() if label not in {f"kinematic[{stated + k}]" for k in range(len(held))}}
+        values = _Values(GraphAlgebra(), part)
+        for mode in resting:
+            length, speed = (values.of(values.graph.of(e)) for e in (mode.length, mode.function))
+            found[f"rest of {mode.text}"] = np.maximum(length - 1, 0.0) + np.abs(speed), np.ones(len(part.t))
+        for label, columns in found.items():
+            for whole, column in zip(rows.setdefault(label, (np.zeros(count), np.zeros(count))), columns, strict=True):
+                whole[here] = column
+    return rows
 
 
 def _graph_of_sign(mode: Mode, curve: _Curve) -> tuple[Array, Array]:
@@ -247,16 +284,19 @@ def _corner(corner: Expr, switched: Switched, curve: _Curve) -> tuple[Array, Arr
     graph = GraphAlgebra()
     values = _Values(graph, curve)
     written, known = (values.of(graph.of(e)) for e in (corner, switched.replaced(corner)))
-    inside = [curve.value(mode.symbol) for mode in switched.modes]
+    inside = [curve.value(mode.symbol) for mode in switched.modes if not isinstance(mode, Direction)]
     slides = np.any([np.abs(m) < 1 for m in inside], axis=0)
     return np.where(slides, 0.0, written - known), np.abs(written) + np.abs(known)
 
 
-def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, tuple[Array, Array]]:
+def _virtual_work(
+    equations: Equations, values: _Values, rows: Sequence[ca.SX], held: Sequence[Multiplier]
+) -> dict[str, tuple[Array, Array]]:
     """Virtual work against the projections of the coordinate directions onto C_V."""
     lowered, graph = equations.lowered, values.graph
     coordinates = lowered.system.coordinates
-    free = [values.row(graph.without(e, lowered.multipliers)) for e in rows]
+    acting = lowered.multipliers[: len(lowered.multipliers) - len(held)]  # those that hold a body at rest come last
+    free = [values.row(graph.without(e, acting)) for e in rows]
     force, size = np.stack([r for r, _ in free], axis=1), np.stack([s for _, s in free], axis=1)
     entries = [graph.of(row.get(q, S.Zero)) for row in lowered.reactions for q in coordinates]
     matrices = np.stack([values.of(e) for e in entries], axis=1).reshape(-1, len(lowered.reactions), len(coordinates))
