@@ -2,8 +2,8 @@ r"""Planar friction: forces along the unit vector of a velocity, $-\mu\,w/|w|$ w
 
 At rest, $w = 0$, such a force has no value. In the limit it may be any force of the set that the unit vectors span: with an unknown $n$
 in place of $w/|w|$ and the rows $w_j = 0$, the body rests as long as $\sum_j c_j n_j^2 \le 1$. It sets off where this is exceeded, in the
-direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law for two and more directions
-at once, isotropic or not, and Filippov's for forces of this kind.
+direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law in two or more
+dimensions, isotropic or not, and Filippov's convex hull for forces of this kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WIDEST = 1e12
 
 @dataclass(frozen=True)
 class Component:
-    """One $c\,w^2$ of the square of a speed, with the velocity in which $w$ is affine."""
+    r"""One $c\,w^2$ of the square of a speed, with the velocity in which $w$ is affine."""
 
     weight: Expr
     form: Expr

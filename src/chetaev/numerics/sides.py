@@ -33,7 +33,7 @@ class Side:
 
 
 def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None) -> list[Side]:
-    """The configurations of those corners on which the structure may depend; that of a start alone if one is given. Empty if there are none."""
+    """The configurations of those corners on which the structure may depend, none if there are none; that of a start if one is given."""
     switched = smooth(equations, Frozen({}))
     deciding = [mode for mode in switched.modes if mode.symbol in switched.chosen]
     if not deciding:

@@ -63,7 +63,8 @@ def simulate(
     algorithm) or by constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. Functions that the equations leave free are
     chosen by `gauge={"q2": "sin(t)"}`.
 
-    sign, abs, min and max are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists these moments.
+    sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists
+    these moments. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step.
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
     longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends a run and returns what was computed.
 
