@@ -1,4 +1,4 @@
-"""Friction along v/|v|: it comes to rest, stays, and sets off again. Closed forms, and SciPy on the equations of motion in speed and angle."""
+"""Friction along v/|v| comes to rest, stays, and sets off again: closed forms, and SciPy on the equations in speed and angle."""
 
 import math
 

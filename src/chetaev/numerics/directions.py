@@ -123,7 +123,7 @@ def setting_off(given: Array, resisting: Array, weights: Array) -> Array | None:
     r"""The unit vector $n$ with $a - B n = \kappa n$, $\kappa \ge 0$: the direction in which a body sets off; None if it stays."""
 
     def unit(kappa: float) -> Array:
-        return np.linalg.solve(resisting + kappa * np.eye(len(given)), given)
+        return np.array(np.linalg.solve(resisting + kappa * np.eye(len(given)), given), dtype=float)
 
     def excess(kappa: float) -> float:
         return float(weights @ unit(kappa) ** 2) - 1.0

@@ -24,7 +24,7 @@ from chetaev.assemble import Row
 from chetaev.constraints import Constraint, VariationalConstraint
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
-from chetaev.functions import CORNERS, Branch, Sign
+from chetaev.functions import CORNERS, Branch, Sign, corners_in
 from chetaev.notation import show
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.corners import Rewriting
@@ -228,8 +228,8 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
     return frozenset(found) & frozenset(modes)
 
 
-def outer_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]:
-    """The corner functions in the data of the equations and in the inputs, as the user wrote them, without those inside others."""
+def nested_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]:
+    """The corner functions with others inside, in the data of the equations and in the inputs, as the user wrote them."""
     found: dict[Expr, None] = {}
 
     def look(e: Expr) -> Expr:
@@ -237,7 +237,8 @@ def outer_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]:
         while stack:
             node = stack.pop()
             if isinstance(node, CORNERS):
-                found[node] = None
+                if len(corners_in(node)) > 1:
+                    found[node] = None
                 continue
             new = [a for a in node.args if a not in seen]
             seen.update(new)
@@ -275,8 +276,8 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     unknowns. The product is the unknown then, the multiplier of the part of the reaction that $m$ multiplies.
     """
     resting = [mode for mode in modes if isinstance(mode, Direction)]
-    for mode in resting:
-        equations = _at_rest(equations, mode)
+    for direction in resting:
+        equations = _at_rest(equations, direction)
     modes = tuple(mode for mode in modes if mode not in resting)
     if not modes:
         return equations

@@ -12,7 +12,7 @@ The motion is read as functions of time, and nothing is taken from the different
 - `action`: $s' = L$.
 - `mode of s`: the distance of $(s, m)$ from the graph of the sign, $s = 0$ or $m = \mathrm{sign}(s)$, with $|m| \le 1$, for every
   switching function of the equations and of the inputs; the other rows are taken with these modes.
-- `corner max(0, s)`: a corner function as the user wrote it, against what the modes make of it.
+- `corner max(0, sign(s))`: corner functions inside one another as the user wrote them, against what the modes make of them.
 
 Time derivatives above the state come from the dense output of each step, expanded in Chebyshev polynomials and differentiated.
 """
@@ -35,7 +35,8 @@ from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation import show
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.modes import SLIDING, Direction, Mode, Switched, outer_corners, sliding
+from chetaev.numerics.modes import SLIDING, Direction, Mode, Switched, nested_corners, sliding, smooth
+from chetaev.numerics.reader import Reader
 from chetaev.symbols import TIME, Jet, Multiplier, Parameter
 from chetaev.trajectory import Trajectory
 
@@ -126,10 +127,12 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
             rows[f"rate of {z.name}"] = (curve.jet(z.d()) - curve.rate(z, 1), np.abs(curve.jet(z.d())) + curve.natural(z, 1))
     for group in motion.equations.system.groups.values():
         rows |= {} if group.reduced else _turning(group, curve)
-    switched = motion.reader.switched
+    reader = motion.reader
+    inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # another account of the motion does not tell them
+    switched = smooth(motion.equations, Frozen(inputs))
     rows |= _with_rest(switched, curve)
     rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
-    rows |= {f"corner {show(e)}": _corner(e, switched, curve) for e in outer_corners(switched, motion.reader.binding.inputs)}
+    rows |= {f"corner {show(e)}": _corner(e, switched, curve) for e in nested_corners(switched, inputs)}
     found = {"nodes": _nodes(motion)}
     found |= {label: _summary(residual, terms, curve.t) for label, (residual, terms) in rows.items()}
     title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
@@ -245,9 +248,9 @@ def _with_rest(switched: Switched, curve: _Curve) -> dict[str, tuple[Array, Arra
     says whether that is no longer than one and the speed is zero.
     """
     directions = [(k, mode) for k, mode in enumerate(switched.modes) if isinstance(mode, Direction)]
-    if not directions:
-        return _mechanics(switched.smooth, curve)
     reader, count = curve.motion.reader, len(curve.t)
+    if not directions or not isinstance(reader, Reader):
+        return _mechanics(switched.smooth, curve)
     configurations = [reader.pieces[k].setting.configuration for k in reader.pieces_at(curve.t)]
     still = np.array([[m[k] == SLIDING for k, _ in directions] for m in configurations])
     rows: dict[str, tuple[Array, Array]] = {}
