@@ -150,6 +150,10 @@ class Tape:
             if name in ("pow", "power") and sources[1] in exponents:
                 found.add(("power", slot, sources[0], exponents[sources[1]]))
                 continue
+            if name == "piecewise":
+                found.add_choice(slot, count, sources)
+                count += 5
+                continue
             last = sources[0]
             for k, source in enumerate(sources[1:], 2):
                 target = slot if k == len(sources) else count

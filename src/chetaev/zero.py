@@ -55,12 +55,12 @@ def seems_zero(expression: Expr) -> bool:
 def zero_signatures(expressions: Sequence[Expr]) -> list[bool]:
     """Which expressions have the signature of zero, all looked at together. Entries of matrices are those of group elements."""
     with deep():
-        written = [_charted(e) for e in expressions]
+        written = [charted(e) for e in expressions]
         program, _ = Tape(written).program()
         return vanishing(program) or [False] * len(written)
 
 
-def _charted(expression: Expr) -> Expr:
+def charted(expression: Expr) -> Expr:
     """An expression with entries of group elements written in the places of a chart, where their relations are identities."""
     entries = [z for z in expression.free_symbols if isinstance(z, Entry)]
     return expression.xreplace({z: GroupCoordinate(z.group, z.kind, True).chart[z] for z in entries}) if entries else expression

@@ -19,22 +19,33 @@ from chetaev.exact.manifold import Single, Stage, points_of
 from chetaev.exact.matrices import rank
 from chetaev.exact.signature import TRIALS, Spot
 from chetaev.symbols import Input, Jet, Parameter
+from chetaev.zero import charted
 
 _ROOTED = 6
 """Points where the rank is asked if roots occur: entries such as sqrt(u^2) - u vanish at half of them."""
 
 
-class FieldPoints:
-    """Points of a constraint manifold in the field, with a value for every symbol; empty if none is found."""
+Staged = Sequence[tuple[Sequence[Any], Sequence[Symbol]]]
+"""Rows that are met one after the other, each group by moving some symbols."""
 
-    def __init__(self, rows: Sequence[Any], expressions: Sequence[Any], algebra: Algebra[Any] = SYMBOLIC) -> None:
+
+class FieldPoints:
+    """Points of a constraint manifold in the field, with a value for every symbol; empty if none is found.
+
+    Rows are met order by order, or in the given stages.
+    """
+
+    def __init__(
+        self, rows: Sequence[Any], expressions: Sequence[Any], algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+    ) -> None:
         self.algebra = algebra
+        rows = [charted(row) for row in rows] if algebra is SYMBOLIC else rows
         present = algebra.symbols_of([*rows, *expressions])
         self.symbols: list[Symbol] = sorted(present, key=lambda z: z.name)
         whole, _ = algebra.program(rows, self.symbols)
         asked, _ = algebra.program(expressions, self.symbols)
         count = _ROOTED if whole.roots or asked.roots else TRIALS
-        steps = self._steps(rows)
+        steps = self._steps(self._by_order(rows) if stages is None else stages)
         self.spots: list[Spot] = [] if steps is None else points_of(whole, steps, count)
 
     def values(self, expressions: Sequence[Any]) -> list[tuple[Spot, list[Residue]]]:
@@ -48,15 +59,25 @@ class FieldPoints:
                 continue
         return found
 
-    def _steps(self, rows: Sequence[Any]) -> list[Stage | Single] | None:
-        """What meets the rows one order after the other; None if that is not known."""
+    def _by_order(self, rows: Sequence[Any]) -> Staged:
+        """The rows of each order, and their highest jets."""
         orders = [max((z.order for z in self.algebra.symbols(row) if _is_unknown(z)), default=0) for row in rows]
-        steps: list[Stage | Single] = []
-        met: set[Symbol] = set()
+        found = []
         for order in sorted(set(orders)):
             staged = [row for row, k in zip(rows, orders, strict=True) if k == order]
-            jets = sorted({z for row in staged for z in self.algebra.symbols(row) if _is_unknown(z) and z.order == order}, key=str)
-            jets = [z for z in jets if z not in met]
+            jets = {z for row in staged for z in self.algebra.symbols(row) if _is_unknown(z) and z.order == order}
+            found.append((staged, sorted(jets, key=lambda z: z.name)))
+        return found
+
+    def _steps(self, stages: Staged) -> list[Stage | Single] | None:
+        """What meets the rows one stage after the other; None if that is not known."""
+        steps: list[Stage | Single] = []
+        met: set[Symbol] = set()
+        for staged, moved in stages:
+            if not staged:
+                continue
+            present = set().union(*[self.algebra.symbols(row) for row in staged])
+            jets = [z for z in moved if z in present and z not in met]
             found = self._stage(staged, jets) or self._one_by_one(staged, jets, met)
             if found is None:
                 return None
@@ -111,20 +132,25 @@ def _is_unknown(z: Symbol) -> bool:
     return isinstance(z, Jet) and not isinstance(z, Input)
 
 
-def exact_rank(entries: Sequence[Sequence[Any]], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC) -> int | None:
+def exact_rank(
+    entries: Sequence[Sequence[Any]], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+) -> int | None:
     """The generic rank of a matrix where the rows hold; None if no point of that manifold is found over the field."""
     if not entries or not entries[0]:
         return 0
-    flat = [e for line in entries for e in line]
+    flat = [charted(e) if algebra is SYMBOLIC else e for line in entries for e in line]
     width = len(entries[0])
-    found = FieldPoints(rows, flat, algebra).values(flat)
+    found = FieldPoints(rows, flat, algebra, stages).values(flat)
     ranks = [rank([values[k : k + width] for k in range(0, len(values), width)], spot.field.p) for spot, values in found]
     return max(ranks, default=None)
 
 
-def exactly_zero(expressions: Sequence[Any], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC) -> list[bool] | None:
+def exactly_zero(
+    expressions: Sequence[Any], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+) -> list[bool] | None:
     """Which expressions vanish wherever the rows hold; None if no point of that manifold is found over the field."""
-    found = FieldPoints(rows, expressions, algebra).values(expressions)
+    expressions = [charted(e) for e in expressions] if algebra is SYMBOLIC else expressions
+    found = FieldPoints(rows, expressions, algebra, stages).values(expressions)
     if not found:
         return None
     return [all(values[k] == 0 for _, values in found) for k in range(len(expressions))]

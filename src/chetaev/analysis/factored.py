@@ -14,6 +14,7 @@ cut nobody can tell with the digits at hand, and the matrix is *ill-conditioned*
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ _NOISE = 1e-11
 """At random points of order one, found by iteration, entries below this part of the largest are errors of the iteration."""
 _DIGITLESS = 4.0
 """Entries up to so many doubts have no digit: bounds of errors are rarely too large by less."""
-_ROUND_OFF = 8 * float(np.finfo(float).eps)
+_ROUND_OFF = 2 * float(np.finfo(float).eps)
 """Error of a singular value per row or column, relative to the largest: that of the decomposition itself."""
 _PASSES = 2
 _BALANCING = 6
@@ -131,6 +132,11 @@ class Factored:
     def nullity(self) -> int:
         """The dimension of the null space: columns less rank."""
         return self.jacobian.shape[1] - self.rank
+
+    def of_columns(self, columns: Sequence[int]) -> Factored:
+        """Some columns of the matrix by themselves."""
+        chosen = list(columns)
+        return Factored(self.jacobian[:, chosen], doubts=None if self._doubts is None else self._doubts[:, chosen])
 
     @property
     def ill_conditioned(self) -> bool:

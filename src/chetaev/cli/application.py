@@ -12,6 +12,7 @@ import click
 import chetaev
 from chetaev.cli.session import Session
 from chetaev.errors import ChetaevError
+from chetaev.text import visible
 
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
@@ -83,12 +84,15 @@ class Application(click.Group):
         except BrokenPipeError:  # whoever read our output has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
-        except (click.exceptions.Exit, click.ClickException, click.Abort):
+        except click.ClickException as fault:
+            fault.message = visible(fault.message)
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except Exception as fault:
             if os.environ.get("CHETAEV_TRACEBACK"):
                 raise
-            click.echo(_own_fault(fault), err=True)
+            click.echo(visible(_own_fault(fault)), err=True)
             ctx.exit(_OWN_FAULT)
 
     def _run(self, ctx: click.Context) -> Any:

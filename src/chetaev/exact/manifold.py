@@ -19,6 +19,9 @@ from chetaev.exact.signature import TRIALS, Spot, random_spot
 _DRAWS = 40
 """Random points that are tried for each point wanted: every square root of the discriminant of a row halves the chances."""
 
+_CONTRADICTIONS = 3
+"""Linear equations that have no solution at so many random points have none anywhere."""
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -70,11 +73,16 @@ class Single:
 def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIALS) -> list[Spot]:
     """Random points at which all rows hold, after the steps that meet them; fewer, or none, if no more are found."""
     found: list[Spot] = []
+    contradictions = 0
     for draw in range(_DRAWS * count):
         spot: Spot | None = random_spot(rows, draw)
         try:
             for step in steps:
-                spot = None if spot is None else step.met(spot)
+                if spot is not None:
+                    spot = step.met(spot)
+                    contradictions += spot is None and isinstance(step, Stage)
+            if contradictions == _CONTRADICTIONS:
+                break
             if spot is None or any(spot.run(rows)):
                 continue
         except OutsideDomain:

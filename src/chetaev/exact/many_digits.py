@@ -42,6 +42,8 @@ def many_digit_values(program: Program, values: Sequence[Any], mp: mpmath.MPCont
             v = mp.mpf(a.numerator) / a.denominator
         elif operation == "constant":
             v = +getattr(mp, a)
+        elif operation == "undefined":
+            raise ValueError("not a finite number")
         elif operation == "power":
             v = held[a] ** b.numerator if b.denominator == 1 else mp.power(held[a], mp.mpf(b.numerator) / b.denominator)
         elif operation == "pow":

@@ -7,6 +7,7 @@ A line is `(operation, target, first, second)`. Operations and what their last t
 | `input` | number of the input |
 | `number` | a `Fraction` |
 | `constant` | name of a transcendental constant (`pi`) |
+| `undefined` | nothing: no finite number |
 | `add sub mul div` | slots |
 | `neg sq twice inv assign` | slot |
 | `power` | slot, a `Fraction` as exponent |
@@ -21,6 +22,7 @@ A line is `(operation, target, first, second)`. Operations and what their last t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -43,6 +45,8 @@ class Program:
     """The slot of each output."""
     roots: bool = False
     """Whether the value depends on branches of roots, so that an identity may hold on a part of the points only."""
+    corners: bool = False
+    """Whether sign, abs, min, max or a comparison occurs: then a slope of zero does not mean that nothing changes."""
     positive: set[int] = field(default_factory=set)
     """Inputs that stand for positive numbers: in the field, for squares."""
 
@@ -50,9 +54,23 @@ class Program:
         """Append an instruction."""
         operation, _, _, second = line
         self.lines.append(line)
+        self.corners = self.corners or operation in _CORNERS
         self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
 
 
+    def add_choice(self, target: int, free: int, arguments: Sequence[int]) -> None:
+        """Append the instructions of piecewise(u, a, b): a where u < 0, else b; they use five slots from `free` on."""
+        u, a, b = arguments
+        zero, below, left, above, right = range(free, free + 5)
+        self.add(("number", zero, Fraction(0), None))
+        self.add(("less", below, u, zero))
+        self.add(("where", left, below, a))
+        self.add(("not", above, below, None))
+        self.add(("where", right, above, b))
+        self.add(("add", target, left, right))
+
+
+_CORNERS = frozenset("sign abs min max step less equal".split())
 _ROOTED = frozenset("sqrt asin acos atan atan2 asinh acosh atanh pow".split())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from chetaev.exact.field import PRIMES, Field, OutsideDomain, Residue
 from chetaev.exact.functions import FieldFunctions
@@ -20,6 +20,8 @@ TRIALS = 2
 """Independent points at which what is called zero vanishes."""
 _ROOTED_TRIALS = 40
 """The same where an identity may hold on one branch of a root only: a wrong answer has a chance of 2^-40."""
+_RELATED_TRIALS = 12
+"""The same for related points, where many entries are looked at together."""
 _DRAWS = 60
 """Points that are drawn until one lies in the domain; n independent roots need about 2^n draws, then the field is extended."""
 _RELATED_DRAWS = 6
@@ -84,6 +86,8 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
             v = held[a] * held[b] % n
         elif operation == "constant":
             v = field.hashed(a)
+        elif operation == "undefined":
+            raise OutsideDomain
         elif operation in _BINARY:
             v = table[operation](held[a], held[b])
         else:
@@ -101,10 +105,16 @@ def field_number(k: int) -> Field:
     return Field(PRIMES[k % len(PRIMES)], seed=k + 1)
 
 
+@lru_cache(maxsize=20_000)
+def _input(draw: int, k: int) -> int:
+    """The value of input k in a draw."""
+    return field_number(draw % _FIELDS).hashed("input", draw, k)
+
+
 def random_spot(program: Program, draw: int, extended: bool = False, twisted: bool = False) -> Spot:
     """A random point for the inputs of a program; equal numbers of the draw give equal points."""
     field = field_number(draw % _FIELDS)
-    values = [field.hashed("input", draw, k) for k in range(program.inputs)]
+    values = [_input(draw, k) for k in range(program.inputs)]
     for k in program.positive:
         values[k] = values[k] * values[k] % field.modulus
     return Spot(field, tuple(values), extended, twisted)
@@ -138,7 +148,7 @@ def related(program: Program, common: int, count: int | None = None) -> list[tup
 
     `count` of them, or as many as decide; an empty list if there are not so many.
     """
-    wanted = count or (_ROOTED_TRIALS if program.roots else TRIALS)
+    wanted = count or (_RELATED_TRIALS if program.roots else TRIALS)
     for extended in (False, True):
         for draw in range(_DRAWS):
             first = random_spot(program, draw, extended)

@@ -24,7 +24,7 @@ FIXED: dict[str, dict[str, str]] = {
     "constraints": {"kinematic": TEXTS, "variational": TEXTS},
     "principle": {"name": TEXT, "inner": TEXT},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
-    "simulate": {"t": NUMBERS, "tolerance": NUMBER},
+    "simulate": {"t": NUMBERS, "tolerance": NUMBER, "max_step": NUMBER},
 }
 """Tables whose keys are given."""
 

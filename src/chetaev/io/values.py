@@ -54,14 +54,17 @@ def function(name: str, given: Any, model: Model) -> str:
 
 
 def run(model: Model) -> Mapping[str, str]:
-    """The interval and the tolerance."""
+    """The interval, the tolerance, and the longest step if there is one."""
     where = f"save {model.system.label}"
     if isinstance(model.t, str) or len(model.t) != 2:
         what = f"t is no interval: it has {len(model.t)} entries."
         raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
     first, last = (number(v, {}, f"{where}, t", InitialError) for v in model.t)
     tolerance = number(model.tolerance, {}, f"{where}, tolerance", InitialError)
-    return {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
+    found = {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
+    if model.max_step is not None:
+        found["max_step"] = repr(number(model.max_step, {}, f"{where}, max_step", InitialError))
+    return found
 
 
 def _plain(given: Any, name: str, where: str) -> Any:

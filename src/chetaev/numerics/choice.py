@@ -44,6 +44,9 @@ class Wish:
     branch: Any
     gauge: Any
     where: str
+    instant: bool = False
+    """Whether nothing but the state itself is asked about: a motion may go on where the stated rows become singular and those of a branch
+    do not, so that the branch has to be known."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
     """The equations of the branch and the gauge that are meant; a BranchError or GaugeError where a choice is missing."""
     gauges = read_gauge(equations, wish.gauge, wish.where)
     plain = not gauges and wish.branch is None
-    if plain and not _random_states_say(equations) and decided_by_state(equations, wish.start, binding, wish.t, wish.where) is not None:
+    if plain and not _enough_is_known(equations, wish) and decided_by_state(equations, wish.start, binding, wish.t, wish.where) is not None:
         return Chosen(equations, wish.start, wish.where)
     if is_regular(equations):
         if gauges:
@@ -85,10 +88,16 @@ def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchErro
     return _several(found, there, wish.where) if len(there) > 1 else None
 
 
-def _random_states_say(equations: Equations) -> bool:
-    """Whether the stated rows determine the motion at random states. If not, these may lie elsewhere than the given one, which decides."""
+def _enough_is_known(equations: Equations, wish: Wish) -> bool:
+    """Whether random states say that the stated rows determine the motion.
+
+    If not, they may lie elsewhere than the given state, which decides. For the state alone it decides as well where rows of motion restrict
+    the state.
+    """
     system = square_prolongation(smooth(equations, Frozen({})).smooth)
-    return system is None or system.generic_nullity is not None
+    if system is None or (system.generic_nullity is not None and not wish.instant):
+        return True
+    return system.generic_nullity is not None and is_regular(equations)
 
 
 def is_regular(equations: Equations) -> bool:

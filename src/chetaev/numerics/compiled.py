@@ -41,6 +41,7 @@ class Compiled:
     rhs: Kernel
     project: Kernel | None
     measure: Kernel
+    """Residuals, and then the sizes of their terms."""
     labels: tuple[str, ...]
     """What the measured residuals are called."""
 
@@ -91,7 +92,12 @@ class Compiled:
         state, values = np.array(x), np.array(p)
         values[-1] = 0.0
         state[len(self.flow.state) :] = 0.0
-        return float(self.measure(t, state, values)[-1])
+        return float(self.measure(t, state, values)[len(self.labels) - 1])
+
+    @cached_property
+    def determinant(self) -> Kernel:
+        """The determinant of the system Jacobian, as `watch` gives it."""
+        return compile_kernel(self.flow.function([self.flow.determinant], "determinant"))
 
     @cached_property
     def energy(self) -> Kernel:

@@ -15,7 +15,7 @@ from chetaev.numerics.evaluate_faults import not_determined, with_origins
 from chetaev.numerics.initial import Data, State, complete, read_state
 from chetaev.numerics.poles import has_pole, without_poles
 from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
-from chetaev.symbols import Jet
+from chetaev.symbols import Jet, Place
 
 Given = State | Mapping[str, Any]
 
@@ -62,10 +62,26 @@ def decided_by_state(equations: Equations, start: Given, binding: Binding, t: fl
     problem = Problem(stated, binding, t, where)
     try:
         state = complete(problem, data)
-    except (InitialError, StateError):  # the rows may need consequences before data can be judged by them
+    except StateError:  # the rows may need consequences before data can be judged by them
+        return None
+    except InitialError:
+        if _determined_with_more(problem, data):
+            raise
         return None
     system = component_at(problem, state)
     return None if system is None else _on(Completed(equations, problem, data, state), system)
+
+
+def _determined_with_more(problem: Problem, data: Data) -> bool:
+    """Whether the stated rows would determine the motion if values that are missing were given: then these are all that is missing."""
+    missing = {z: 0.0 for z in problem.system.structure.state if z not in data.fixed and z not in data.guess and not isinstance(z, Place)}
+    if not missing or problem.system.curved(problem.system.hidden(), list(missing)):
+        return False
+    try:
+        state = complete(problem, replace(data, guess={**data.guess, **missing}))
+        return component_at(problem, state) is not None
+    except (InitialError, StateError):
+        return False
 
 
 def on_its_component(found: Completed) -> Completed:

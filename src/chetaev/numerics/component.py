@@ -19,7 +19,8 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.factored import Factored, Matrix
-from chetaev.numerics.local_rank import factored_at, ill_conditioned
+from chetaev.analysis.ranks import Point
+from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.prolong import Problem, Prolongation
 from chetaev.numerics.sampling import points_from
 from chetaev.symbols import Jet, Place
@@ -41,8 +42,7 @@ def component_at(problem: Problem, jets: Mapping[Jet, float]) -> Prolongation | 
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
     values, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
-    if found.ill_conditioned:
-        raise ill_conditioned(problem, pairs, top, found)
+    require_clear(problem, pairs, top, found)
     if found.nullity == system.generic_nullity:
         return system
     point = problem.point(jets)
@@ -53,7 +53,8 @@ def component_at(problem: Problem, jets: Mapping[Jet, float]) -> Prolongation | 
     near = system.near(point)
     if near.generic_nullity == found.nullity:
         return near
-    return system.standing([point], found.null) if _dependent_along(problem, jets, found, values) else None
+    along = _dependent_along(problem, jets, found, values)
+    return system.standing([point, *along], found.null) if along else None
 
 
 def _consistent(found: Factored, values: Matrix) -> bool:
@@ -64,16 +65,17 @@ def _consistent(found: Factored, values: Matrix) -> bool:
     return bool(np.all(left <= _LEFT_OVER * np.maximum(terms, terms.max(initial=0.0) * _LEFT_OVER)))
 
 
-def _dependent_along(problem: Problem, jets: Mapping[Jet, float], found: Factored, values: Matrix) -> bool:
-    """Whether as many rows depend on each other a little later and a little earlier in the motion."""
+def _dependent_along(problem: Problem, jets: Mapping[Jet, float], found: Factored, values: Matrix) -> list[Point]:
+    """States a little later and a little earlier in the motion, if as many rows depend on each other there; none otherwise."""
     system = problem.system
     tops = dict(zip(system.structure.top, map(float, found.solved(-values)), strict=True))
     times = _looked_at({**jets, **tops})
     hidden = [system.row(pair) for pair in system.hidden()]
-    ahead = [_moved(problem, {**jets, **tops}, t) for t in times]
+    ahead: list[Point] = [_moved(problem, {**jets, **tops}, t) for t in times]
     points = points_from(hidden, ahead, system.algebra) if hidden else ahead
     matrices = [a for a in system.jacobians(points) if a is not None]
-    return bool(times) and len(matrices) == len(times) and all(_small(a) == found.nullity for a in matrices)
+    same = len(matrices) == len(times) and all(_small(a) == found.nullity for a in matrices)
+    return list(points) if same else []
 
 
 def _small(matrix: Matrix) -> int:

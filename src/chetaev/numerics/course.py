@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
-from sympy import Expr
+from sympy import Add, Expr
 
 from chetaev.errors import InitialError, StateError
 from chetaev.frozen import Frozen
@@ -19,6 +19,7 @@ from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.modes import SLIDING, Configuration, Direction
+from chetaev.numerics.net import Net
 from chetaev.numerics.outcomes import Ending, Verdict
 from chetaev.numerics.pieces import Piece, Setting
 from chetaev.numerics.progress import Progress
@@ -30,7 +31,7 @@ from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_tas
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
-_FALLEN_DETERMINANT = 1e-4
+FALLEN_DETERMINANT = 1e-4
 """Where steps become too small beside a determinant that fell so far, it is the reason."""
 _REORDERINGS = 20
 _TOO_SOON = 1e-9
@@ -44,6 +45,8 @@ _AT_ONCE = 1e-12
 """Events so close to each other, in parts of the whole, happen at once."""
 _STOPPED = 1e-14
 """Part of the speed before a reset that is rest."""
+_ROUND_OFF = 8 * float(np.finfo(float).eps)
+"""Part of its terms up to which a sum is zero."""
 _FAR = 10.0
 """A correction in units of the tolerance that is no round-off."""
 
@@ -69,8 +72,9 @@ class Course:
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
         jets = self.surfaces.jets(here.configuration)
-        found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
+        first = Place(here, t, start.jets, 0.0, energy)
         with self.progress:
+            found: Place | Verdict = self._begun(first)
             while isinstance(found, Place):
                 try:
                     found = self._next(found)
@@ -79,6 +83,40 @@ class Course:
                         raise
                     found = outcomes.verdict(dop853.Status.INTERRUPTED, Ending(self.record.pieces[-1].end))
         return self.record.joined(jets, found)
+
+    def _begun(self, place: Place) -> Place | Verdict:
+        """The first place, after the events that are met there: a motion that starts on the surface of an event and goes through it, in the
+        direction asked for, meets it at once.
+        """
+        events = self.request.events
+        met = [k for k, event in enumerate(events) if event.direction and self._goes_through(place, event)]
+        stopping = next((k for k in met if events[k].stops), None)
+        if stopping is None:
+            for k in met:
+                self.record.met(events[k].text, place.t, place.jets)
+            return place
+        piece, _ = self._piece(place, place.t)
+        self.record.add(piece)
+        event = self._at_once(piece, stopping)
+        if event.terminal:
+            return outcomes.verdict(dop853.Status.WATCH, Ending(place.t, event=event.text))
+        return self._reset(piece, event, stopping)
+
+    def _goes_through(self, place: Place, event: Watched) -> bool:
+        """Whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
+
+        What starts at rest on the surface goes through it if the event is a reset, an impact: a body that is pressed against a wall.
+        Where an event only looks, a motion that starts at rest has not met x' = 0.
+        """
+        here, t = place.setting, place.t
+        function = self.request.switched.read(event.expression, here.configuration)
+        terms = here.numbers(here.function(Add.make_args(function)), t, here.native(place.jets, 0.0))
+        if not abs(terms.sum()) <= _ROUND_OFF * np.abs(terms).sum():
+            return False
+        _, rate, second = self._rates_of(here, event, t, place.jets)
+        if event.reset is not None:
+            return event.direction * (rate or second) > 0
+        return event.direction * rate > 0 and all(z.order == 0 for z in jets_in(function))
 
     def _next(self, place: Place) -> Place | Verdict:
         """Run a piece from a place; where the next one begins, or why there is none."""
@@ -101,6 +139,7 @@ class Course:
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
+        task = replace(task, accuracy=request.accuracy, before=self.record.largest)
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
@@ -121,8 +160,10 @@ class Course:
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
-        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL) and (end := self._end_of_a_side(piece)) is not None:
-            return self._switched(piece, task, end, -here.configuration[end], self._just_beyond(piece, end))
+        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
+            end = self.surfaces.end_of_a_side(here, t, native)
+            if end is not None:
+                return self._switched(piece, task, end, -here.configuration[end], self.surfaces.just_beyond(here, end, t, native))
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
@@ -130,7 +171,7 @@ class Course:
             if event.terminal or event.reset is None or t == float(request.times[-1]):
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
             return self._reset(piece, event, index)
-        if self._determinant(piece, task) <= 10 * SMALLEST_DETERMINANT:
+        if self._determinant(piece, task) <= SMALLEST_DETERMINANT:
             return self._ended(piece, task)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
@@ -138,33 +179,10 @@ class Course:
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """The verdict on a run that does not go on."""
         status = piece.run.status
-        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < _FALLEN_DETERMINANT:
+        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < FALLEN_DETERMINANT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
-
-    def _end_of_a_side(self, piece: Piece) -> int | None:
-        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
-        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
-        chosen, modes = self.request.switched.chosen, self.request.switched.modes
-        if not chosen or not np.all(np.isfinite(piece.run.y)):
-            return None
-        for k in self.surfaces.vanishing(here, t, jets):
-            m = here.configuration[k]
-            try:
-                if m and modes[k].symbol in chosen and self.surfaces.leaves(here.configuration, k, t, lambda _: jets) == -m:
-                    return k
-            except StateError:
-                continue
-        return None
-
-    def _just_beyond(self, piece: Piece, k: int) -> dict[Jet, float]:
-        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
-        here, t, native = piece.setting, float(piece.run.t), np.array(piece.run.y)
-        jets = here.named(native)
-        value, rate = (self.surfaces.rate(here, k, order, t, jets) for order in (0, 1))
-        moved = native + 2 * abs(value / rate) * self.surfaces.direction * here.compiled.rhs(t, native, here.parameters(t))
-        return here.named(moved) if np.all(np.isfinite(moved)) else jets
 
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
@@ -175,7 +193,7 @@ class Course:
         if not task.watches:
             return 1.0
         found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
-        return found / (task.watches[0].floor / SMALLEST_DETERMINANT) if np.isfinite(found) and task.watches[0].floor else 0.0
+        return found / task.first_determinant if np.isfinite(found) and task.first_determinant else 0.0
 
     # -- switching surfaces
 
@@ -295,8 +313,11 @@ class Course:
             return dict(jets), 0.0
         inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
         addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
-        p, tolerance = there.parameters(t), self.request.tolerance
-        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, rtol=tolerance, atol=tolerance)
+        measures = self.request.accuracy.measures(there.flow.state, there.flow.size, self.request.switched.original.system)
+        sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
+        how = {"rtol": measures.rtol, "atol": measures.atol, "sizes": np.fmax(measures.sizes, sizes), "kinds": measures.kinds}
+        p = there.parameters(t)
+        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, **how)
         return {**jets, **there.named(moved[0])}, float(far[0])
 
     def _accumulates(self, kind: str, t: float) -> float | None:
@@ -399,8 +420,9 @@ class Course:
             return begin(self.surfaces, State({**new, **stays}, loose), t, self.request.where)
         except InitialError:
             start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
-            moved = max((abs(v - jets[z]) for z, v in start.jets.items() if z.name in stays), default=0.0)
-            if moved > _FAR * self.request.tolerance:
+            sizes = self.record.largest
+            moved = (abs(v - jets[z]) > _FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
+            if any(moved):
                 raise
             return start
 
@@ -413,7 +435,9 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
     return replace(request, events=tuple(events))
 
 
-def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress) -> Trajectory:
-    """The trajectory from a start."""
-    record = Record(request.switched, request.binding, request.final, not request.final and len(request.times) == 2, request.tolerance)
+def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
+    """The trajectory from a start; its certificate is that of a tolerance."""
+    dense = not request.final and len(request.times) == 2
+    net = Net(certified_to, dense and request.method.smooth)
+    record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     return Course(request, surfaces, progress, record).run(start)

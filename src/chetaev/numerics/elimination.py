@@ -31,8 +31,8 @@ _THRESHOLD = 0.05
 """Part of the largest entry of its column that a pivot must have at every sample; less lets round-off grow, more destroys sparsity."""
 _DIGITLESS = 4.0
 """Entries up to so many doubts have no digit that means anything, and are no pivots."""
-_LEAST_RATIO = 1e-10
-"""Part of the largest entry left that a pivot must have where nothing is known about doubts."""
+_LEAST_RATIO = 1e6
+"""Ratio to its doubt that a pivot must have where no entry suits all points, unless more pivots are known to exist."""
 _EPSILON = float(np.finfo(float).eps)
 _PASSES = 6
 """Passes of balancing, after which the largest entries of rows and columns are near one."""
@@ -193,14 +193,18 @@ class Elimination:
     def _last_resort(self, sizes: Matrix, possible: Flags, wanted: bool) -> Flags | None:
         if not possible.any():
             return None
-        largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 1e-300)
-        share = (sizes / largest).min(axis=0)
-        ratio = (sizes / np.maximum(self.doubts, _EPSILON * largest)).min(axis=0)
-        ratio = np.where(possible, ratio, 0.0)
-        if ratio.max() <= 0 or (not wanted and (ratio.max() <= _DIGITLESS or share[ratio == ratio.max()].max() < _LEAST_RATIO)):
+        ratio = np.where(possible, ratio_to_doubt(sizes, self.doubts).min(axis=0), 0.0)
+        if ratio.max() <= (0.0 if wanted else _LEAST_RATIO):
             return None
         found: Flags = ratio == ratio.max()
         return found
+
+
+def ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
+    """How much larger than its error each entry is; no entry is known better than the round-off of the largest one."""
+    largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 1e-300)
+    found: Matrix = sizes / np.maximum(doubts, _EPSILON * largest)
+    return found
 
 
 def elimination_order(

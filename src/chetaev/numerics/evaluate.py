@@ -25,7 +25,7 @@ from chetaev.numerics.completed import Completed, on_its_component, state_at
 from chetaev.numerics.evaluate_faults import inconsistent, singular_here
 from chetaev.numerics.evaluate_shown import written
 from chetaev.numerics.initial import State, read_state
-from chetaev.numerics.local_rank import factored_at, ill_conditioned
+from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.modes import smooth
 from chetaev.numerics.poles import last_digits_changed
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets
@@ -149,7 +149,7 @@ def evaluate(
     where = f"evaluate {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
-    wish = Wish(start, t, branch, gauge, where)
+    wish = Wish(start, t, branch, gauge, where, instant=True)
     meant = chosen(equations, binding, wish)
     try:
         return evaluate_at(meant.equations, meant.start, binding, t, meant.where)
@@ -246,8 +246,7 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
     values, factored = factored_at(problem, pairs, unknowns, {**jets, **trial})
-    if factored.ill_conditioned:
-        raise ill_conditioned(problem, pairs, unknowns, factored)
+    require_clear(problem, pairs, unknowns, factored)
     step, null, jacobian = factored.solved(-values), factored.null, factored.jacobian
     if null.shape[1] > (problem.system.generic_nullity or 0):
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})

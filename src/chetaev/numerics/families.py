@@ -25,6 +25,8 @@ _POINTS = 8
 _MOST = 8
 _PROBED = 1
 _LARGEST = 1e3
+_NEIGHBOURS = 2
+"""States that are needed to speak of a family."""
 
 
 @lru_cache(maxsize=32)
@@ -68,7 +70,10 @@ def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
         if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
             continue
         r = sure_rank(system.structure.jacobian, rows, point, system.algebra)
-        if r is not None and r < len(system.structure.top) - usual and system.near(point).nullity > usual:
+        near = system.near(point)
+        if len(near.points) < _NEIGHBOURS:  # a point without neighbours that satisfy the rows shows no family
+            continue
+        if r is not None and r < len(system.structure.top) - usual and near.nullity > usual:
             other = closure(system.original.near(point), alone=True)
             if other.end is End.CLOSED:
                 return other

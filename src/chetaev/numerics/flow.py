@@ -15,7 +15,8 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.analysis.exact_ranks import exactly_zero
+from chetaev.analysis.ranks import Point
 from chetaev.calculus import Calculus, total_derivative
 from chetaev.numerics.bounds import Bounds
 from chetaev.numerics.elimination import (
@@ -31,12 +32,12 @@ from chetaev.numerics.elimination import (
 )
 from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, times
+from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
 from chetaev.numerics.residues import Residues, residues_of
-from chetaev.symbols import TIME, Input, Jet, Parameter, Place
+from chetaev.symbols import TIME, Input, Jet, Parameter, Place, highest_orders
 
-_NO_POWER = 1e-9
 _FEW_ROWS = 16
 
 
@@ -122,11 +123,22 @@ class Flow:
 
     @cached_property
     def has_power(self) -> bool:
-        """Whether the energy changes: the power is not zero on the constraint manifold."""
-        if self.power.is_zero():
+        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold.
+
+        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
+        """
+        power = self._energy[1]
+        if power.is_zero():
             return False
-        found = matrices_at([[self.power, self.energy]], self.points, self.graph)
-        return not found or max(abs(a[0, 0]) / max(1.0, abs(a[0, 1])) for a in found) > _NO_POWER
+        offsets = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
+        above = [z.order - offsets[z.base] for z in self.graph.symbols(power) if isinstance(z, Jet) and z.base in offsets]
+        stages = self.system.staged(max([0, *above]))
+        for first in range(len(stages)):
+            rows = [row for staged, _ in stages[first:] for row in staged]
+            known = exactly_zero([power], rows, self.graph, stages[first:])
+            if known is not None and (known[0] or first == 0):
+                return not known[0]
+        return True
 
     def on_state(self, e: ca.SX) -> ca.SX:
         """An expression with every jet above the state written out by the equations of motion."""
@@ -196,11 +208,20 @@ class Flow:
         return self.function([*self.rates, *([self.power] if self.has_power else [])], "rhs")
 
     def measure(self) -> tuple[ca.Function, tuple[str, ...]]:
-        """Residuals of all constraints on the state and the balance of energy, with their names."""
+        """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
         balance = self.energy - self.start_energy - sum(self.work)
         rows = [self.system.row(pair) for pair in hidden]
-        return self.function([*rows, balance], "measure"), (*map(self.system.label, hidden), "balance")
+        *sizes, energies = magnitudes([*rows, self._terms_of_energy])
+        exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
+        return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
+
+    @property
+    def _terms_of_energy(self) -> ca.SX:
+        """What has the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
+        lagrangian = self.system.equations.lowered.lagrangian
+        first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
+        return self.graph.of(lagrangian) if first else self._energy[0]
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
         """The determinant, the smallest pivot, then functions of the user's.
@@ -208,12 +229,17 @@ class Flow:
         The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
         same state, and relative to the largest such value at those points: units drop out.
         """
+        return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+
+    @cached_property
+    def determinant(self) -> ca.SX:
+        """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
         determinant = ca.SX(self.solved.sign)
         for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
             determinant = determinant * (pivot / reference)
         if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
-        return self.function([determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+        return determinant
 
     @cached_property
     def _smallest_pivot(self) -> ca.SX:

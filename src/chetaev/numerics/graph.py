@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Expr, Symbol
+from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.analysis.factored import Matrix
 from chetaev.exact.program import Program
@@ -225,6 +225,8 @@ class GraphAlgebra:
         if node.is_Rational or node.is_NumberSymbol:
             return self._numbers.setdefault(node, ca.SX.sym(f"number {node}"))
         arguments = [self._known[a] for a in node.args]
+        if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
+            return self._scaled_product(node)
         if node.is_Add:
             return _balanced(arguments, plus)
         if node.is_Mul:
@@ -235,6 +237,21 @@ class GraphAlgebra:
         if name in _BUILT:
             return _BUILT[name](*arguments)
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
+
+
+    def _scaled_product(self, node: Expr) -> ca.SX:
+        """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""
+        number, *factors = node.args
+        powers = [f for f in factors if f.is_Pow and f.exp.is_Integer]
+        if powers:
+            power = max(powers, key=lambda f: abs(int(f.exp)))
+            n = int(power.exp)
+            shift = round((number.p.bit_length() - number.q.bit_length()) / n)
+            unit = Rational(2) ** shift
+            rest = Mul(number / unit**n, *[f for f in factors if f is not power])
+            base = times(self.of(unit), self.of(power.base))
+            return times(self.of(rest), _power(base, power.exp, self.of(power.exp)))
+        return _balanced([self._known[a] for a in node.args], times)
 
 
 class GraphTape:
@@ -265,6 +282,14 @@ class GraphTape:
         return values_and_doubts(self._function, point, spread)[1]
 
 
+_LARGEST_EXPONENT = 1000
+"""Binary exponents of numbers that doubles hold with room for a product; their largest is 1023."""
+
+
+def _in_range(node: Expr) -> bool:
+    return abs(abs(node.p).bit_length() - node.q.bit_length()) < _LARGEST_EXPONENT
+
+
 def _is_double(node: Expr) -> bool:
     """Whether a rational number is a double exactly."""
     return bool(node.q & (node.q - 1) == 0 and abs(node.p) < 2**53 and node.q < 2**900)
@@ -274,9 +299,10 @@ def _float(node: Expr) -> float:
     if not node.is_Rational:
         return float(node)
     try:
-        return node.p / node.q
+        found = node.p / node.q
     except OverflowError:
-        return math.copysign(math.inf, node.p)  # found out when the graph is evaluated
+        return math.inf if node.p > 0 else -math.inf  # found out when the graph is evaluated
+    return found if found or not node.p else math.nan  # so is a number too small for a double, which is not zero
 
 
 def _exact(node: Expr) -> Fraction | str:

@@ -25,6 +25,7 @@ from chetaev.numerics import roots
 from chetaev.numerics.attitude import read_element
 from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
+from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
 from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, significant, weights
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
@@ -119,8 +120,11 @@ def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequenc
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     curved = [z for z in rows.curved([*missing, *tops]) if z in missing]
-    tell = needs_guess if curved else too_few
-    return tell(rows, curved or missing, [*missing, *tops], {**known, **given}, data.guess)
+    if curved:
+        return needs_guess(rows, curved, [*missing, *tops], {**known, **given}, data.guess)
+    fixed = {z: v for z, v in known.items() if z in data.fixed}  # what follows from them here may not follow beside this state
+    loose = [z for z in problem.system.structure.state if z not in fixed]
+    return too_few(rows, missing, [*loose, *tops], {**fixed, **given}, {**data.guess, **{z: v for z, v in known.items() if z in loose}})
 
 
 def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
@@ -161,7 +165,10 @@ def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, k
         size = residual_of(rows, list(trial), trial)
         if size.scaled > _CONTRADICTION and (firm or not bent):
             raise _fails_here(rows, known, trial, data, turning_point(flat) if flat else "")
-    left_open = {*flat, *open_jets(unguessed, null_space(rows.numbers(unguessed, trial)[1], 0.0))}
+    _, factored = factored_at(rows.problem, rows.pairs, unguessed, trial)
+    if not (flat or bent):
+        require_clear(rows.problem, rows.pairs, unguessed, factored)
+    left_open = {*flat, *open_jets(unguessed, factored.null)}
     return {z: trial[z] for z in missing if z in data.guess or z not in left_open}
 
 

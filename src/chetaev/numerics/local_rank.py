@@ -71,15 +71,29 @@ def _may_be_round_off(jacobian: Matrix) -> bool:
     return bool(np.any((sizes > 0) & (sizes < _SMALL_SLOPE * beside)))
 
 
-def ill_conditioned(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> StateError:
-    """What to say where the digits do not tell whether rows depend on each other."""
+def require_clear(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> None:
+    """A StateError where the digits do not tell whether rows depend on each other.
+
+    A matrix of masses bordered by rows that differ by $e$ has a singular value of $e^2$, which round-off hides long before it hides $e$. If
+    the bordered matrix leaves multipliers open, their own columns must depend on each other, and just as clearly.
+    """
+    size = found.dropped if found.ill_conditioned else 0.0
+    opened = open_jets(unknowns, found.null)
+    if not size and opened:
+        alone = found.of_columns([k for k, z in enumerate(unknowns) if z in opened])
+        size = alone.dropped if alone.ill_conditioned else alone.kept if alone.nullity < found.nullity else 0.0
+    if size:
+        raise _ill_conditioned(problem, pairs, opened, found, size)
+
+
+def _ill_conditioned(problem: Problem, pairs: Sequence[Pair], opened: Sequence[Jet], found: Factored, size: float) -> StateError:
     left = Factored(found.jacobian.T).null
     weights = np.abs(left * np.abs(found.jacobian).max(axis=1, initial=0.0)[:, None]).max(axis=1, initial=0.0)
     rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _INVOLVED * weights.max(initial=0.0)]
-    names = " ".join(z.name for z in open_jets(unknowns, found.null))
+    names = " ".join(z.name for z in opened)
     return StateError(
-        f"the equations are ill-conditioned at this state: the system Jacobian has a singular value of {found.dropped:.2g} of the largest.",
+        f"the equations are ill-conditioned at this state: a singular value of the matrix for {names} is {size:.2g} of the largest.",
         where=problem.where,
-        why=f"{', '.join(rows)} almost depend on each other.  Below {CUT:g} double precision cannot tell {names}.",
+        why=f"{', '.join(rows)} almost depend on each other, and below {CUT:g} double precision does not tell whether they do.",
         hint="leave out a row that says the same as others, or write the difference between them as a row of its own",
     )

@@ -138,7 +138,8 @@ class Prolongation:
         Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, or if rows that
         depend on each other contradict each other, so that they hide a further constraint or a free function.
         """
-        return self._generic_null.shape[1] if self.harmless(self._generic_null) and self.solvable else None
+        known = any(null is not None for null in self._nulls)  # nothing is regular because no random point had a value
+        return self._generic_null.shape[1] if known and self.harmless(self._generic_null) and self.solvable else None
 
     @property
     def nullity(self) -> int:
@@ -193,6 +194,9 @@ class Prolongation:
             return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count)]
         symbols = self.symbols([*self.hidden(), *self.stage(0)])
         found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra)
+        if any(a is None for a in self.jacobians(found)):  # a root may have a value at few random points
+            more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra)
+            found = [point for point, a in zip(more, self.jacobians(more), strict=True) if a is not None][: self._count]
         if hidden and self._least_nullity(found):
             # where constraints are quadratic forms, random parameters may leave nothing but rest: others are tried before that is believed
             more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra)
@@ -279,8 +283,20 @@ class Prolongation:
         """
         if self._near is not None:
             return None
-        found = exact_rank(self.structure.jacobian, [self.row(pair) for pair in self.hidden()], self.algebra)
+        rows = [self.row(pair) for pair in self.hidden()]
+        found = exact_rank(self.structure.jacobian, rows, self.algebra)
+        if found is None:
+            found = exact_rank(self.structure.jacobian, rows, self.algebra, self.staged(-1))
         return None if found is None else len(self.structure.top) - found
+
+    def staged(self, last: int) -> list[tuple[list[Any], list[Jet]]]:
+        """The rows of every stage up to the last one, and the jets by which they are met."""
+        found = []
+        offsets = list(zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True))
+        for k in range(self.stages().start, last + 1):
+            jets = [w for z, d in offsets if d + k >= 0 for w in self.structure.at_order(z, d + k + 1, d + k)]
+            found.append(([self.row(pair) for pair in self.stage(k)], jets))
+        return found
 
     @cached_property
     def _generic_null(self) -> Matrix:

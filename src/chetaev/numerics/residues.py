@@ -195,7 +195,7 @@ def _made_of(program: Program, parameters: int) -> list[int]:
     for operation, target, a, b in program.lines:
         if operation == "input":
             held[target] = _PARAMETERS if a < parameters else _DEFINED
-        elif operation in ("number", "constant"):
+        elif operation in ("number", "constant", "undefined"):
             held[target] = _PARAMETERS
         elif operation == "div":
             held[target] = held[a] if held[b] == _PARAMETERS else _OTHER

@@ -19,8 +19,9 @@ from chetaev.analysis.ranks import Matrix, equilibrated
 from chetaev.calculus import Evaluator
 from chetaev.errors import StateError
 from chetaev.notation import show
-from chetaev.numerics.prolong import Pair, Problem, null_space, open_jets
-from chetaev.symbols import Jet, jets_in
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, null_space, open_jets
+from chetaev.numerics.sampling import points_near
+from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Undefined
 
 _STEPS = 60
@@ -254,12 +255,34 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
     def scaled(a: Matrix) -> Matrix:
         return a / scale_rows[:, None] / scale_columns
 
-    usual = max(int(np.sum(np.linalg.svd(scaled(a), compute_uv=False) > _SMALL)) for a in around)
+    def usual(matrices: Sequence[Matrix]) -> int:
+        return max(int(np.sum(np.linalg.svd(scaled(a), compute_uv=False) > _SMALL)) for a in matrices)
+
     _, s, vt = np.linalg.svd(scaled(here), full_matrices=True)
     found = int(np.sum(s > cut))
-    if found >= usual:
+    if found >= usual(around):
         return []
-    return open_jets(unknowns, vt[found:].T)
+    beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
+    return open_jets(unknowns, vt[found:].T) if not beside or found < usual(beside) else []
+
+
+def _on_the_set(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Matrix]:
+    """The slopes at states nearby that satisfy the rows, and those below them."""
+    system = rows.problem.system
+    known = [pair for pair in system.hidden() if jets_in_rows(system, pair) <= at.keys()]
+    point = {**rows.problem.binding.at(system.symbols([*known, *rows.pairs]), rows.problem.t), **at}
+    found = []
+    for near in points_near([system.row(pair) for pair in known], point, system.algebra, count=_NEIGHBOURS):
+        try:
+            found.append(rows.numbers(unknowns, {z: near[z] for z in at})[1])
+        except StateError:
+            continue
+    return found
+
+
+def jets_in_rows(system: Prolongation, pair: Pair) -> set[Jet]:
+    """The jets of unknowns in a row."""
+    return {z for z in system.symbols([pair]) if isinstance(z, Jet) and not isinstance(z, Input)}
 
 
 def _neighbour(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], seed: int) -> Matrix | None:

@@ -34,7 +34,7 @@ def points_near(
     rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra[Any], count: int = 4, spread: float = 0.1
 ) -> list[Point]:
     """Points where all rows vanish, reached from random displacements of a start along their set; only jets of unknowns move."""
-    jets = sorted({z for z in start if isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
+    jets = _moving(rows, start, algebra) if rows else [z for z in start if isinstance(z, Jet) and not isinstance(z, Input)]
     tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
     start = {**random_point(tape.symbols, 0), **start}
     chance = np.random.default_rng(7)
@@ -49,6 +49,12 @@ def points_near(
         if len(found) == count:
             break
     return found
+
+
+def _moving(rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra[Any]) -> list[Symbol]:
+    """The jets of unknowns that occur in some rows."""
+    present = algebra.symbols_of(list(rows))
+    return sorted({z for z in start if z in present and isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
 
 
 def _tangents(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], sizes: Matrix) -> Matrix:
@@ -87,7 +93,7 @@ def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[A
     """
     if not starts:
         return []
-    jets = sorted({z for z in starts[0] if isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
+    jets = _moving(rows, starts[0], algebra)
     tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
     settled = [_settled(tape, len(rows), jets, {**random_point(tape.symbols, 0), **start}) for start in starts]
     return [point for point in settled if point is not None]

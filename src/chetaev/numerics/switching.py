@@ -262,7 +262,7 @@ class Surfaces:
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
-        off = [abs(r) for r, label in zip(rows, here.labels, strict=True) if label.startswith("sliding[")]
+        off = [abs(r) for r, label in zip(rows, here.labels, strict=False) if label.startswith("sliding[")]
         if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
             return "the motion crosses the surface"
         return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else TOO_LARGE
@@ -288,9 +288,26 @@ class Surfaces:
         found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
         return not found <= set(here.flow.state)
 
-    def rate(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> float:
-        """A derivative of a switching function along the flow."""
-        return self._number(here, k, order, t, jets)[0]
+    def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
+        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
+        chosen, modes, jets = self.switched.chosen, self.switched.modes, here.named(native)
+        if not chosen or not np.all(np.isfinite(native)):
+            return None
+        for k in self.vanishing(here, t, jets):
+            m = here.configuration[k]
+            try:
+                if m and modes[k].symbol in chosen and self.leaves(here.configuration, k, t, lambda _: jets) == -m:
+                    return k
+            except StateError:
+                continue
+        return None
+
+    def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> dict[Jet, float]:
+        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+        jets = here.named(native)
+        value, rate = (self._number(here, k, order, t, jets)[0] for order in (0, 1))
+        moved = native + 2 * abs(value / rate) * self.direction * here.compiled.rhs(t, native, here.parameters(t))
+        return here.named(moved) if np.all(np.isfinite(moved)) else jets
 
     def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
         """Expressions at a state."""

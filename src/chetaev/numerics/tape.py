@@ -7,6 +7,7 @@ that table is, is no promise of CasADi's; so it is looked for by its first lines
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -59,8 +60,8 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
             _output(found, target, a, b)
             continue
         value = _number(operation, a, b)
-        if value is not None:
-            found.add(("number", target, value, None))
+        if operation == casadi.OP_CONST:
+            found.add(("undefined" if value is None else "number", target, value, None))
         elif operation == casadi.OP_INPUT and b >= found.inputs:
             _add_number(found, target, numbers[b - found.inputs])
         elif operation == casadi.OP_INPUT:
@@ -83,7 +84,10 @@ def _output(program: Program, target: int, slot: int, entry: int) -> None:
 
 
 def _number(operation: int, a: int, b: int) -> Fraction | None:
-    return fraction_of(struct.unpack("=d", struct.pack("=ii", a, b))[0]) if operation == casadi.OP_CONST else None
+    if operation != casadi.OP_CONST:
+        return None
+    number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
+    return fraction_of(number) if math.isfinite(number) else None
 
 
 def _add_number(program: Program, target: int, number: Fraction | str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from chetaev import __version__
 from chetaev.errors import UsageError
+from chetaev.files import require_ending, write_text
 from chetaev.io.writing import dumps
 from chetaev.model import Model
 from chetaev.numerics.analyze import Analysis
@@ -33,10 +34,11 @@ class Report:
     motion: Trajectory | None = field(repr=False)
 
     def save(self, path: Any) -> Path:
-        """Write the page to a file."""
+        """Write the page to a file `.html`."""
+        require_ending(path, (".html", ".htm"), f"save the report on {self.title}")
         file = Path(path)
         try:
-            file.write_text(self.html, encoding="utf-8")
+            write_text(file, self.html)
         except OSError as cause:
             what = f"the report cannot be written: {cause.strerror or cause}."
             raise UsageError(what, where=str(file), hint="another path") from None

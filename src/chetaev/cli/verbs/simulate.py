@@ -37,6 +37,7 @@ _MEANING = f"certified: no row is off by more than {_ORDERS_ABOVE:.0f} times the
 @MODEL
 @wishes
 @click.option("--method", type=click.Choice(_METHODS), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight).")
+@click.option("--max-step", type=float, metavar="H", help="The longest step; the model's own, or any, unless given.")
 @click.option("--points", type=int, metavar="N", help="So many evenly spaced times in the table.")
 @click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.npz; - prints a csv.")
 @plot("The coordinates over time")
@@ -47,6 +48,7 @@ def command(
     given: str,
     wishes: Wishes,
     method: str | None,
+    max_step: float | None,
     points: int | None,
     output: str | None,
     picture: str | None,
@@ -65,7 +67,7 @@ def command(
     model = wishes.model(source.model)
     from chetaev.numerics.simulate import simulate
 
-    motion = simulate(model, method=_method(method), **wishes.choice)
+    motion = simulate(model, method=_method(method), max_step=max_step, **wishes.choice)
     if output == "-":
         write_motion(motion, output, points)
     else:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, InitialError
+from chetaev.analysis.factored import CUT
+from chetaev.errors import ChetaevError, InitialError, StateError
 from chetaev.numerics import initial
-from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
 from chetaev.numerics.ensemble.given import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.linear import least_norms, ranks_beside, scaled
@@ -25,9 +23,11 @@ from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.initial import Data, State, complete
 from chetaev.numerics.initial_faults import ROUGH
+from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.pieces import WORST_PIVOT
-from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm
+from chetaev.numerics.prolong import Pair, Problem, Prolongation
+from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import Jet
 from chetaev.trajectory import Outcome
 
@@ -41,6 +41,8 @@ class Completed:
 
     states: Array
     notes: Notes
+    alone: Mask
+    """Members at which the equations have another rank than the compiled ones: `simulate` judges and runs them."""
 
 
 def completed(read: Given) -> Completed:
@@ -54,9 +56,10 @@ def completed(read: Given) -> Completed:
             _Stages(read, flow, group, alive, states, notes).complete()
     if flow.has_power:
         states[:, -1] = 0.0
-    _refuse_singular(read, flow, states, notes)
+    alone = np.zeros(read.size, dtype=bool)
+    _set_apart(read, flow, states, notes, alone)
     states[list(notes)] = np.nan
-    return Completed(states, notes)
+    return Completed(states, notes, alone)
 
 
 def noted(notes: Notes, size: int) -> Mask:
@@ -111,7 +114,9 @@ class _Stages:
                 x[:, self.column[z]] = v
         first = len(self.read.switched.original.system.parameters)
         for _ in modes:  # a function may contain the modes before it
-            signs = np.sign(each(pivoted(self.read.switched).surfaces, np.full(len(x), self.read.t), self._widened(x), self.p))
+            signs = np.sign(
+                each(pivoted(self.read.switched, self.read.batch.compiled).surfaces, np.full(len(x), self.read.t), self._widened(x), self.p)
+            )
             self.p[:, first : first + len(modes)] = np.where(np.abs(signs) == 1.0, signs, 1.0)
         batch.p[self.members, first : first + len(modes)] = self.p[:, first : first + len(modes)]
 
@@ -216,7 +221,7 @@ class _Stages:
     def _numbers(self, pairs: Sequence[Pair], x: Array, some: Indices) -> tuple[Array, Array]:
         """Residuals of some rows and their Jacobian with respect to the state, at states of some members."""
         m, n = len(pairs), len(self.column)
-        kernel = _rows(self.read.equations, tuple(pairs))
+        kernel = _rows(self.flow, tuple(pairs))
         found = each(kernel, np.full(len(some), self.read.t), self._widened(x), self.p[some])
         return found[:, :m], found[:, m:].reshape(len(some), m, n)
 
@@ -224,14 +229,15 @@ class _Stages:
         """Data are missing for every member of the group: the reader of single starts says which."""
         if len(self.read.groups) > 1:  # the others give more
             return self._one_by_one(self.members, whole=False)
+        fault: ChetaevError | None = None
         for member in map(int, self.members[:8]):
             try:
                 complete(self._problem(member), self.group.data(member))
             except InitialError:
                 raise
-            except ChetaevError:
-                continue
-        raise InitialError("the data do not determine a state.", where=self.read.where, hint="give every jet of the state")
+            except ChetaevError as refused:
+                fault = fault or refused
+        raise fault or InitialError("the data do not determine a state.", where=self.read.where, hint="give every jet of the state")
 
     def _one_by_one(self, members: Indices, whole: bool) -> None:
         """The state of each member by the reader of single starts; its refusal is the note."""
@@ -254,12 +260,17 @@ class _Stages:
         return evaluate(self.read.equations, start, parameters=values, t=self.read.t, inputs=bound.inputs).jets
 
 
-def _refuse_singular(read: Given, flow: Flow, states: Array, notes: Notes) -> None:
-    """Notes for members that start where the system Jacobian is singular; the test is that of `evaluate`."""
+def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask) -> None:
+    """Notes for members at which the equations have no value; those where the system Jacobian has another rank are left to `simulate`.
+
+    Where rows depend on each other at the states that were tried, members may be regular all the same, or ill-conditioned.
+    """
     members = np.flatnonzero(~noted(notes, read.size))
     times = np.full(read.size, read.t)
-    kernels = pivoted(read.switched)
-    members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
+    kernels = pivoted(read.switched, read.batch.compiled)
+    usual = flow.system.generic_nullity or 0
+    if not usual:
+        members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
     found = read.batch.values(kernels.jacobian, times, states, members).reshape(
         len(members), len(flow.system.structure.jacobian), len(flow.system.structure.top)
     )
@@ -270,16 +281,37 @@ def _refuse_singular(read: Given, flow: Flow, states: Array, notes: Notes) -> No
     if not len(members):
         return
     sizes = np.linalg.svd(scaled(found)[0], compute_uv=False)
-    usual = flow.system.generic_nullity or 0
-    small = sizes[:, found.shape[2] - usual - 1] <= _SUSPICIOUS * sizes[:, 0]
-    for k, jacobian in zip(members[small], found[small], strict=True):
-        if least_norm(jacobian, np.zeros(len(jacobian)))[1].shape[1] > usual:
-            notes[int(k)] = (Outcome.LEFT_DOMAIN, "the system Jacobian is singular at the start.")
+    last = found.shape[2] - usual
+    odd = sizes[:, last - 1] <= _SUSPICIOUS * sizes[:, 0]
+    if usual:
+        odd |= (sizes[:, last:] > CUT * sizes[:, :1]).any(axis=1)
+        if not _as_compiled(read, flow, states[members[0]], int(members[0])):  # rows that depend on each other do so alike in all members
+            odd[:] = True
+    for k in members[odd]:
+        alone[k] = not _as_compiled(read, flow, states[k], int(k))
 
 
-@lru_cache(maxsize=256)
-def _rows(equations: Equations, pairs: tuple[Pair, ...]) -> Kernel:
-    """Some rows and their Jacobian with respect to the state."""
-    flow = compile_equations(equations).flow
+def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
+    """Whether the rows have the rank at a member's state that they were compiled with."""
+    problem = Problem(flow.system, read.bound(member), read.t, read.where)
+    jets = dict(zip(flow.state, map(float, state), strict=False))
+    pairs, top = flow.system.stage(0), flow.system.structure.top
+    try:
+        _, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
+        require_clear(problem, pairs, top, found)
+    except StateError:
+        return False
+    return found.nullity == (flow.system.generic_nullity or 0)
+
+
+_ROWS: Remembered[Kernel] = Remembered(256)
+
+
+def _rows(flow: Flow, pairs: tuple[Pair, ...]) -> Kernel:
+    """Some rows and their Jacobian with respect to the state; remembered."""
+    return _ROWS.get(flow.system, pairs, lambda: _made(flow, pairs))
+
+
+def _made(flow: Flow, pairs: tuple[Pair, ...]) -> Kernel:
     written = [flow.system.row(pair) for pair in pairs]
     return compile_kernel(flow.function([*written, *[d for r in written for d in flow.graph.gradient(r, flow.state)]], "rows"), hot=False)

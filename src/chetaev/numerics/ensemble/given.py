@@ -21,11 +21,13 @@ from chetaev.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.notation.lexer import spell
 from chetaev.numerics.attitude import read_elements, stated_members
 from chetaev.numerics.binding import Binding, bind, number
-from chetaev.numerics.compiled import Compiled, compile_equations
+from chetaev.numerics.compiled import Compiled, compile_at, compile_equations
+from chetaev.numerics.completed import on_its_component, state_at
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.initial import Data, State, read_state
 from chetaev.numerics.modes import Switched, smooth
+from chetaev.numerics.prolong import square_prolongation
 from chetaev.symbols import TIME, Jet, Multiplier
 from chetaev.trajectory import Outcome
 
@@ -103,7 +105,10 @@ def read(
     """
     arrays, binding = _parameters(equations, parameters, inputs, where)
     switched = smooth(equations, Frozen(binding.inputs))
-    compiled = _compiled(switched.smooth, where)
+    stated = square_prolongation(switched.smooth)
+    at_random = stated is None or stated.generic_nullity is not None
+    known = _compiled(switched.smooth, where) if at_random else None
+    state = known.flow.state if known else stated.structure.state if stated else ()
     listed = _listed(starts, where)
     if equations.system.groups:
         constants = {z: float(arrays[z.name]) for z in equations.system.parameters if not arrays[z.name].ndim}
@@ -114,7 +119,7 @@ def read(
             listed = [_standing(equations, start, constants, f"{where}, start {k}", None) for k, start in enumerate(listed)]
 
     def given(start: State) -> _Columns:
-        return _Columns(equations, binding, start, compiled.flow.state, where)
+        return _Columns(equations, binding, start, state, where)
 
     together = None if listed is not None else given(starts if isinstance(starts, State) else State(starts))
     shapes = [*[a.shape for a in arrays.values()], *(together.shapes if together else [(len(listed or ()),)])]
@@ -127,10 +132,11 @@ def read(
     if not size or (listed is not None and size != len(listed)):
         raise UsageError("no members are given." if not size else "more parameters than starts.", where=where, hint="one length for all")
     values = np.array([np.broadcast_to(a, shape).ravel() for a in arrays.values()], dtype=float).reshape(len(arrays), size).T
+    groups = [together.group(np.arange(size), shape, values)] if together else _grouped(listed or [], given, values, where)
+    compiled = known or _on_component(switched, groups, values, t, where)
     p = np.zeros((size, len(compiled.flow.arguments) + 1))
     p[:, : values.shape[1]] = values
     p[:, values.shape[1] : values.shape[1] + len(switched.modes)] = 1.0
-    groups = [together.group(np.arange(size), shape, values)] if together else _grouped(listed or [], given, values, where)
     notes = _impossible(equations, values, groups)
     return Given(switched, Batch(compiled, p, switched.inputs), tuple(groups), shape, t, binding.inputs, notes, where)
 
@@ -142,6 +148,16 @@ def _compiled(equations: Equations, where: str) -> Compiled:
     except ChetaevError as error:
         error.where = where
         raise
+
+
+def _on_component(switched: Switched, groups: Sequence[Group], values: Array, t: float, where: str) -> Compiled:
+    """The kernels for the component of the constraint set on which the first member starts, where random states say nothing."""
+    data = next(group for group in groups if 0 in group.members).data(0)
+    start = State({z.name: v for z, v in data.fixed.items()}, {z.name: v for z, v in data.guess.items()})
+    numbers = [*map(float, values[0]), *[1.0] * len(switched.modes)]
+    binding = Binding(dict(zip(switched.smooth.system.parameters, numbers, strict=True)), switched.inputs)
+    found = on_its_component(state_at(switched.smooth, start, binding, t, where))
+    return compile_at(found.problem.system, found.problem.point(found.state)) if found.elsewhere else _compiled(switched.smooth, where)
 
 
 def _parameters(

@@ -1,23 +1,24 @@
 """Kernels of one set of equations for one order of elimination, with a watch whose floors differ from member to member.
 
-Every member is watched against the determinant and the smallest pivot it had where its order was chosen, so the floors stand in its vector
-p. Kernels are remembered by equations and order: a second ensemble of the same equations compiles nothing.
+Every member is watched against the smallest pivot it had where its order was chosen, so the floor stands in its vector p. Kernels are
+remembered by equations and order: a second ensemble of the same equations compiles nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import casadi as ca
 from sympy import Expr
 
-from chetaev.numerics.compiled import Compiled, compile_equations
+from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.elimination import PivotOrder
+from chetaev.numerics.enclosures.kernels import bounds_kernel
 from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.modes import Switched
+from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Input
 
 
@@ -27,7 +28,7 @@ class Pivoted:
 
     compiled: Compiled
     watch: Kernel
-    """The determinant, whether it and the pivots are above their floors; then, for every mode that can change, its function times its sign,
+    """The determinant, whether the pivots are above their floor; then, for every mode that can change, its function times its sign,
     which becomes negative beyond the corner."""
     pivots: Kernel
     """The determinant and the smallest pivot."""
@@ -36,20 +37,29 @@ class Pivoted:
     """The switching functions of all modes."""
     changing: int
     """How many modes can change."""
+    bounds: Kernel | None
+    """Bounds of these functions over a tube."""
+    places: tuple[int, ...]
+    """The place of each function among the bounds; -1 = none."""
     timed: bool
     """Whether a corner comes by the clock: error control, which looks at states, does not see it coming."""
 
 
-@lru_cache(maxsize=64)
-def pivoted(switched: Switched, order: PivotOrder | None = None) -> Pivoted:
-    """The kernels for an order of elimination, or for the one that suits random points."""
-    compiled = compile_equations(switched.smooth)
-    if order is not None and order != compiled.flow.order:
-        compiled = _with_order(compiled, order)
+_PIVOTED: Remembered[Pivoted] = Remembered(64)
+
+
+def pivoted(switched: Switched, base: Compiled, order: PivotOrder | None = None) -> Pivoted:
+    """The kernels for an order of elimination, or for that of the code that is there; remembered."""
+    return _PIVOTED.get(base, (switched, order), lambda: _pivoted(switched, base, order))
+
+
+def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pivoted:
+    compiled = base if order is None or order == base.flow.order else _with_order(base, order)
     flow = compiled.flow
     functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
     changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]
     signed = [flow.graph.leaf(mode.symbol) * e for mode, e in changing]
+    bounds, known = bounds_kernel(flow, [mode.symbol * switched.replaced(mode.function) for mode, _ in changing], switched.inputs)
     jacobian = flow.function([e for line in flow.system.structure.jacobian for e in line], "jacobian")
     return Pivoted(
         compiled,
@@ -58,6 +68,8 @@ def pivoted(switched: Switched, order: PivotOrder | None = None) -> Pivoted:
         compile_kernel(jacobian, hot=False),
         compile_kernel(flow.function(functions, "surfaces"), hot=False),
         len(changing),
+        bounds,
+        tuple(k if found else -1 for k, found in enumerate(known)),
         any(z == TIME or isinstance(z, Input) for _, e in changing for z in flow.graph.symbols(e)),
     )
 
@@ -74,9 +86,9 @@ def _with_order(base: Compiled, order: PivotOrder) -> Compiled:
 
 
 def _watch(flow: Flow, plain: ca.Function) -> ca.Function:
-    """With one function in place of the smallest pivot: 0 below the floors that stand in p after the energy, 1 above."""
+    """With one function in place of the smallest pivot: 0 below the floor that stands in p after the energy, 1 above."""
     length = len(flow.arguments) + 1
-    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", plain.size1_in(1)), ca.SX.sym("p", length + 2)
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", plain.size1_in(1)), ca.SX.sym("p", length + 1)
     found = plain(t, x, p[:length])
-    below = ca.logic_or(ca.fabs(found[0]) < p[length], found[1] < p[length + 1])
+    below = found[1] < p[length]
     return ca.Function("watch", [t, x, p], [ca.densify(ca.vertcat(found[0], 1 - below, found[2:]))], {"cse": True})

@@ -18,7 +18,7 @@ from chetaev.numerics.residues import Residues
 def pivot_orders(
     matrices: Array, samples: Samples, rank: int | None = None, constant: Flags | None = None, residues: Residues | None = None
 ) -> dict[PivotOrder, Indices]:
-    """`elimination_order` for each matrix together with the samples: which of them take which order.
+    """`elimination_order` for each matrix together with the samples, for a rank that is known: which of them take which order.
 
     Matrices that agree in the pivots chosen so far stay together. A matrix without an order, or with an entry that is not finite, is left
     out.
@@ -28,7 +28,7 @@ def pivot_orders(
     if not len(good):
         return found
     rows, columns = matrices.shape[1:]
-    own = Samples.of(list(matrices[good]), list(elimination._EPSILON * np.abs(matrices[good])))
+    own = Samples.of(list(matrices[good]))
     joined = [np.concatenate([getattr(samples, name), getattr(own, name)]) for name in ("numbers", "doubts", "down", "across")]
     stack = [_Started(good, Elimination.begun(Samples(*joined), constant, residues), ())]
     while stack:
@@ -67,12 +67,11 @@ def _best_pivots(work: Elimination, samples: int) -> Indices:
     digits = (sizes > elimination._DIGITLESS * work.doubts) & possible & (sizes > 0)
     suits: Mask = digits & (sizes >= elimination._THRESHOLD * sizes.max(axis=1, keepdims=True))
     allowed = suits[samples:] & suits[:samples].all(axis=0)
-    largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True), 1e-300)
-    share = np.where(possible, sizes / largest, 0.0)
-    worst = np.minimum(share[samples:], share[:samples].min(axis=0, initial=np.inf))
+    ratio = np.where(possible, elimination.ratio_to_doubt(sizes, work.doubts), 0.0)
+    worst = np.minimum(ratio[samples:], ratio[:samples].min(axis=0, initial=np.inf))
     best = worst.max(axis=(1, 2), keepdims=True, initial=0.0)
     some = np.asarray(allowed.any(axis=(1, 2)))
     allowed = np.where(some[:, None, None], allowed, worst == best)
     count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + ~work.constant
     count = np.where(allowed, count, np.iinfo(np.int64).max).reshape(len(allowed), -1)
-    return np.where(~some & (best.ravel() < elimination._LEAST_RATIO), -1, count.argmin(axis=1))
+    return np.where(~some & (best.ravel() == 0), -1, count.argmin(axis=1))

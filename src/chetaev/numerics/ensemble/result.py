@@ -17,7 +17,7 @@ from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
 from chetaev.trajectory import Outcome
 
-COUNTS = ("accepted", "rejected", "evaluations", "projections")
+COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 NOT_STARTED = -1
 
 
@@ -37,7 +37,7 @@ class Ensemble:
     outcome: NDArray[Any]
     """Why each member ended, as an array of `Outcome`."""
     drift: Frozen[str, Array]
-    """The largest residual of every constraint and of the energy balance, by member."""
+    """The largest residual of every constraint and of the energy balance, relative to its terms, by member."""
     extrema: Frozen[str, tuple[Array, Array]]
     """The least and the largest value of every jet of the state, by member."""
     counts: Frozen[str, Indices]
