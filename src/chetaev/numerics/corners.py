@@ -22,6 +22,8 @@ import sympy
 from sympy import Expr, Mul, S, Symbol
 
 from chetaev.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, corners_in
+from chetaev.symbols import TIME, Jet
+from chetaev.zero import zero_signatures
 
 ModeOf = Callable[[Expr, Expr | None], Expr | None]
 """A switching function, and how the user wrote it if that is known, to plus or minus the symbol of its mode; None if it has none."""
@@ -30,8 +32,8 @@ FunctionOf = Callable[[Symbol], Expr | None]
 
 _JUMPING = (Sign, Step, Branch)
 """Corner functions whose value jumps; the others are continuous."""
-_MOST_FACTORED = 400
-"""Operations of a difference up to which its divisibility is looked at; beyond, the corner is written out, which is right as well."""
+_MOST_EXPANDED = 60
+"""Operations of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
 _MOST_ALIKE = 6
 """Up to so many modes inside a switching function it is looked whether it vanishes identically on one side of one of them."""
 
@@ -151,10 +153,20 @@ def _without_repetitions(e: Expr) -> Expr:
 
 
 def divisible(difference: Expr, s: Expr) -> bool:
-    """Whether a difference is known to vanish where s does: as polynomials in whatever they consist of, it is a multiple of s."""
+    """Whether a difference is known to vanish where s does.
+
+    Where s is affine in one of its symbols, that one is put in and the signature of what is left decides. Else both are taken as
+    polynomials in whatever they consist of, and the difference has to be a multiple of s.
+    """
     if difference == 0 or s in Mul.make_args(difference):
         return True
-    if difference.has(Branch) or difference.count_ops() + s.count_ops() > _MOST_FACTORED:
+    if difference.has(Branch):
+        return False
+    for z in sorted((z for z in s.free_symbols if isinstance(z, Jet) or z == TIME), key=lambda z: str(z.name)):
+        slope = s.diff(z)
+        if z not in slope.free_symbols:
+            return zero_signatures([difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})])[0]
+    if difference.count_ops() + s.count_ops() > _MOST_EXPANDED:
         return False
     try:
         (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference, s), field=True)

@@ -18,7 +18,7 @@ from chetaev.numerics.jumps import Refused, across
 from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
-from chetaev.numerics.modes import SLIDING, Configuration
+from chetaev.numerics.modes import SLIDING, Configuration, Direction
 from chetaev.numerics.net import Net
 from chetaev.numerics.outcomes import Ending, Verdict
 from chetaev.numerics.pieces import Piece, Setting
@@ -26,7 +26,7 @@ from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import Record, wanted_times
 from chetaev.numerics.request import Place, Request
 from chetaev.numerics.start import Start, begin
-from chetaev.numerics.switching import Surfaces
+from chetaev.numerics.switching import TOO_LARGE, Surfaces
 from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
@@ -131,7 +131,8 @@ class Course:
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
-        here, request = place.setting, self.request
+        here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
+        place = replace(place, setting=here)
         watched = watching(_awaiting(request, place.awaited), here)
         conserving = request.conserve and not here.flow.has_power
         project = here.compiled.conserving() if conserving else here.compiled.project
@@ -159,8 +160,10 @@ class Course:
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
-        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL) and (end := self._end_of_a_side(piece)) is not None:
-            return self._switched(piece, task, end, -here.configuration[end], self._just_beyond(piece, end))
+        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
+            end = self.surfaces.end_of_a_side(here, t, native)
+            if end is not None:
+                return self._switched(piece, task, end, -here.configuration[end], self.surfaces.just_beyond(here, end, t, native))
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
@@ -181,29 +184,6 @@ class Course:
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
 
-    def _end_of_a_side(self, piece: Piece) -> int | None:
-        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
-        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
-        chosen, modes = self.request.switched.chosen, self.request.switched.modes
-        if not chosen or not np.all(np.isfinite(piece.run.y)):
-            return None
-        for k in self.surfaces.vanishing(here, t, jets):
-            m = here.configuration[k]
-            try:
-                if m and modes[k].symbol in chosen and self.surfaces.leaves(here.configuration, k, t, lambda _: jets) == -m:
-                    return k
-            except StateError:
-                continue
-        return None
-
-    def _just_beyond(self, piece: Piece, k: int) -> dict[Jet, float]:
-        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
-        here, t, native = piece.setting, float(piece.run.t), np.array(piece.run.y)
-        jets = here.named(native)
-        value, rate = (self.surfaces.rate(here, k, order, t, jets) for order in (0, 1))
-        moved = native + 2 * abs(value / rate) * self.surfaces.direction * here.compiled.rhs(t, native, here.parameters(t))
-        return here.named(moved) if np.all(np.isfinite(moved)) else jets
-
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
@@ -221,6 +201,8 @@ class Course:
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         mode = self.request.switched.modes[k]
+        if isinstance(mode, Direction):
+            return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
         jets = here.named(piece.run.y) if beyond is None else beyond
         leaving = before[k] == SLIDING
         known = {k: value} if leaving else {}
@@ -243,6 +225,30 @@ class Course:
         if limit is not None:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
         return self._onto(piece, before, after, mode.text, limit, beyond)
+
+    def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
+        """A body under planar friction has no speed left: it stays, or it turns around."""
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
+        jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
+        fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
+        if not fault:
+            return self._onto(piece, before, after, direction.text, None, jets)
+        return self._sets_off(piece, k, direction, jets) if fault == TOO_LARGE else outcomes.no_continuation(direction.text, t, fault)
+
+    def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
+        """A body under planar friction leaves its rest."""
+        t, before = float(piece.run.t), piece.setting.configuration
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(direction.text, t, limit if np.isfinite(limit) else None)
+        after = tuple(1 if j == k else m for j, m in enumerate(before))
+        moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+        if moving is None:
+            return outcomes.no_continuation(direction.text, t, "the body does not stay at rest, and no direction leads on.")
+        found = self._onto(piece, before, after, direction.text, None, moving)
+        return replace(found, jump=True) if isinstance(found, Place) else found
 
     def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
         """What follows where the Lagrangian jumps with a mode."""

@@ -14,8 +14,9 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.completed import state_at
 from chetaev.numerics.evaluate import Evaluation, Sides, evaluate_from
 from chetaev.numerics.initial import State
-from chetaev.numerics.modes import SLIDING, Configuration, Switched
-from chetaev.numerics.start import begin, signs_at
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.resting import CRAWLING
+from chetaev.numerics.start import Start, begin, signs_at
 from chetaev.numerics.switching import Surfaces
 from chetaev.symbols import Input, jets_in
 from chetaev.values import Undefined, value
@@ -41,7 +42,17 @@ def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], b
             return found
         configuration = signs
     begun = begin(Surfaces(switched, binding, _TOLERANCE, 1.0), start, t, where)
-    return _in(switched, begun.setting.configuration, start, binding, t, where)
+    if not _sets_off(switched, begun):
+        return _in(switched, begun.setting.configuration, start, binding, t, where)
+    found = _in(switched, begun.setting.configuration, {z.name: v for z, v in begun.jets.items()}, binding, t, where)
+    return replace(found, jets={z: 0.0 if abs(v) <= CRAWLING else v for z, v in found.jets.items()})
+
+
+def _sets_off(switched: Switched, begun: Start) -> bool:
+    """Whether a body begins to move from rest against planar friction: its speed has a direction only, for which the start has no room."""
+    modes = zip(switched.modes, begun.setting.configuration, strict=True)
+    crawling = {c.velocity for mode, m in modes if isinstance(mode, Direction) and m != SLIDING for c in mode.components}
+    return any(0 < abs(begun.jets.get(z, 0.0)) <= CRAWLING for z in crawling)
 
 
 def _in(
@@ -51,7 +62,7 @@ def _in(
     equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
     own = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
     found = evaluate_from(state_at(equations, start, own, t, where))
-    unknown = {mode.unknown for mode, m in zip(switched.modes, configuration, strict=True) if m == SLIDING}
+    unknown = {z for mode, m in zip(switched.modes, configuration, strict=True) if m == SLIDING for z in mode.unknowns}
     modes: dict[Symbol, float] = {z: v for z, v in bound.parameters.items() if z not in binding.parameters}
     modes |= {z: v for z, v in found.jets.items() if z in unknown}
     jets = {z: v for z, v in found.jets.items() if z not in unknown}

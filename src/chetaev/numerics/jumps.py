@@ -133,7 +133,9 @@ class _Layer:
         rates = ca.Function("layer", arguments, [ca.densify(column)])
         slopes = ca.Function("slopes", arguments, [ca.densify(ca.jacobian(column, arguments[0]))])
         v, m = np.array([jets[z] for z in velocities]), float(here.configuration[switched.modes.index(mode)])
-        reactions = np.array(ca.Function("reactions", arguments, [ca.densify(acting)])(v, m)).ravel()[:-1].reshape(len(lowered.reactions), n)
+        reactions = (
+            np.array(ca.Function("reactions", arguments, [ca.densify(acting)])(v, m)).ravel()[:-1].reshape(len(lowered.reactions), n)
+        )
         gradients = np.array(slopes(v, m))
         normal, stated_slopes = gradients[n + 1], gradients[n + 2 :]
         size = np.abs(stated_slopes).max(initial=0.0)

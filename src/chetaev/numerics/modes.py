@@ -24,10 +24,11 @@ from chetaev.assemble import Row
 from chetaev.constraints import Constraint, VariationalConstraint
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
-from chetaev.functions import CORNERS, Branch, Sign
+from chetaev.functions import CORNERS, Branch, Sign, corners_in
 from chetaev.notation import show
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.corners import Rewriting
+from chetaev.numerics.directions import Component, acting, at_rest, directions_in, named
 from chetaev.principles.base import RowV
 from chetaev.recursion import deep
 from chetaev.symbols import TIME, Jet, Multiplier, Parameter, jets_in, moved_by
@@ -58,9 +59,31 @@ class Mode:
         return Multiplier(str(self.symbol.name))
 
     @property
+    def unknowns(self) -> tuple[Multiplier, ...]:
+        """All unknowns of sliding motion."""
+        return (self.unknown,)
+
+    @property
     def constant(self) -> bool:
         """Whether the function depends on parameters alone, so that the mode never changes."""
         return _constant(self.function)
+
+
+@dataclass(frozen=True)
+class Direction(Mode):
+    """The square of a speed on whose unit vector a force depends (`directions`). Its mode is 1 in motion, and SLIDING is rest."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def unknowns(self) -> tuple[Multiplier, ...]:
+        """The components of the vector that takes the place of the unit vector at rest."""
+        return tuple(Multiplier(f"{c.velocity.name} over {self.symbol.name}") for c in self.components)
+
+    @property
+    def length(self) -> Expr:
+        """The square of that vector's length."""
+        return sympy.Add(*[c.weight * n**2 for c, n in zip(self.components, self.unknowns, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -96,18 +119,35 @@ class Switched:
     def read(self, expression: Expr, configuration: Configuration) -> Expr:
         """An expression of the user's where the modes are known: sign(s) is 0 on the surface s = 0 while the motion slides there."""
         known = {mode.symbol: S.Zero for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        expression = self._resting(expression, configuration, reading=True)
         return self.replaced(expression).xreplace({**known, **self._numbers(configuration)})
 
     def driven(self, expression: Expr, configuration: Configuration) -> Expr:
         """An expression of the equations where the modes are known: sign(s) is the unknown of sliding motion on s = 0."""
         known = {mode.symbol: self.held(mode) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
-        found = self.replaced(expression)
+        found = self._resting(self.replaced(expression), configuration, reading=False)
         for symbol in known:
             found = _interpolated(found, symbol)
         return found.xreplace({**known, **self._numbers(configuration)})
 
+    def _resting(self, expression: Expr, configuration: Configuration, reading: bool) -> Expr:
+        """An expression with what takes the place of unit vectors of velocities that vanish: nothing, or the unknowns."""
+        for mode, m in zip(self.modes, configuration, strict=True):
+            if m == SLIDING and isinstance(mode, Direction) and any(power.base == mode.function for power in expression.atoms(sympy.Pow)):
+                limit = at_rest(expression, mode.function, mode.components, mode.unknowns)
+                expression = expression if limit is None else limit
+                expression = expression.xreplace(dict.fromkeys(mode.unknowns, S.Zero)) if reading else expression
+        return expression
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether the modes of one compilation do not suffice for all configurations."""
+        return bool(self.chosen) or any(isinstance(mode, Direction) for mode in self.modes)
+
     def held(self, mode: Mode) -> Expr:
         """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
+        if isinstance(mode, Direction):
+            return mode.length
         tilted = tilted_by(self.smooth, mode)
         return mode.unknown if tilted is None else mode.unknown / self.smooth.lowered.multipliers[tilted]
 
@@ -153,9 +193,12 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     with deep():
         rewritten = _rewritten(equations, one)
         driving = Frozen({name: one(e) for name, e in inputs.items()})
-    if not modes:
+    moving = directions_in(rewritten)
+    if not modes and not moving:
         return Switched(equations, equations, (), inputs)
-    found = tuple(modes.values())
+    plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
+    unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
+    found = (*modes.values(), *unit)
     system = rewritten.system
     with_modes = _with_parts(system, parameters=(*system.parameters, *[mode.symbol for mode in found]))
     smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
@@ -185,6 +228,30 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
     return frozenset(found) & frozenset(modes)
 
 
+def nested_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]:
+    """The corner functions with others inside, in the data of the equations and in the inputs, as the user wrote them."""
+    found: dict[Expr, None] = {}
+
+    def look(e: Expr) -> Expr:
+        stack, seen = [e], {e}
+        while stack:
+            node = stack.pop()
+            if isinstance(node, CORNERS):
+                if len(corners_in(node)) > 1:
+                    found[node] = None
+                continue
+            new = [a for a in node.args if a not in seen]
+            seen.update(new)
+            stack += new
+        return e
+
+    if switched.modes:
+        _rewritten(switched.original, look)
+        for e in inputs.values():
+            look(e)
+    return list(found)
+
+
 def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
     """The symbols of those terms of an expression that contain a wanted jet."""
     terms = [term.free_symbols for term in sympy.Add.make_args(e)]
@@ -208,6 +275,12 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     A mode that tilts one reaction, as in $\delta y - \mu\,\mathrm{sign}(x')\,\delta x = 0$, occurs as $\lambda m$ only, a product of two
     unknowns. The product is the unknown then, the multiplier of the part of the reaction that $m$ multiplies.
     """
+    resting = [mode for mode in modes if isinstance(mode, Direction)]
+    for direction in resting:
+        equations = _at_rest(equations, direction)
+    modes = tuple(mode for mode in modes if mode not in resting)
+    if not modes:
+        return equations
     unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
     tilted = {mode: a for mode in modes if (a := tilted_by(equations, mode)) is not None}
 
@@ -239,6 +312,26 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         first = len(equations.system.kinematic)
         written = (*written, *[Row(f"kinematic[{first + k}]", row.lhs, row.rhs, "sliding") for k, row in enumerate(rows)])
     return replace(rewritten, lowered=lowered, rewritten=written)
+
+
+def _at_rest(equations: Equations, mode: Direction) -> Equations:
+    """The equations while a speed is zero: its unit vector is unknown in the forces, and its components vanish."""
+    lowered = equations.lowered
+    forces = {}
+    with deep():
+        for q, e in acting(equations).items():
+            limit = at_rest(e, mode.function, mode.components, mode.unknowns)
+            forces[q] = e if limit is None else limit
+    system = _with_parts(
+        lowered.system,
+        forces=Frozen(forces),
+        dissipation=S.Zero,
+        parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
+        kinematic=(*lowered.system.kinematic, *[Constraint(c.form) for c in mode.components]),
+    )
+    idle: tuple[RowV, ...] = () if lowered.vakonomic else tuple(Frozen({}) for _ in mode.unknowns)
+    lowered = replace(lowered, system=system, multipliers=(*lowered.multipliers, *mode.unknowns), reactions=(*lowered.reactions, *idle))
+    return replace(equations, lowered=lowered)
 
 
 @lru_cache(maxsize=64)

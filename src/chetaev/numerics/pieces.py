@@ -59,7 +59,9 @@ class Setting:
         """What the measured residuals are called; a surface the motion slides on is no row of the user's."""
         rows = len(self.switched.original.system.kinematic)
         slides = [mode for mode, m in zip(self.switched.modes, self.configuration, strict=True) if m == SLIDING]
-        table = {f"kinematic[{rows + k}]": f"sliding[{mode.text}]" for k, mode in enumerate(slides)}
+        rests = [mode for mode in slides if len(mode.unknowns) > 1]  # rows of rest come before those of sliding
+        held = [mode for mode in rests for _ in mode.unknowns] + [mode for mode in slides if mode not in rests]
+        table = {f"kinematic[{rows + k}]": f"sliding[{mode.text}]" for k, mode in enumerate(held)}
         found = []
         for label in self.compiled.labels:
             row = label.rstrip("'")

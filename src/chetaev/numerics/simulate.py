@@ -73,7 +73,8 @@ def simulate(
     algorithm) or by constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. Functions that the equations leave free are
     chosen by `gauge={"q2": "sin(t)"}`.
 
-    sign, abs, min and max are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists these moments.
+    sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists
+    these moments. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step.
     No step leaps over a narrow barrier, a pulse or a pole in the data: what lies between the places a step looks at is enclosed by bounds
     (`motion.enclosed`), and a step that might hide something is made shorter. `max_step` bounds the length of all steps, for what no bounds
     are known of.
@@ -139,7 +140,7 @@ def simulate(
     if motion.certificate.ok or motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
         return motion
     finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
-    surfaces = Surfaces(switched, binding, finer.relative, surfaces.direction, abs(duration))
+    surfaces = replace(surfaces, tolerance=finer.relative)
     begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
     again = run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces)
     return certified(motion, again)

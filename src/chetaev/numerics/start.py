@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.completed import Completed, on_its_component, state_at
 from chetaev.numerics.evaluate import evaluate_from
 from chetaev.numerics.initial import State, read_state
-from chetaev.numerics.modes import Configuration, Switched
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.pieces import Seat, Setting
-from chetaev.numerics.switching import Jets, Surfaces
+from chetaev.numerics.switching import TOO_LARGE, Jets, Surfaces
 from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Undefined, value
 
@@ -71,6 +71,8 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     if len(choice.configurations) == 1:
         here = surfaces.setting(choice.configurations[0])
         return Start(here, jets(here))
+    if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
+        return moving
     if not choice.configurations:
         raise InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
     raise InitialError(
@@ -79,6 +81,16 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         why="The equations lead away from this surface to both sides.",
         hint=f"say which side: a state with {names} a little above or below zero",
     )
+
+
+def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Jets) -> Start | None:
+    """The start of a body that planar friction does not hold at rest."""
+    direction = surfaces.switched.modes[met[0]]
+    if len(met) > 1 or not isinstance(direction, Direction):
+        return None
+    there = surfaces.setting(tuple(1 if k == met[0] else m for k, m in enumerate(here.configuration)))
+    moving = surfaces.resting.set_off(there, direction, t, jets(here))
+    return None if moving is None else Start(there, moving)
 
 
 def _require_one_acceleration(
@@ -142,7 +154,7 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
         sign = 1
         if mode.function.free_symbols <= here.keys():
             try:
-                sign = int(np.sign(value(mode.function, here))) or 1
+                sign = int(np.sign(value(mode.function, here))) or (SLIDING if isinstance(mode, Direction) else 1)
             except Undefined:
                 sign = 1
         point[mode.symbol] = float(sign)

@@ -16,14 +16,14 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Integer
 
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.jumps import has_jump
-from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched, bends_momenta
 from chetaev.numerics.pieces import Seat, Setting, setting
+from chetaev.numerics.resting import Resting
 from chetaev.symbols import Input, Jet, jets_in
 
 _ROUND_OFF = 1e-11
@@ -40,6 +40,9 @@ _MOST = 6
 """Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
 _MOST_SLIDING = 3
 """Surfaces of which the motion may be held on some: each of the 19 choices is compiled."""
+
+
+TOO_LARGE = "the force that would keep the motion there is too large"
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Surfaces:
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the places looked at so far."""
     _jumps: dict[int, bool] = field(default_factory=dict)
+    _rest: Resting | None = None
     _farthest: float = 0.0
     """The largest value of a jet of the state at these places."""
 
@@ -86,6 +90,18 @@ class Surfaces:
         if k not in self._jumps:
             self._jumps[k] = has_jump(self.switched, self.switched.modes[k])
         return self._jumps[k]
+
+    @property
+    def resting(self) -> Resting:
+        """What counts as rest in this run."""
+        self._rest = self._rest or Resting(self.tolerance, self.span)
+        return self._rest
+
+    def watched(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
+        """A setting for a piece from a state, in which speeds that count as rest are known."""
+        modes = zip(self.switched.modes, here.configuration, strict=True)
+        moving = [mode for mode, m in modes if isinstance(mode, Direction) and m != SLIDING]
+        return self.resting.watched(here, t, jets, moving) if moving else here
 
     def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
         """The state of a configuration, were it to slide on no surface."""
@@ -106,8 +122,11 @@ class Surfaces:
             self._largest[k] = size = max(size, self._largest.get(k, 0.0))
             if mode.constant or not np.isfinite(value):
                 continue
+            if isinstance(mode, Direction):
+                found += [k] if value <= self.resting.level(mode) else []
+                continue
             change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
-            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0) and not self._nothing(here, k):
+            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0):
                 found.append(k)
         return tuple(found)
 
@@ -115,18 +134,15 @@ class Surfaces:
         """The largest value of a jet, here or before."""
         return max([self._farthest, *map(abs, jets.values())])
 
-    def _nothing(self, here: Setting, k: int) -> bool:
-        """Whether a switching function is zero at all states of a configuration: its two sides do not differ there."""
-        known = {mode.symbol: Integer(m) for mode, m in zip(self.switched.modes, here.configuration, strict=True) if m}
-        function = self.switched.modes[k].function
-        return not function.free_symbols.isdisjoint(known) and function.xreplace(known).expand() == 0
-
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """The configurations that are consistent when some modes are open and the others stay."""
+        still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
+        if still:
+            return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
         if len(open_modes) == 1:
             return self._one(before, open_modes[0], t, jets)
         if len(open_modes) > _MOST:
-            return Choice((), f"{len(open_modes)} switching functions vanish together.")
+            return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
         for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
             if slides and len(open_modes) > _MOST_SLIDING:
@@ -146,6 +162,30 @@ class Surfaces:
             if found:
                 return Choice(tuple(found))
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
+        rest = _with(before, dict.fromkeys(still, SLIDING))
+        if others:
+            return self.choose(rest, others, t, jets)
+        reason = self.sliding_fault(rest, t, jets)
+        return Choice((), reason) if reason else Choice((rest,))
+
+    def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side."""
+        found: list[Configuration] = []
+        for side in (1, -1):
+            configuration = _with(before, {k: side * (before[k] or 1) for k in open_modes})
+            for _ in range(2 * len(open_modes)):
+                ways = {k: self.leaves(configuration, k, t, jets) for k in open_modes}
+                wanted = _with(configuration, {k: way for k, way in ways.items() if way})
+                if wanted == configuration:
+                    found.append(configuration)
+                    break
+                configuration = wanted
+        if len(found) > 1 and self._same_motion(found, t, jets):
+            found = found[:1]
+        return Choice(tuple(found), f"{len(open_modes)} switching functions vanish together.")
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
         """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""
@@ -218,14 +258,14 @@ class Surfaces:
         reason = self._unlike(configuration)
         if reason:
             return reason
-        if {mode.unknown.name for mode in modes} & set(here.flow.system.undetermined):
+        if {unknown.name for mode in modes for unknown in mode.unknowns} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
         off = [abs(r) for r, label in zip(rows, here.labels, strict=False) if label.startswith("sliding[")]
         if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
             return "the motion crosses the surface"
-        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else "the force that would keep the motion there is too large"
+        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else TOO_LARGE
 
     def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
         """Which way a switching function leaves zero along the flow of a configuration; 0 if it stays, up to third derivatives."""
@@ -248,9 +288,26 @@ class Surfaces:
         found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
         return not found <= set(here.flow.state)
 
-    def rate(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> float:
-        """A derivative of a switching function along the flow."""
-        return self._number(here, k, order, t, jets)[0]
+    def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
+        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
+        chosen, modes, jets = self.switched.chosen, self.switched.modes, here.named(native)
+        if not chosen or not np.all(np.isfinite(native)):
+            return None
+        for k in self.vanishing(here, t, jets):
+            m = here.configuration[k]
+            try:
+                if m and modes[k].symbol in chosen and self.leaves(here.configuration, k, t, lambda _: jets) == -m:
+                    return k
+            except StateError:
+                continue
+        return None
+
+    def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> dict[Jet, float]:
+        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+        jets = here.named(native)
+        value, rate = (self._number(here, k, order, t, jets)[0] for order in (0, 1))
+        moved = native + 2 * abs(value / rate) * self.direction * here.compiled.rhs(t, native, here.parameters(t))
+        return here.named(moved) if np.all(np.isfinite(moved)) else jets
 
     def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
         """Expressions at a state."""

@@ -11,7 +11,9 @@ The motion is read as functions of time, and nothing is taken from the different
 - `E_x`: the row itself with the multipliers the motion reports. Vakonomic motions have no $C_V$; their multipliers are part of the motion.
 - `action`: $s' = L$.
 - `mode of s`: the distance of $(s, m)$ from the graph of the sign, $s = 0$ or $m = \mathrm{sign}(s)$, with $|m| \le 1$, for every
-  switching function of sign, abs, min and max; the other rows are taken with these modes.
+  switching function of the equations and of the inputs; the other rows are taken with these modes.
+- `corner max(0, sign(s))`: corner functions inside one another as the user wrote them, against what the modes make of them.
+- `rest of x'^2 + y'^2`: whether planar friction can hold a body that rests.
 
 Time derivatives above the state come from the dense output of each step, expanded in Chebyshev polynomials and differentiated. Every step
 is looked at in a random place. A residual is relative to the largest sum of the terms of its row over the motion; where all terms of a row
@@ -23,24 +25,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from sympy import S, Symbol
+from sympy import Expr, S, Symbol
 
 from chetaev.assemble import assemble
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.notation import show
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.magnitude import magnitudes
-from chetaev.numerics.modes import Mode, smooth
+from chetaev.numerics.modes import Direction, Mode, nested_corners, smooth
 from chetaev.numerics.net import usual_state
-from chetaev.symbols import TIME, Jet, Parameter
+from chetaev.numerics.reader import Reader
+from chetaev.numerics.verify_corners import Row, corner_as_written, with_rest
+from chetaev.symbols import TIME, Jet, Multiplier, Parameter
 from chetaev.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -130,27 +134,22 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     if len(motion.t) < 2:
         raise UsageError("a motion of a single state cannot be verified.", where=where, hint="simulate(..., t=(t0, t1))")
     curve = _Curve.of(motion, points)
-    rows: dict[str, _Row] = {}
+    rows: dict[str, Row] = {}
     for z in motion.jets:
         if z.d() in motion.jets:
             rows[f"rate of {z.name}"] = curve.against_rate(z, curve.jet(z.d()))
     for group in motion.equations.system.groups.values():
         rows |= {} if group.reduced else _turning(group, curve)
-    switched = smooth(motion.equations, Frozen({}))
-    rows |= _mechanics(switched.smooth, curve)
-    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes}
+    reader = motion.reader
+    inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # another account of the motion does not tell them
+    switched = smooth(motion.equations, Frozen(inputs))
+    rows |= with_rest(switched, curve, _mechanics, _along)
+    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
+    rows |= {f"corner {show(e)}": corner_as_written(e, switched, curve, _along) for e in nested_corners(switched, inputs)}
     found = {"nodes": _nodes(motion, curve)}
     found |= {label: _summary(row, curve.t, curve.faint) for label, row in rows.items()}
     title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
     return Verification(title, len(curve.t), Frozen(found))
-
-
-class _Row(NamedTuple):
-    """A residual along a motion, the sizes of its terms, and what these would be with the usual sizes of all quantities."""
-
-    residual: Array
-    terms: Array
-    usual: float
 
 
 @dataclass(frozen=True)
@@ -179,6 +178,11 @@ class _Curve:
         coefficients = np.einsum("dm,pmc->pdc", np.linalg.inv(chebyshev.chebvander(inner, _DEGREE)), states)
         return _Curve(motion, t, motion.at(t).states, half, (t - middle) / half, coefficients)
 
+    def only(self, wanted: NDArray[np.bool_]) -> _Curve:
+        """The curve at some of its times."""
+        parts = (self.t, self.states, self.half, self.place, self.coefficients)
+        return _Curve(self.motion, *[part[wanted] for part in parts])
+
     def jet(self, z: Jet) -> Array:
         """A jet: of the state, or a derivative of the highest one of the state, or what the motion reports."""
         if z in self.motion.jets:
@@ -193,10 +197,10 @@ class _Curve:
         values = np.einsum("pd,dp->p", chebyshev.chebvander(self.place, len(derived) - 1), derived)
         return values / self.half**times
 
-    def against_rate(self, z: Jet, said: Array) -> _Row:
+    def against_rate(self, z: Jet, said: Array) -> Row:
         """A rate that is said against that of the dense output."""
         off = np.abs(said - self.rate(z, 1)) - _ROUND_OFF * self.usual(z) / np.abs(self.half)
-        return _Row(np.where(off < 0, 0.0, off), np.abs(said), self.usual(z.d()))
+        return Row(np.where(off < 0, 0.0, off), np.abs(said), self.usual(z.d()))
 
     @cached_property
     def faint(self) -> float:
@@ -275,7 +279,7 @@ def _places(nodes: Array, points: int) -> NDArray[np.int64]:
     return np.sort(np.concatenate([once, more]))
 
 
-def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, _Row]:
+def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, Row]:
     """The rates of the places of a group coordinate against those that its velocity says."""
     velocity = [curve.jet(q.d()) for q in group.components]
     said = group.group.rates([curve.jet(z) for z in group.places], velocity, group.body, np.cos, np.sin)
@@ -287,8 +291,17 @@ def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, _Row]:
     return found
 
 
-def _mechanics(equations: Equations, curve: _Curve) -> dict[str, _Row]:
-    """Residuals and sizes of terms of the rows as the principle states them, before anything is eliminated or differentiated."""
+def _along(expressions: Sequence[Expr], curve: _Curve) -> Array:
+    """Expressions along a curve, one line each."""
+    graph = GraphAlgebra()
+    return _Values(graph, curve).evaluated([graph.of(e) for e in expressions])
+
+
+def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] = ()) -> dict[str, Row]:
+    """Residuals and sizes of terms of the rows as the principle states them, before anything is eliminated or differentiated.
+
+    Multipliers of forces that hold a body at rest belong to no reaction.
+    """
     lowered = equations.lowered
     graph = GraphAlgebra()
     coordinates = lowered.system.coordinates
@@ -298,26 +311,29 @@ def _mechanics(equations: Equations, curve: _Curve) -> dict[str, _Row]:
     reported = len(equations.multipliers) == len(lowered.multipliers)
     stated = [label for label in written if label not in forces or reported]  # nothing acts on coordinates without a row
     found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
-    if not lowered.vakonomic and lowered.multipliers:
-        found |= _virtual_work(equations, values, [written.get(label, graph.of(S.Zero)) for label in forces])
+    if not lowered.vakonomic and len(lowered.multipliers) > len(held):
+        acting = lowered.multipliers[: len(lowered.multipliers) - len(held)]  # those that hold a body at rest come last
+        found |= _virtual_work(equations, values, [graph.without(written.get(label, graph.of(S.Zero)), acting) for label in forces])
     return {label: found[label] for label in sorted(found, key=_reading_order)}
 
 
-def _graph_of_sign(mode: Mode, curve: _Curve) -> _Row:
+def _graph_of_sign(mode: Mode, curve: _Curve) -> Row:
     """How far a switching function and its mode are from being a number and its sign."""
     graph = GraphAlgebra()
     values = _Values(graph, curve)
     s, terms, usual = values.rows([graph.of(mode.function)])[0]
     m = curve.value(mode.symbol)
     wrong = np.where(np.abs(m) < 1, np.abs(s), np.maximum(-m * s, 0.0))
-    return _Row(wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s)), usual)
+    return Row(wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s)), usual)
 
 
-def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, _Row]:
-    """Virtual work against the projections of the coordinate directions onto C_V; of large systems at some of the points only."""
+def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, Row]:
+    """Virtual work against the projections of the coordinate directions onto C_V, of rows without the multipliers of reactions; of large
+    systems at some of the points only.
+    """
     lowered, graph = equations.lowered, values.graph
     coordinates = lowered.system.coordinates
-    free = values.rows([graph.without(e, lowered.multipliers) for e in rows])
+    free = values.rows(rows)
     force, size = np.stack([row.residual for row in free], axis=1), np.stack([row.terms for row in free], axis=1)
     usual = np.array([row.usual for row in free])
     entries = [graph.of(row.get(q, S.Zero)) for row in lowered.reactions for q in coordinates]
@@ -330,7 +346,7 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
         direction = allowed[:, :, k]
         if not np.abs(direction).max() <= _FLAT:
             work, terms = np.sum(direction * force, axis=1), np.sum(np.abs(direction) * size, axis=1)
-            found[f"work of δ{q.base}"] = _Row(work, terms, float(np.max(np.sum(np.abs(direction) * usual, axis=1))))
+            found[f"work of δ{q.base}"] = Row(work, terms, float(np.max(np.sum(np.abs(direction) * usual, axis=1))))
     return found
 
 
@@ -350,7 +366,7 @@ class _Values:
     def __init__(self, graph: GraphAlgebra, curve: _Curve) -> None:
         self.graph, self.curve = graph, curve
 
-    def rows(self, expressions: Sequence[ca.SX]) -> list[_Row]:
+    def rows(self, expressions: Sequence[ca.SX]) -> list[Row]:
         """Residuals with the sizes of their terms, for all rows at once."""
         n = len(expressions)
         function, symbols = self._function([*expressions, *magnitudes(expressions)])
@@ -358,7 +374,7 @@ class _Values:
         usual = np.array([float(self.curve.t.max()) if z == TIME else self.curve.usual(z) for z in symbols])
         sizes = np.array(function(usual)).ravel()[n:]
         sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-        return [_Row(found[k], found[n + k], float(sizes[k])) for k in range(n)]
+        return [Row(found[k], found[n + k], float(sizes[k])) for k in range(n)]
 
     def evaluated(self, expressions: Sequence[ca.SX]) -> Array:
         """The values of expressions, one line each."""
@@ -391,10 +407,10 @@ def _nodes(motion: Trajectory, curve: _Curve) -> Residual:
     scale, usual = np.abs(dense).max(axis=0), np.array([curve.usual(z) for z in motion.jets])
     scale = np.where(scale > curve.faint * usual, scale, usual)
     off = np.abs(kept - dense) / np.where(scale > 0, scale, 1.0)
-    return _summary(_Row(off.max(axis=1), np.ones(len(times)), 1.0), times, 0.0)
+    return _summary(Row(off.max(axis=1), np.ones(len(times)), 1.0), times, 0.0)
 
 
-def _summary(row: _Row, t: Array, faint: float) -> Residual:
+def _summary(row: Row, t: Array, faint: float) -> Residual:
     """Relative to the largest size the terms have along the motion, so that moments where all of them vanish do not count."""
     residual, size = row.residual, float(np.max(row.terms))
     size = size if not size <= faint * row.usual else row.usual

@@ -13,7 +13,7 @@ from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, tur
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.methods.dop853.codes import CORNER
-from chetaev.numerics.modes import SLIDING, Configuration, Switched
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.pieces import WORST_PIVOT, Setting, reference
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
@@ -38,7 +38,9 @@ def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change
     """What may happen to the modes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1."""
     found = []
     for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
-        if m == SLIDING:
+        if isinstance(mode, Direction):
+            found.append(Change(k, 1, 1 - mode.length, -1) if m == SLIDING else Change(k, SLIDING, mode.function - mode.symbol, -1))
+        elif m == SLIDING:
             found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
         elif not mode.constant:
             found.append(Change(k, -m, switched.driven(mode.function, configuration), -m))

@@ -69,7 +69,7 @@ class Integration:
     def to(self, t1: float) -> None:
         """Run all members that started to the end, choosing other pivots where the first ones wear out."""
         batch = self.read.batch
-        if self.read.switched.chosen:  # then each configuration is compiled by itself
+        if self.read.switched.by_itself:
             self._leave_to_simulate()
             return
         active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
