@@ -11,6 +11,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, StateError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.interrupted import Interrupted
 from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
@@ -24,7 +25,7 @@ from chetaev.numerics.progress import Progress
 from chetaev.numerics.request import Request
 from chetaev.numerics.start import begin
 from chetaev.numerics.switching import Surfaces
-from chetaev.trajectory import Trajectory
+from chetaev.trajectory import Outcome, Trajectory
 from chetaev.values import Undefined
 
 __all__ = ["On", "simulate"]
@@ -65,7 +66,8 @@ def simulate(
 
     sign, abs, min and max are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists these moments.
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
-    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends a run and returns what was computed.
+    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
+    `motion` holds what was computed, with the outcome `interrupted`.
 
     >>> from chetaev import System
     >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")
@@ -113,7 +115,10 @@ def simulate(
         where=where,
     )
     title = equations.system.name or "simulate"
-    return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where))
+    motion = follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where))
+    if motion.outcome is Outcome.INTERRUPTED:
+        raise Interrupted(motion)
+    return motion
 
 
 def _method(given: Any, where: str) -> Method:

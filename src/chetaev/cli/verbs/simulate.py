@@ -14,6 +14,7 @@ from chetaev.cli.source import MODEL, read
 from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
 from chetaev.errors import UsageError
+from chetaev.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from chetaev.numerics.verify import Verification
@@ -65,7 +66,10 @@ def command(
     model = wishes.model(source.model)
     from chetaev.numerics.simulate import simulate
 
-    motion = simulate(model, method=_method(method), **wishes.choice)
+    try:
+        motion = simulate(model, method=_method(method), **wishes.choice)
+    except Interrupted as stopped:  # what was computed is still said and written
+        motion = stopped.motion
     if output == "-":
         write_motion(motion, output, points)
     else:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chetaev.errors import ChetaevError
+from chetaev.interrupted import Interrupted
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
-from chetaev.trajectory import Outcome, Trajectory
+from chetaev.trajectory import Trajectory
 
 
 def follow_alone(
@@ -41,7 +42,10 @@ def follow_alone(
         except ChetaevError as refused:
             notes[member] = refusal(refused)
             continue
-        if motions[member].outcome is Outcome.INTERRUPTED:
+        except Interrupted as stopped:
+            motions[member] = stopped.motion
+            workers.flag[0] = 1
+        except KeyboardInterrupt:  # before the motion began
             workers.flag[0] = 1
         workers.show()
     return motions, notes
