@@ -10,6 +10,7 @@ from typing import Any
 from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.numerics.initial import State
+from chetaev.numerics.methods.base import Method
 from chetaev.principles import Principle
 from chetaev.system import System
 from chetaev.text import fault
@@ -35,6 +36,8 @@ class Model:
     prose: str = ""
     reference: str = ""
     corrections: tuple[str, ...] = ()
+    method: Method | None = None
+    """How to step; None means the usual method."""
 
     def __post_init__(self) -> None:
         for name in ("parameters", "inputs", "also", "invariants"):

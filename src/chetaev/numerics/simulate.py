@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from chetaev.errors import InitialError, StateError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.interrupted import Interrupted
 from chetaev.model import Model
+from chetaev.numerics.asked import Asked, besides
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
@@ -80,6 +82,7 @@ def simulate(
         start = model.start if start is None else start
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
+        method = model.method if method is None else method
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
@@ -116,6 +119,10 @@ def simulate(
     )
     title = equations.system.name or "simulate"
     motion = follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where))
+    given = {"events": events, "branch": branch, "gauge": gauge, "conserve": conserve}
+    unwritten = besides(request.method, given, rewritten=stated.rewritten is not None)
+    begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
+    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten))
     if motion.outcome is Outcome.INTERRUPTED:
         raise Interrupted(motion)
     return motion

@@ -14,9 +14,11 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
+from chetaev.numerics.asked import Asked, method_of
 from chetaev.numerics.binding import Binding, bind
 from chetaev.numerics.compiled import compile_equations
-from chetaev.numerics.methods.base import NESTED, POWERS
+from chetaev.numerics.initial import State
+from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.pieces import Layout, Piece, Setting, setting
 from chetaev.numerics.reader import Reader
@@ -29,7 +31,7 @@ from chetaev.trajectory import Event, Outcome, Switch, Trajectory
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
-    "counts tolerance switches dense pieces"
+    "counts tolerance switches dense pieces asked"
 ).split()
 _PIECE = "modes renewed basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
@@ -71,7 +73,25 @@ def read_motion(archive: Archive) -> Trajectory:
         tolerance=float(model["tolerance"]),
         switches=tuple(_switch(s) for s in _list(model["switches"], "switches")),
         pieces=which,
+        asked=_asked(model["asked"]),
     )
+
+
+def _asked(given: Any) -> Asked | None:
+    if given is None:
+        return None
+    _require_keys(given, ("fixed", "guess", "t", "method", "besides"), "what was asked")
+    first, last = (float(v) for v in given["t"])
+    method = method_of(_text(given["method"], "method"), "method")
+    fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
+    return Asked(State(fixed, guess), (first, last), method or Explicit(), tuple(_texts(given["besides"], "besides")))
+
+
+def _datum(given: Any) -> Any:
+    """A number, a text, or lists of these for an element of a group."""
+    if isinstance(given, list):
+        return tuple(map(_datum, given))
+    return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else _text(given, "a value")
 
 
 def _equations(model: Mapping[str, Any]) -> Equations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -64,10 +64,11 @@ def command(
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wishes.model(source.model)
+    from chetaev.numerics.asked import method_of
     from chetaev.numerics.simulate import simulate
 
     try:
-        motion = simulate(model, method=_method(method), **wishes.choice)
+        motion = simulate(model, method=method_of(method, "--method"), **wishes.choice)
     except Interrupted as stopped:  # what was computed is still said and written
         motion = stopped.motion
     if output == "-":
@@ -97,18 +98,6 @@ def certified(found: Verification, tolerance: float) -> str:
         return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
     fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {allowed:.0e}"
     return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
-
-
-def _method(name: str | None) -> Any:
-    if name == "implicit":
-        from chetaev.numerics.methods.implicit import Implicit
-
-        return Implicit()
-    if name == "taylor":
-        from chetaev.numerics.methods.taylor import Taylor
-
-        return Taylor()
-    return None
 
 
 def _values(motion: Trajectory) -> None:
