@@ -10,6 +10,7 @@ from typing import Any
 from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.numerics.initial import State
+from chetaev.numerics.methods.base import Method
 from chetaev.principles import Principle
 from chetaev.system import System
 from chetaev.text import fault
@@ -37,6 +38,8 @@ class Model:
     corrections: tuple[str, ...] = ()
     max_step: float | None = None
     """The longest step of an integrator; None = as long as the tolerance allows."""
+    method: Method | None = None
+    """How to step; None means the usual method."""
 
     def __post_init__(self) -> None:
         for name in ("parameters", "inputs", "also", "invariants"):

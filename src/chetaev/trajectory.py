@@ -171,6 +171,8 @@ class Trajectory(Standing):
     """What `drift` and `balance` are relative to: the largest sum of the absolute values of the terms of each row, and of the energy."""
     certificate: Certificate = field(default_factory=Certificate)
     """What the motion's own evidence says of it."""
+    asked: Any = field(default=None, compare=False, repr=False)
+    """What simulate was asked for (`chetaev.numerics.asked.Asked`); None for motions made by hand."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)
@@ -189,6 +191,11 @@ class Trajectory(Standing):
             where = f"motion of {self.equations.system.label}"
             raise UsageError(f"{t!r} is neither a time nor a row of times.", where=where, hint="motion.at(0.5), motion.at([0, 0.5])")
         return Section(self, times, self.reader.states_at(times), scalar=np.ndim(t) == 0)
+
+    @property
+    def method(self) -> Any:
+        """The method that was used."""
+        return None if self.asked is None else self.asked.method
 
     @cached_property
     def final(self) -> Section:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from chetaev.cli.source import Source
     from chetaev.model import Model
 
-DONE, CHANGE, FORBIDDEN, UNFINISHED = 0, 2, 3, 4
-"""The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish."""
+DONE, CHANGE, FORBIDDEN, UNFINISHED, INTERRUPTED = 0, 2, 3, 4, 130
+"""The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish; Ctrl-C."""
 
 _TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
     (ParameterError, "parameters"),

@@ -16,6 +16,7 @@ from chetaev.io.places import line_of, place
 from chetaev.io.schema import check
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
+from chetaev.numerics.asked import method_of
 from chetaev.numerics.attitude import split_list
 from chetaev.numerics.initial import State
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
@@ -136,6 +137,7 @@ class _File:
             reference=self.data.get("reference", ""),
             corrections=tuple(self.data.get("corrections", [])),
             max_step=self._positive(simulate["max_step"], "max_step", "0.1") if "max_step" in simulate else None,
+            method=method_of(simulate.get("method"), place(self.source, self.text, "simulate", "method")),
         )
 
     def _system(self) -> System:

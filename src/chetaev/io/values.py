@@ -16,7 +16,9 @@ from sympy import Expr
 from chetaev.errors import ChetaevError, InitialError, ModelError, ParameterError
 from chetaev.model import Model
 from chetaev.notation import show
+from chetaev.numerics.asked import word_of
 from chetaev.numerics.binding import number
+from chetaev.numerics.methods.base import Explicit
 
 _LARGEST = 16
 """Numbers in the largest matrix of a group."""
@@ -54,7 +56,7 @@ def function(name: str, given: Any, model: Model) -> str:
 
 
 def run(model: Model) -> Mapping[str, str]:
-    """The interval, the tolerance, and the longest step if there is one."""
+    """The interval, the tolerance, the longest step if there is one, and the method if it is not the usual one."""
     where = f"save {model.system.label}"
     if isinstance(model.t, str) or len(model.t) != 2:
         what = f"t is no interval: it has {len(model.t)} entries."
@@ -64,7 +66,11 @@ def run(model: Model) -> Mapping[str, str]:
     found = {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
     if model.max_step is not None:
         found["max_step"] = repr(number(model.max_step, {}, f"{where}, max_step", InitialError))
-    return found
+    word = word_of(model.method)
+    if model.method is not None and word is None and not isinstance(model.method, Explicit):
+        what = f"the method {type(model.method).__name__} has no word in a model file."
+        raise ModelError(what, where=where, hint="Implicit(), Taylor() or none in the model; simulate takes any method")
+    return found | ({"method": f'"{word}"'} if word else {})
 
 
 def _plain(given: Any, name: str, where: str) -> Any:

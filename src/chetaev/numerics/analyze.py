@@ -24,7 +24,7 @@ from chetaev.functions import in_own_words
 from chetaev.notation import show
 from chetaev.numerics.accounts import free_jets, joined
 from chetaev.numerics.branches import Branches, branches_of, with_rows
-from chetaev.numerics.choice import bends_in_tops, is_regular
+from chetaev.numerics.choice import bends_in_tops, decided_by_numbers
 from chetaev.numerics.closure import Closure, End
 from chetaev.numerics.families import families
 from chetaev.numerics.initial import State
@@ -75,7 +75,7 @@ def _analysis(equations: Equations) -> Analysis:
     if irregular:
         return _without_regular_point(found, irregular)
     by_numbers = _judged(found)
-    if found.end is End.CLOSED and not found.others and is_regular(equations) and not bends_in_tops(equations):
+    if found.end is End.CLOSED and not found.others and decided_by_numbers(equations) and not bends_in_tops(equations):
         return by_numbers
     symbolic = branches_of(equations)
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):

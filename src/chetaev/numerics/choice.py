@@ -70,7 +70,7 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
         there = _decided(equations, binding, gauges, wish)
         if there is not None:
             return Chosen(equations, wish.start, wish.where, there)
-    if is_regular(equations):
+    if decided_by_numbers(equations):
         if gauges:
             raise _not_needed("gauge", "the equations leave no function free.", wish.where)
         if wish.branch is None:
@@ -124,6 +124,17 @@ def is_regular(equations: Equations) -> bool:
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False
     return _stated_only(system) or _stated_only_as_written(equations)
+
+
+def decided_by_numbers(equations: Equations) -> bool:
+    """Whether a system is regular; or, where rows and unknowns differ in number, the rows determine the motion as they are.
+
+    The constraint algorithm could add nothing that is used then, and on such systems it seldom ends in time.
+    """
+    if is_regular(equations):
+        return True
+    found = closure_of(equations)
+    return found.determined and not found.consequences and not found.others and _stated_only(found.system)
 
 
 def _stated_only(system: Prolongation) -> bool:

@@ -12,8 +12,10 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, StateError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.interrupted import Interrupted
 from chetaev.model import Model
 from chetaev.numerics.accuracy import read_accuracy
+from chetaev.numerics.asked import Asked, besides
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
@@ -80,7 +82,8 @@ def simulate(
     are known of.
 
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
-    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends a run and returns what was computed.
+    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
+    `motion` holds what was computed, with the outcome `interrupted`.
 
     >>> from chetaev import System
     >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")
@@ -94,6 +97,7 @@ def simulate(
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
         max_step = model.max_step if max_step is None else max_step
+        method = model.method if method is None else method
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
@@ -137,13 +141,19 @@ def simulate(
         return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where), accuracy.relative)
 
     motion = run(request, begun, surfaces)
-    if motion.certificate.ok or motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
-        return motion
-    finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
-    surfaces = replace(surfaces, tolerance=finer.relative)
-    begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
-    again = run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces)
-    return certified(motion, again)
+    if not motion.certificate.ok and motion.outcome in (Outcome.FINISHED, Outcome.EVENT):
+        finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
+        surfaces = replace(surfaces, tolerance=finer.relative)
+        begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
+        motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
+    pair = tolerance if isinstance(tolerance, list | tuple) else None
+    given = {"events": events, "branch": branch, "gauge": gauge, "conserve": conserve, "scale": scale, "a pair of tolerances": pair}
+    unwritten = besides(request.method, given, rewritten=stated.rewritten is not None)
+    begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
+    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten))
+    if motion.outcome is Outcome.INTERRUPTED:
+        raise Interrupted(motion)
+    return motion
 
 
 def certified(first: Trajectory, second: Trajectory) -> Trajectory:

@@ -15,8 +15,10 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
+from chetaev.numerics.asked import Asked, method_of
 from chetaev.numerics.binding import Binding, bind
-from chetaev.numerics.methods.base import NESTED, POWERS
+from chetaev.numerics.initial import State
+from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.pieces import Layout, Piece, Seat, Setting, setting
 from chetaev.numerics.prolong import square_prolongation
@@ -30,7 +32,7 @@ from chetaev.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
-    "counts tolerance switches dense pieces enclosed scales certificate"
+    "counts tolerance switches dense pieces enclosed scales certificate asked"
 ).split()
 _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
@@ -76,6 +78,7 @@ def read_motion(archive: Archive) -> Trajectory:
         enclosed=_enclosed(model),
         scales=Frozen({name: float(v) for name, v in _mapping(model, "scales").items()}),
         certificate=_certificate(_mapping(model, "certificate")),
+        asked=_asked(model["asked"]),
     )
 
 
@@ -91,6 +94,23 @@ def _certificate(found: Mapping[str, Any]) -> Certificate:
         for kind, size, allowed, subject, t in _list(found["figures"], "certificate")
     ]
     return Certificate(tuple(figures), found["repeated"] is True)
+
+
+def _asked(given: Any) -> Asked | None:
+    if given is None:
+        return None
+    _require_keys(given, ("fixed", "guess", "t", "method", "besides"), "what was asked")
+    first, last = (float(v) for v in given["t"])
+    method = method_of(_text(given["method"], "method"), "method")
+    fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
+    return Asked(State(fixed, guess), (first, last), method or Explicit(), tuple(_texts(given["besides"], "besides")))
+
+
+def _datum(given: Any) -> Any:
+    """A number, a text, or lists of these for an element of a group."""
+    if isinstance(given, list):
+        return tuple(map(_datum, given))
+    return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else _text(given, "a value")
 
 
 def _equations(model: Mapping[str, Any]) -> Equations:

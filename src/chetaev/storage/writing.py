@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sympy import Expr
 
 import chetaev
 from chetaev.assemble import Row
 from chetaev.errors import ChetaevError, ModelError, UsageError
 from chetaev.notation import show
+from chetaev.numerics.asked import Asked, word_of
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.reader import Reader
 from chetaev.principles import Herglotz, Principle
@@ -71,9 +73,32 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "tolerance": _number(motion.tolerance),
         "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
         "dense": reader.dense,
+        "asked": _asked(motion.asked),
         "pieces": [_piece(piece) for piece in reader.pieces],
     }
     return found
+
+
+def _asked(asked: Asked | None) -> dict[str, Any] | None:
+    """What was asked, but for values that are neither numbers nor texts, and methods without a word."""
+    if asked is None:
+        return None
+    named = word_of(asked.method) or "explicit"
+    fixed, guess = ({name: _datum(v) for name, v in part.items()} for part in (asked.start.fixed, asked.start.guess))
+    t = [_number(v) for v in asked.t]
+    return {"fixed": fixed, "guess": guess, "t": t, "method": named, "besides": list(asked.besides)}
+
+
+def _datum(given: Any) -> Any:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Expr):
+        return show(given)
+    if hasattr(given, "as_matrix"):
+        given = given.as_matrix()
+    if isinstance(given, list | tuple | np.ndarray) and np.ndim(given):
+        return [_datum(part) for part in given]
+    return float(given)
 
 
 def _piece(piece: Piece) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from chetaev.cli.source import MODEL, read
 from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
 from chetaev.errors import UsageError
+from chetaev.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from chetaev.numerics.verify import Verification
@@ -65,9 +66,13 @@ def command(
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wishes.model(source.model)
+    from chetaev.numerics.asked import method_of
     from chetaev.numerics.simulate import simulate
 
-    motion = simulate(model, method=_method(method), max_step=max_step, **wishes.choice)
+    try:
+        motion = simulate(model, method=method_of(method, "--method"), max_step=max_step, **wishes.choice)
+    except Interrupted as stopped:  # what was computed is still said and written
+        motion = stopped.motion
     if output == "-":
         write_motion(motion, output, points)
     else:
@@ -95,18 +100,6 @@ def certified(found: Verification, tolerance: float) -> str:
         return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
     fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {allowed:.0e}"
     return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
-
-
-def _method(name: str | None) -> Any:
-    if name == "implicit":
-        from chetaev.numerics.methods.implicit import Implicit
-
-        return Implicit()
-    if name == "taylor":
-        from chetaev.numerics.methods.taylor import Taylor
-
-        return Taylor()
-    return None
 
 
 def _values(motion: Trajectory) -> None:

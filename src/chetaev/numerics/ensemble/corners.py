@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from chetaev.errors import ChetaevError
+from chetaev.interrupted import Interrupted
 from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
-from chetaev.trajectory import Outcome, Trajectory
+from chetaev.trajectory import Trajectory
 
 
 def follow_alone(
@@ -44,7 +45,10 @@ def follow_alone(
         except ChetaevError as refused:
             notes[member] = refusal(refused)
             continue
-        if motions[member].outcome is Outcome.INTERRUPTED:
+        except Interrupted as stopped:
+            motions[member] = stopped.motion
+            workers.flag[0] = 1
+        except KeyboardInterrupt:  # before the motion began
             workers.flag[0] = 1
         workers.show()
     return motions, notes

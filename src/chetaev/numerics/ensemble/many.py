@@ -10,6 +10,7 @@ import numpy as np
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
+from chetaev.interrupted import Interrupted
 from chetaev.model import Model
 from chetaev.numerics.accuracy import read_accuracy
 from chetaev.numerics.ensemble.collect import collect
@@ -48,8 +49,8 @@ def simulate_many(
 
     `max_step` is the longest step allowed, as in `simulate`. A member that fails affects no other: `ensemble.failed` lists them,
     `ensemble.started` tells which had a motion at all, and `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles
-    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends the run and returns what was
-    computed. A branch or a gauge is not taken.
+    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
+    `motion` holds the ensemble with what was computed. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
@@ -86,4 +87,7 @@ def simulate_many(
         run.to(t1)
         cornered = map(int, np.flatnonzero(run.cornered))
         motions, notes = follow_alone(given, cornered, t1, accuracy, max_steps, max_step, workers)
-    return collect(run, motions, run.completion.notes | notes)
+    ensemble = collect(run, motions, run.completion.notes | notes)
+    if workers.stopped:
+        raise Interrupted(ensemble)
+    return ensemble
