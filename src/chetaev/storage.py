@@ -26,8 +26,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 import chetaev
-from chetaev.certificate import Certificate, Figure
 from chetaev.assemble import Row
+from chetaev.certificate import Certificate, Figure
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, ModelError, UsageError

@@ -18,6 +18,7 @@ from chetaev.numerics.native import part
 
 EPSILON = 2.0**-52
 
+
 @part
 def begin_sizes(control: Control, y: Array) -> None:
     """Sizes at the start of a run: those of its state, and those seen before."""
