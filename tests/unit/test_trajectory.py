@@ -63,6 +63,9 @@ class Closed:
     def values(self, expression, times, states, pieces=None):
         return np.broadcast_to(self.reported[expression.name](times), times.shape)
 
+    def several(self, expressions, times, states):
+        return np.array([self.values(e, times, states) for e in expressions])
+
     def energy(self, times, states, pieces=None):
         return np.zeros(len(times)), np.zeros(len(times))
 
@@ -182,6 +185,9 @@ class Corrupted:
 
     def driven(self, expression, times, states, pieces=None):
         return self.inner.driven(expression, times, states, pieces)
+
+    def several(self, expressions, times, states):
+        return np.array([self.values(e, times, states) for e in expressions])
 
     def energy(self, times, states, pieces=None):
         return self.inner.energy(times, states, pieces)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Accuracy:
 
     relative: float
     absolute: float = 0.0
-    scale: Frozen[str, float] = Frozen({})
+    scale: Frozen[str, float] = field(default_factory=lambda: Frozen({}))
 
     @property
     def wish(self) -> dict[str, Any]:
@@ -69,6 +70,11 @@ class Measures:
 
 def kinds_of(state: Sequence[Jet], size: int, system: System) -> NDArray[np.int64]:
     """A number for each component: jets of the same order of coordinates declared alike have the same. The work is of its own kind."""
+    return _kinds(tuple(state), size, system)
+
+
+@lru_cache(maxsize=64)
+def _kinds(state: tuple[Jet, ...], size: int, system: System) -> NDArray[np.int64]:
     owner = {z.base: kind for name, kind in system.kinds.items() for z in _members(name, system)}
     keys: list[Any] = [(type(z).__name__, 0 if isinstance(z, Place) else z.order, owner.get(z.base, "")) for z in state]
     keys += ["work"] * (size - len(keys))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -315,7 +316,12 @@ class Course:
         addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
         measures = self.request.accuracy.measures(there.flow.state, there.flow.size, self.request.switched.original.system)
         sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
-        how = {"rtol": measures.rtol, "atol": measures.atol, "sizes": np.fmax(measures.sizes, sizes), "kinds": measures.kinds}
+        how: dict[str, Any] = {
+            "rtol": measures.rtol,
+            "atol": measures.atol,
+            "sizes": np.fmax(measures.sizes, sizes),
+            "kinds": measures.kinds,
+        }
         p = there.parameters(t)
         moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, **how)
         return {**jets, **there.named(moved[0])}, float(far[0])

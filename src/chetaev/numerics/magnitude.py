@@ -87,7 +87,7 @@ def _slopes(code: int, values: Sequence[Any]) -> list[Any]:
         return [_unary(known, values[0])]
     own = ca.SX.sym("u", len(values))
     slopes = ca.densify(ca.gradient(_applied(code, ca.vertsplit(own)), own))
-    return ca.vertsplit(ca.Function("slopes", [own], [slopes])(ca.vertcat(*values)))  # type: ignore[no-any-return]
+    return ca.vertsplit(ca.Function("slopes", [own], [slopes])(ca.vertcat(*values)))
 
 
 _KNOWN: dict[int, int] = {ca.OP_SIN: ca.OP_COS, ca.OP_COS: ca.OP_SIN}

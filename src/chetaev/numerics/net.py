@@ -29,6 +29,7 @@ from chetaev.numerics.methods.base import derivatives
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Jet
+from chetaev.system import System
 
 ROWS = 1e-8
 """The residual of a row that rates may leave, relative to its terms. Over the gallery they leave up to 4e-13, elimination with pivots
@@ -42,14 +43,18 @@ _RANK = 1e-13
 """Directions of the fitted unknowns below this are not determined."""
 _MOST = 0.3
 """No figure may be larger, however loose the tolerance is."""
+_CLEAR = 1e-6
+"""A defect that needs no other scale than the size of its jet."""
 _LEAST = 1e-10
 """Round-off in the derivative of an interpolant."""
-_SAMPLE = 8
+_SAMPLE = 6
 """Nodes and steps of a piece that are looked at."""
 _PIECES = 64
 """Pieces of a motion that are looked at, besides the last."""
 NOTHING = 1e-10
 """Terms below this part of what is usual for their jets are round-off."""
+_DICE = np.random.default_rng(14).uniform(size=(_PIECES, 3 * _SAMPLE))
+"""Random places, the same in every run."""
 _KERNELS: Remembered[Any] = Remembered(64)
 
 
@@ -90,12 +95,53 @@ def _rows(compiled: Compiled) -> Rows:
     return Rows(tuple(map(flow.system.label, pairs)), function, tuple(rates[z] for z in moving), len(fitted))
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a piece shows: sizes of residuals and defects, where each is worst."""
+Figures = tuple[float, str, float]
+"""The largest relative size, the row or jet it belongs to, and the time."""
 
-    piece: Piece
-    seed: int
+
+class Evidence:
+    """What a piece shows, at both ends, at some of its nodes, and in random places between others."""
+
+    def __init__(self, piece: Piece, seed: int, defects: bool) -> None:
+        self.piece, self.rows = piece, rows_of(piece.setting.compiled)
+        run, dice = piece.run, _DICE[seed % len(_DICE)]
+        nodes, states = np.asarray(run.nodes), np.asarray(run.states)
+        some = (dice[:_SAMPLE] * len(nodes)).astype(np.int64) if len(nodes) else np.zeros(0, np.int64)
+        self.times = np.concatenate([[piece.begin], nodes[some], [piece.end]])
+        self.states = np.concatenate([piece.first[None, :], states[some].reshape(len(some), len(run.y)), run.y[None, :]])
+        self.count = len(self.times)
+        steps = len(run.coefficients) if defects else 0
+        self.h = self.slopes = np.zeros((0, 1))
+        if steps:
+            which = (dice[_SAMPLE : 2 * _SAMPLE] * steps).astype(np.int64)
+            self.h = (nodes[which + 1] - nodes[which])[:, None]
+            between = nodes[which] + self.h[:, 0] * (0.05 + 0.9 * dice[2 * _SAMPLE :])
+            there, self.slopes = derivatives(piece.basis, nodes, states, np.asarray(run.coefficients), between)
+            self.times, self.states = np.concatenate([self.times, between]), np.concatenate([self.states, there])
+        self.p = _parameters(piece, self.times)
+        compiled = piece.setting.compiled
+        self.rates = dop853.evaluate(compiled.rhs.early, self.times, self.states, self.p, compiled.size)
+
+    def of_rows(self) -> Figures:
+        """The residuals of the rows relative to their terms."""
+        n = self.count
+        residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n])
+        if not np.all(np.isfinite(residuals)):
+            return 0.0, "", np.nan  # a singular state, of which others tell
+        scale = measured_by(sizes, sizes.max(axis=0))
+        if not np.all(residuals <= ROWS * scale):
+            scale = measured_by(scale, self._usual_terms())
+        return _largest(residuals, scale, self.times, self.rows.labels)
+
+    def of_defects(self) -> Figures:
+        """Derivatives of the continuous motion against the rates, over a step, relative to the sizes of the jets."""
+        rates, jets = self.rates[self.count :], self.piece.setting.flow.state
+        off = np.abs(self.h * (self.slopes - rates))[:, : len(jets)]
+        off = np.where(np.isfinite(off), off, 0.0)
+        scale = np.maximum(self.sizes, np.abs(self.h * rates))
+        if not np.all(off <= _CLEAR * scale[:, : len(jets)]):
+            scale = np.maximum(scale, NOTHING * self._usual_state())
+        return _largest(off, scale[:, : len(jets)], self.times[self.count :], [f"rate of {z.name}" for z in jets])
 
     @cached_property
     def sizes(self) -> Array:
@@ -103,68 +149,24 @@ class Evidence:
         run = self.piece.run
         return np.maximum(np.abs(run.minima), np.abs(run.maxima))
 
-    def rows(self) -> tuple[float, str, float]:
-        """The largest residual of a row relative to its terms, its label, and the time."""
-        piece = self.piece
-        compiled = piece.setting.compiled
-        rows, times, states = rows_of(compiled), *self._nodes()
-        residuals, sizes = residuals_at(rows, compiled, piece.setting, times, states, piece.reference)
-        if not np.all(np.isfinite(residuals)):
-            return 0.0, "", np.nan  # a singular state, of which others tell
-        scale = measured_by(measured_by(sizes, sizes.max(axis=0)), self._usual(rows, times, states))
-        relative = np.where(residuals > 0, residuals / _sizes(scale), 0.0)
-        i, k = np.unravel_index(int(np.argmax(relative)), relative.shape) if relative.size else (0, 0)
-        return (float(relative[i, k]), rows.labels[k], float(times[i])) if relative.size else (0.0, "", np.nan)
+    def _usual_state(self) -> Array:
+        return usual_state(self.sizes, self.piece)
 
-    def _nodes(self) -> tuple[Array, Array]:
-        """Both ends, and some nodes between."""
-        run, piece = self.piece.run, self.piece
-        inside = np.random.default_rng(self.seed).integers(0, max(len(run.nodes), 1), _SAMPLE if len(run.nodes) else 0)
-        times = np.concatenate([[piece.begin], np.asarray(run.nodes)[inside], [piece.end]])
-        states = np.vstack([piece.first, np.asarray(run.states)[inside].reshape(len(inside), -1), run.y])
-        return times, states
-
-    def _usual(self, rows: Rows, times: Array, states: Array) -> Array:
+    def _usual_terms(self) -> Array:
         """The sizes of the rows' terms if every jet were as large as the largest of its kind."""
-        setting = self.piece.setting
-        flow = setting.flow
-        state = usual_state(self.sizes, flow.state, flow.system.equations.system, self.piece.end - self.piece.begin)
-        rates = np.abs(_rates(setting.compiled, setting, times, states, self.piece.reference)).max(axis=0)
-        rates = np.maximum(usual_state(rates, flow.state, flow.system.equations.system, np.inf), state / _span(self.piece))
-        y = np.concatenate([state, rates[list(rows.sources)]])
-        p = setting.parameters(float(times[0]), self.piece.reference)
-        n = len(rows.labels)
-        found = np.array(rows.function(float(times[0]), y, p)).ravel()[n * (1 + rows.fitted) :]
-        return np.where(np.isfinite(found), found, 0.0)
-
-    def defect(self) -> tuple[float, str, float]:
-        """The largest defect of a step relative to the size of its jet, the jet, and the time."""
-        piece, run = self.piece, self.piece.run
-        steps = len(run.coefficients)
-        if not steps:
-            return 0.0, "", np.nan
-        random = np.random.default_rng(self.seed)
-        which = random.permutation(steps)[:_SAMPLE] if steps > _SAMPLE else np.arange(steps)
-        nodes = np.asarray(run.nodes)
-        h = nodes[which + 1] - nodes[which]
-        times = nodes[which] + h * random.uniform(0.05, 0.95, len(which))
-        states, slopes = derivatives(piece.basis, nodes, np.asarray(run.states), np.asarray(run.coefficients), times)
-        rates = _rates(piece.setting.compiled, piece.setting, times, states, piece.reference)
-        flow = piece.setting.flow
-        usual = usual_state(self.sizes, flow.state, flow.system.equations.system, piece.end - piece.begin)
-        scale = np.maximum(np.maximum(self.sizes, np.abs(h[:, None] * rates)), NOTHING * usual)
-        off = np.abs(h[:, None] * (slopes - rates))
-        relative = np.where(off > 0, off / np.where(scale > 0, scale, 1.0), 0.0)[:, : len(flow.state)]
-        relative = np.where(np.isfinite(relative), relative, 0.0)
-        i, k = np.unravel_index(int(np.argmax(relative)), relative.shape)
-        return float(relative[i, k]), f"rate of {flow.state[k].name}", float(times[i])
+        state, rates = self._usual_state(), usual_state(np.abs(self.rates).max(axis=0), self.piece)
+        rates = np.maximum(rates, state / (abs(self.piece.end - self.piece.begin) or np.inf))
+        found = np.array(self.rows.function(self.piece.begin, np.append(state, rates[list(self.rows.sources)]), self.p[0])).ravel()
+        terms = found[len(self.rows.labels) * (1 + self.rows.fitted) :]
+        return np.where(np.isfinite(terms), terms, 0.0)
 
 
-def residuals_at(rows: Rows, compiled: Compiled, setting: Any, times: Array, states: Array, energy: float) -> tuple[Array, Array]:
-    """Residuals of the rows with the compiled rates at states, and the sizes of their terms."""
-    p = _parameters(compiled, setting, times, energy)
-    rates = dop853.evaluate(compiled.rhs.early, times, states, p, compiled.size)
-    return fitted_residuals(rows, times, states, rates, p)
+def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
+    relative = found / _sizes(scale)
+    if not relative.size:
+        return 0.0, "", np.nan
+    i, k = divmod(int(np.argmax(relative)), relative.shape[1])
+    return float(relative[i, k]), labels[k], float(times[i])
 
 
 def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: Array) -> tuple[Array, Array]:
@@ -184,10 +186,6 @@ def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: A
     return np.abs(residual), sizes
 
 
-def _span(piece: Piece) -> float:
-    return abs(piece.end - piece.begin) or np.inf
-
-
 def _sizes(found: Array) -> Array:
     return np.where(found > 0, found, 1.0)
 
@@ -197,19 +195,22 @@ def measured_by(sizes: Array, usual: Array) -> Array:
     return np.where(sizes > NOTHING * usual, sizes, usual)
 
 
-def _rates(compiled: Compiled, setting: Any, times: Array, states: Array, energy: float) -> Array:
-    return dop853.evaluate(compiled.rhs.early, times, states, _parameters(compiled, setting, times, energy), compiled.size)
-
-
-def _parameters(compiled: Compiled, setting: Any, times: Array, energy: float) -> Array:
+def _parameters(piece: Piece, times: Array) -> Array:
     """The vectors p at some times."""
-    kept = times if compiled.flow.inputs else times[:1]
-    p = np.array([setting.parameters(float(t), energy) for t in kept])
-    return np.array(np.broadcast_to(p, (len(times), p.shape[1])))
+    setting = piece.setting
+    kept = times if setting.flow.inputs else times[:1]
+    p = np.array([setting.parameters(float(t), piece.reference) for t in kept])
+    return p if len(p) == len(times) else np.repeat(p, len(times), axis=0)
 
 
-def usual_state(sizes: Array, state: Sequence[Jet], system: Any, span: float) -> Array:
-    """For each component the largest of its kind; a velocity is at least a coordinate over the duration."""
+def usual_state(sizes: Array, piece: Piece) -> Array:
+    """For each component of a piece's state the largest of its kind; a velocity is at least a coordinate over the duration."""
+    flow = piece.setting.flow
+    return usual_sizes(sizes, flow.state, flow.system.equations.system, piece.end - piece.begin)
+
+
+def usual_sizes(sizes: Array, state: Sequence[Jet], system: System, span: float) -> Array:
+    """The same for any jets."""
     kinds = kinds_of(state, len(sizes), system)
     among = np.zeros(len(sizes))
     np.maximum.at(among, kinds, sizes)
@@ -229,8 +230,8 @@ class Net:
     tolerance: float
     defects: bool
     """Whether the continuous motion between the nodes is known, and tells something."""
-    rows: list[tuple[float, str, float]] = field(default_factory=list)
-    between: list[tuple[float, str, float]] = field(default_factory=list)
+    rows: list[Figures] = field(default_factory=list)
+    between: list[Figures] = field(default_factory=list)
     last: Piece | None = None
     """The last piece, if it was not looked at."""
 
@@ -239,15 +240,15 @@ class Net:
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
-        evidence = Evidence(piece, len(self.rows))
-        self.rows.append(evidence.rows())
-        if self.defects:
-            self.between.append(evidence.defect())
+        evidence = Evidence(piece, len(self.rows), self.defects)
+        self.rows.append(evidence.of_rows())
+        if len(evidence.h):
+            self.between.append(evidence.of_defects())
 
     def certificate(self, balance: float, steps: int, repeated: bool) -> Certificate:
         """The figures of the motion."""
         if self.last is not None:
-            self.rows.append(Evidence(self.last, 0).rows())
+            self.rows.append(Evidence(self.last, 0, False).of_rows())
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
             figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
@@ -260,6 +261,6 @@ def balance_allowed(tolerance: float, steps: Any) -> Any:
     return np.minimum(_BALANCE * np.maximum(tolerance, 1e-15) * (10.0 + steps), _MOST)
 
 
-def _worst(kind: str, found: Sequence[tuple[float, str, float]], allowed: float) -> Figure:
+def _worst(kind: str, found: Sequence[Figures], allowed: float) -> Figure:
     size, subject, t = max(found, key=lambda one: one[0])
     return Figure(kind, size, allowed, subject or kind, t)

@@ -94,7 +94,7 @@ class Record:
             return sizes
         here = piece.setting
         largest = np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
-        state = usual_state(largest, here.flow.state, here.flow.system.equations.system, piece.end - piece.begin)
+        state = usual_state(largest, piece)
         usual = here.compiled.measure(piece.begin, state, here.parameters(piece.begin, piece.reference))[count:]
         found: Array = np.where(np.isfinite(usual) & (sizes < NOTHING * usual), usual, sizes)
         return found

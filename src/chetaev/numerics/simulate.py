@@ -66,7 +66,8 @@ def simulate(
 
     An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
     constraints, hidden ones too. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances. `keep="final"`
-    stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. A model brings its own start, interval and values.
+    stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. A model
+    brings its own start, interval and values.
 
     The tolerance, 1e-9 unless given, is relative to each jet and to its typical size over the run, whatever its units are;
     `scale={"x": 1e-9}` gives typical sizes. With `tolerance=(1e-9, 1e-12)` the error of a jet x in a step is at most 1e-9 |x| + 1e-12.

@@ -41,7 +41,7 @@ from chetaev.notation import show
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.modes import Direction, Mode, nested_corners, smooth
-from chetaev.numerics.net import usual_state
+from chetaev.numerics.net import usual_sizes
 from chetaev.numerics.reader import Reader
 from chetaev.numerics.verify_corners import Row, corner_as_written, with_rest
 from chetaev.symbols import TIME, Jet, Multiplier, Parameter
@@ -52,7 +52,7 @@ Array = NDArray[np.float64]
 _DEGREE = 9
 """Of the polynomial that represents a step; the method's own has degree 7, and projection bends it a little."""
 _ROUND_OFF = 2.0**-52 * _DEGREE**2
-"""Of the derivative of a step's polynomial, in units of the values and half the length of the step: in short steps it is all that is seen."""
+"""Of the derivative of a step's polynomial, in units of the values over half the length of the step; of short steps no more is seen."""
 _FLAT = 1e-12
 """A direction of C_V shorter than this is forbidden altogether."""
 _RANK = 1e-9
@@ -152,6 +152,7 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     return Verification(title, len(curve.t), Frozen(found))
 
 
+
 @dataclass(frozen=True)
 class _Curve:
     """A motion at some times, with the time derivatives of its dense output there."""
@@ -199,8 +200,18 @@ class _Curve:
 
     def against_rate(self, z: Jet, said: Array) -> Row:
         """A rate that is said against that of the dense output."""
-        off = np.abs(said - self.rate(z, 1)) - _ROUND_OFF * self.usual(z) / np.abs(self.half)
-        return Row(np.where(off < 0, 0.0, off), np.abs(said), self.usual(z.d()))
+        return Row(said - self.rate(z, 1), np.abs(said), self.usual(z.d()), _ROUND_OFF * self.usual(z) / np.abs(self.half))
+
+    def derived(self, z: Jet) -> bool:
+        """Whether a jet is a derivative of the dense output."""
+        return z not in self.motion.jets and self._below(z) is not None
+
+    def round_off(self, z: Jet) -> Array:
+        """Of a derivative of the dense output."""
+        below = self._below(z)
+        assert below is not None  # noqa: S101 - whoever asks knows that it is derived
+        found: Array = 2.0**-52 * self._usual[below] * (_DEGREE**2 / np.abs(self.half)) ** (z.order - below.order)
+        return found
 
     @cached_property
     def faint(self) -> float:
@@ -213,7 +224,7 @@ class _Curve:
         jets = self.motion.jets
         sizes = np.array([np.abs(self.states[:, k]).max(initial=0.0) for k in range(len(jets))])
         span = float(self.motion.t[-1] - self.motion.t[0])
-        return dict(zip(jets, map(float, usual_state(sizes, jets, self.motion.equations.system, span)), strict=True))
+        return dict(zip(jets, map(float, usual_sizes(sizes, jets, self.motion.equations.system, span)), strict=True))
 
     def usual(self, z: Symbol) -> float:
         """What is usual for a symbol: for a jet the largest of its kind, and at least what is below it over the duration of the motion."""
@@ -321,7 +332,7 @@ def _graph_of_sign(mode: Mode, curve: _Curve) -> Row:
     """How far a switching function and its mode are from being a number and its sign."""
     graph = GraphAlgebra()
     values = _Values(graph, curve)
-    s, terms, usual = values.rows([graph.of(mode.function)])[0]
+    s, terms, usual, _ = values.rows([graph.of(mode.function)])[0]
     m = curve.value(mode.symbol)
     wrong = np.where(np.abs(m) < 1, np.abs(s), np.maximum(-m * s, 0.0))
     return Row(wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s)), usual)
@@ -335,7 +346,7 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
     coordinates = lowered.system.coordinates
     free = values.rows(rows)
     force, size = np.stack([row.residual for row in free], axis=1), np.stack([row.terms for row in free], axis=1)
-    usual = np.array([row.usual for row in free])
+    usual, noise = np.array([row.usual for row in free]), np.stack([row.noise + 0.0 * row.residual for row in free], axis=1)
     entries = [graph.of(row.get(q, S.Zero)) for row in lowered.reactions for q in coordinates]
     matrices = values.evaluated(entries).T.reshape(-1, len(lowered.reactions), len(coordinates))
     every = max(1, len(matrices) * len(coordinates) * len(lowered.reactions) // _MOST_ENTRIES)
@@ -346,7 +357,8 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
         direction = allowed[:, :, k]
         if not np.abs(direction).max() <= _FLAT:
             work, terms = np.sum(direction * force, axis=1), np.sum(np.abs(direction) * size, axis=1)
-            found[f"work of δ{q.base}"] = Row(work, terms, float(np.max(np.sum(np.abs(direction) * usual, axis=1))))
+            most = float(np.max(np.sum(np.abs(direction) * usual, axis=1)))
+            found[f"work of δ{q.base}"] = Row(work, terms, most, np.sum(np.abs(direction) * noise, axis=1))
     return found
 
 
@@ -374,7 +386,18 @@ class _Values:
         usual = np.array([float(self.curve.t.max()) if z == TIME else self.curve.usual(z) for z in symbols])
         sizes = np.array(function(usual)).ravel()[n:]
         sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-        return [Row(found[k], found[n + k], float(sizes[k])) for k in range(n)]
+        noise = self._round_off(expressions)
+        return [Row(found[k], found[n + k], float(sizes[k]), noise[k]) for k in range(n)]
+
+    def _round_off(self, expressions: Sequence[ca.SX]) -> Array:
+        """What the round-off of derivatives of the dense output makes of rows."""
+        column = ca.densify(ca.vertcat(*expressions))
+        derived = [z for z in self.graph.symbols(column) if isinstance(z, Jet) and self.curve.derived(z)]
+        found = np.zeros((len(expressions), len(self.curve.t)))
+        for z, slopes in zip(derived, ca.horzsplit(ca.densify(ca.jacobian(column, self.graph.vector(derived)))), strict=True):
+            rows = [k for k, e in enumerate(ca.vertsplit(slopes)) if not e.is_zero()]
+            found[rows] += np.abs(self.evaluated([slopes[k] for k in rows])) * self.curve.round_off(z)
+        return found
 
     def evaluated(self, expressions: Sequence[ca.SX]) -> Array:
         """The values of expressions, one line each."""
@@ -412,7 +435,8 @@ def _nodes(motion: Trajectory, curve: _Curve) -> Residual:
 
 def _summary(row: Row, t: Array, faint: float) -> Residual:
     """Relative to the largest size the terms have along the motion, so that moments where all of them vanish do not count."""
-    residual, size = row.residual, float(np.max(row.terms))
+    off = np.abs(row.residual) - row.noise
+    residual, size = np.where(off < 0, 0.0, off), float(np.max(row.terms))
     size = size if not size <= faint * row.usual else row.usual
     scale = size if size > 0 else 1.0
     relative = np.abs(residual) / scale

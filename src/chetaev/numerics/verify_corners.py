@@ -18,11 +18,12 @@ Array = NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """A residual along a motion, the sizes of its terms, and what these would be with the usual sizes of all quantities."""
+    """A residual along a motion, the sizes of its terms, what these would be with the usual sizes of all quantities, and round-off."""
 
     residual: Array
     terms: Array
     usual: float
+    noise: Array | float = 0.0
 
 
 Curve = Any
@@ -57,8 +58,9 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
             length, speed = values([mode.length, mode.function], part)
             found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + np.abs(speed), np.ones(len(part.t)), 1.0)
         for label, row in found.items():
-            whole = rows.setdefault(label, Row(np.zeros(count), np.zeros(count), 0.0))
+            whole = rows.setdefault(label, Row(np.zeros(count), np.zeros(count), 0.0, np.zeros(count)))
             whole.residual[here], whole.terms[here] = row.residual, row.terms
+            whole.noise[here] = row.noise  # type: ignore[index]
             rows[label] = whole._replace(usual=max(whole.usual, row.usual))
     return rows
 

@@ -10,6 +10,7 @@ from chetaev.cli.examples import examples
 from chetaev.cli.outcome import code_of
 from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
 from chetaev.cli.say import note, say, table
+from chetaev.cli.session import UNFINISHED
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
@@ -78,18 +79,20 @@ def command(
     else:
         say(motion)
         _values(motion)
+    agrees = True
     if verify:
         certificate, err = motion.verify(), output == "-"  # standard output is a table then, and nothing else
         say(certificate, err=err)
-        say(certified(certificate, motion.tolerance), heading=False, err=err)
+        agrees, verdict = certified(certificate, motion.tolerance)
+        say(verdict, heading=False, err=err)
     if output is not None and output != "-":
         note(f"wrote {write_motion(motion, output, points)}")
     if picture is not None:
         save_picture(lambda plots: plots.series(motion), picture, source.stem)
-    ctx.exit(code_of([motion]))
+    ctx.exit(code_of([motion]) if agrees else UNFINISHED)
 
 
-def certified(found: Verification, tolerance: float) -> str:
+def certified(found: Verification, tolerance: float) -> tuple[bool, str]:
     """Whether residuals are what the tolerance of the motion lets expect: up to three orders above it, and never below round-off.
 
     The derivative of an interpolant is less exact than the interpolant, by one or two orders and a half over the gallery.
@@ -97,9 +100,9 @@ def certified(found: Verification, tolerance: float) -> str:
     allowed = max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
     expected = f"a tolerance of {tolerance:.0e} lets expect"
     if found.worst <= allowed:
-        return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
+        return True, f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
     fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {allowed:.0e}"
-    return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
+    return False, f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
 
 
 def _values(motion: Trajectory) -> None:

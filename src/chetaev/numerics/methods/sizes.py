@@ -75,7 +75,8 @@ class Sizes:
             bend = np.abs(ahead - self.slope) / guess
             size = np.maximum(np.abs(y), BESIDE * self.among)
             times = np.where(bend > 0, np.maximum(np.sqrt(size / bend), np.abs(self.slope) / bend), 0.0)
-            return float(np.min(times[times > AT_ONCE * guess], initial=np.inf))
+            own = times > np.where(size > 0, 0.0, AT_ONCE * guess)
+            return float(np.min(times[own], initial=np.inf))
 
     def _round_off(self, t: float, y: Array) -> Array:
         """What round-off of the rates makes of components that have no other size, over the time in which the motion bends."""

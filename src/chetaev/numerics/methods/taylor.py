@@ -131,7 +131,7 @@ def _made(rates: ca.Function, tolerance: float) -> Any:
 
 
 def _written_out(rhs: ca.Function, flow: Flow, inputs: list[ca.SX]) -> ca.Function:
-    """The rates as a function of (t, x, p) in which x is in units of sizes, p holds parameters, energy and sizes, and inputs depend on t."""
+    """The rates as a function of (t, x, p): x is in units of sizes, p holds parameters, energy and sizes, inputs depend on t."""
     graph, parameters = flow.graph, flow.system.equations.system.parameters
     known, n = graph.vector(parameters), rhs.size1_in(1)
     t, x, energy, units = graph.leaf(TIME), ca.SX.sym("x", n), ca.SX.sym("e"), ca.SX.sym("u", n)

@@ -176,12 +176,13 @@ def run(
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
-    p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `sizes` are typical sizes
-    of the components, negative where the run itself shows them; `before` are the largest values before the run; `kinds` tells by equal
-    numbers which components are comparable, none of them unless given. `first_step` 0 = choose; `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from
-    t0 towards t1). Watched functions are not terminal, fire in both directions and are not watched closely unless said otherwise. Set
-    `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now and then, and handlers of
-    signals run then. It changes nothing else.
+    p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `sizes` are typical
+    sizes of the components, negative where the run itself shows them; `before` are the largest values before the run; `kinds` tells by
+    equal numbers which components are comparable, none of them unless given. `first_step` 0 = choose; `max_steps` counts rejected steps
+    too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from t0 towards t1). Watched functions
+    are not terminal, fire in both directions and are not watched closely unless said otherwise. Set `flag[0]` to stop the run, from
+    another thread, or from `paused`: that is called with the time every now and then, and handlers of signals run then. It changes
+    nothing else.
     """
     y = _row(y0, "y0")
     system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))

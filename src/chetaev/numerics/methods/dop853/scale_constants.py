@@ -18,6 +18,7 @@ SHAKEN = 2.0**-51
 GUESSES = 4
 """How often the place is moved towards the start at which the bend of the motion is looked for, where the rates have no value."""
 AT_ONCE = 1e-3
-"""Part of the time after which the bend is looked at below which a component has no time of its own: it starts at a zero of its rate."""
+"""Part of the time after which the bend is looked at below which a component that starts at zero has no time of its own: its rate starts
+at zero too."""
 BESIDE = 1e-3
 """Part of the largest value of its kind below which a component does not decide about the first step."""

@@ -53,7 +53,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         second = abs(k[1, j] - k[0, j]) / guess
         size = max(abs(y[j]), BESIDE * control.among[control.kinds[j]])
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
-        if AT_ONCE * guess < time < bend:
+        if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
     part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, _FINEST))))
     better = 1e-3 * whole if bend == np.inf else part_of * bend

@@ -72,10 +72,10 @@ class Work(NamedTuple):
     """Room for one step.
 
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
-    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
-    a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each was
-    too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
-    other rows have as much room behind them.
+    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and
+    at a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each
+    was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`. The rows of `k` and `dense` are
+    longer than a state, up to a multiple of four; the other rows have as much room behind them.
     """
 
     k: Matrix
