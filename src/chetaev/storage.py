@@ -197,7 +197,10 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "scales": {name: _number(v) for name, v in motion.scales.items()},
         "certificate": {
             "repeated": motion.certificate.repeated,
-            "figures": [[f.kind, _number(f.size), _number(f.allowed), f.subject, _number(f.t)] for f in motion.certificate.figures],
+            "figures": [
+                [f.kind, _number(f.size), _number(f.allowed), f.subject, None if f.t is None else _number(f.t)]
+                for f in motion.certificate.figures
+            ],
         },
         "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
         "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
@@ -208,6 +211,10 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "pieces": [_piece(piece) for piece in reader.pieces],
     }
     return found
+
+
+def _figure(found: Figure) -> list[Any]:
+    return [found.kind, _number(found.size), _number(found.allowed), found.subject, None if found.t is None else _number(found.t)]
 
 
 def _piece(piece: Piece) -> dict[str, Any]:
@@ -357,7 +364,7 @@ def _loaded(archive: _Archive) -> Trajectory:
 
 def _certificate(found: Mapping[str, Any]) -> Certificate:
     figures = [
-        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), float(t))
+        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), None if t is None else float(t))
         for kind, size, allowed, subject, t in _list(found["figures"], "certificate")
     ]
     return Certificate(tuple(figures), found["repeated"] is True)

@@ -29,7 +29,6 @@ from chetaev.numerics.methods.base import derivatives
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Jet
-from chetaev.system import System
 
 ROWS = 1e-8
 """The residual of a row that rates may leave, relative to its terms. Over the gallery they leave up to 4e-13, elimination with pivots
@@ -95,7 +94,7 @@ def _rows(compiled: Compiled) -> Rows:
     return Rows(tuple(map(flow.system.label, pairs)), function, tuple(rates[z] for z in moving), len(fitted))
 
 
-Figures = tuple[float, str, float]
+Figures = tuple[float, str, float | None]
 """The largest relative size, the row or jet it belongs to, and the time."""
 
 
@@ -127,7 +126,7 @@ class Evidence:
         n = self.count
         residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n])
         if not np.all(np.isfinite(residuals)):
-            return 0.0, "", np.nan  # a singular state, of which others tell
+            return 0.0, "", None  # a singular state, of which others tell
         scale = measured_by(sizes, sizes.max(axis=0))
         if not np.all(residuals <= ROWS * scale):
             scale = measured_by(scale, self._usual_terms())
@@ -140,7 +139,7 @@ class Evidence:
         off = np.where(np.isfinite(off), off, 0.0)
         scale = np.maximum(self.sizes, np.abs(self.h * rates))
         if not np.all(off <= _CLEAR * scale[:, : len(jets)]):
-            scale = np.maximum(scale, NOTHING * self._usual_state())
+            scale = measured_by(scale, self._usual_state())
         return _largest(off, scale[:, : len(jets)], self.times[self.count :], [f"rate of {z.name}" for z in jets])
 
     @cached_property
@@ -164,7 +163,7 @@ class Evidence:
 def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
     relative = found / _sizes(scale)
     if not relative.size:
-        return 0.0, "", np.nan
+        return 0.0, "", None
     i, k = divmod(int(np.argmax(relative)), relative.shape[1])
     return float(relative[i, k]), labels[k], float(times[i])
 
@@ -206,12 +205,12 @@ def _parameters(piece: Piece, times: Array) -> Array:
 def usual_state(sizes: Array, piece: Piece) -> Array:
     """For each component of a piece's state the largest of its kind; a velocity is at least a coordinate over the duration."""
     flow = piece.setting.flow
-    return usual_sizes(sizes, flow.state, flow.system.equations.system, piece.end - piece.begin)
+    return usual_sizes(sizes, flow.state, piece.end - piece.begin)
 
 
-def usual_sizes(sizes: Array, state: Sequence[Jet], system: System, span: float) -> Array:
+def usual_sizes(sizes: Array, state: Sequence[Jet], span: float) -> Array:
     """The same for any jets."""
-    kinds = kinds_of(state, len(sizes), system)
+    kinds = kinds_of(state, len(sizes))
     among = np.zeros(len(sizes))
     np.maximum.at(among, kinds, sizes)
     found: NDArray[np.float64] = among[kinds]
@@ -252,7 +251,7 @@ class Net:
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
             figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
-        figures.append(Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance", np.nan))
+        figures.append(Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance"))
         return Certificate(tuple(figures), repeated)
 
 

@@ -220,7 +220,7 @@ class _Curve:
         jets = self.motion.jets
         sizes = np.array([np.abs(self.states[:, k]).max(initial=0.0) for k in range(len(jets))])
         span = float(self.motion.t[-1] - self.motion.t[0])
-        return dict(zip(jets, map(float, usual_sizes(sizes, jets, self.motion.equations.system, span)), strict=True))
+        return dict(zip(jets, map(float, usual_sizes(sizes, jets, span)), strict=True))
 
     def usual(self, z: Symbol) -> float:
         """What is usual for a symbol: for a jet the largest of its kind, and at least what is below it over the duration of the motion."""
