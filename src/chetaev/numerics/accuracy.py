@@ -83,6 +83,20 @@ def _kinds(state: tuple[Jet, ...], size: int) -> NDArray[np.int64]:
     return np.array([known[key] for key in keys], np.int64)
 
 
+def usual_sizes(sizes: Array, state: Sequence[Jet], span: float) -> Array:
+    """For each component the largest of its kind; a velocity is at least a coordinate over a time."""
+    kinds = kinds_of(state, len(sizes))
+    among = np.zeros(len(sizes))
+    np.maximum.at(among, kinds, sizes)
+    found: NDArray[np.float64] = among[kinds]
+    places = {z: k for k, z in enumerate(state)}
+    for z in sorted(places, key=lambda z: z.order):
+        below = places.get(type(z)(z.base, z.order - 1)) if z.order else None
+        if below is not None and span != 0:
+            found[places[z]] = max(found[places[z]], found[below] / abs(span))
+    return found
+
+
 def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) -> Accuracy:
     """The user's `tolerance` and `scale`; `known` are the names of the jets of the state."""
     pair = tolerance if isinstance(tolerance, list | tuple) else (_USUAL if tolerance is None else tolerance, 0.0)

@@ -18,17 +18,16 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from chetaev.certificate import Certificate, Figure
-from chetaev.numerics.accuracy import kinds_of
+from chetaev.numerics.accuracy import usual_sizes
 from chetaev.numerics.compiled import Array, Compiled
 from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import derivatives
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import TIME, Jet
+from chetaev.symbols import TIME
 
 ROWS = 1e-8
 """The residual of a row that rates may leave, relative to its terms. Over the gallery they leave up to 4e-13, elimination with pivots
@@ -206,20 +205,6 @@ def usual_state(sizes: Array, piece: Piece) -> Array:
     """For each component of a piece's state the largest of its kind; a velocity is at least a coordinate over the duration."""
     flow = piece.setting.flow
     return usual_sizes(sizes, flow.state, piece.end - piece.begin)
-
-
-def usual_sizes(sizes: Array, state: Sequence[Jet], span: float) -> Array:
-    """The same for any jets."""
-    kinds = kinds_of(state, len(sizes))
-    among = np.zeros(len(sizes))
-    np.maximum.at(among, kinds, sizes)
-    found: NDArray[np.float64] = among[kinds]
-    places = {z: k for k, z in enumerate(state)}
-    for z in sorted(places, key=lambda z: z.order):
-        below = places.get(type(z)(z.base, z.order - 1)) if z.order else None
-        if below is not None and span != 0:
-            found[places[z]] = max(found[places[z]], found[below] / abs(span))
-    return found
 
 
 @dataclass

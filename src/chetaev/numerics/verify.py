@@ -36,10 +36,10 @@ from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.numerics.accuracy import usual_sizes
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.modes import Mode, smooth
-from chetaev.numerics.net import usual_sizes
 from chetaev.symbols import TIME, Jet, Parameter
 from chetaev.trajectory import Trajectory
 
