@@ -189,7 +189,7 @@ def _long(effort: Effort) -> Table:
                 size = abs(float(ch.simulate(equations, start, (0.0, 1e-3), parameters=parameters).energy[0]))
                 rows = [v for label, v in motion.drift.items() if label != "balance"]
                 off = _orthogonality(motion)
-                figures_ = (motion.drift["balance"] / size, off, max(rows, default=None))
+                figures_ = (motion.drift_absolute["balance"] / size, off, max(rows, default=None))
                 found.add(name, f"{tolerance:g}", conserve or "no", *figures_, motion.counts["accepted"], f"{figures(spent)} s")
     return found
 

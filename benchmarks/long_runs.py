@@ -35,11 +35,11 @@ def tables(effort: Effort) -> list[Table]:
             motion = motions[0]
             free = len(motion.drift) == 1
             label = {"constraints": "none: no constraints", "constraints and energy": "energy"}[way] if free else way
-            found.add(model.name, label, *_cells(motion.drift, start), motion.counts["accepted"], f"{figures(spent)} s")
+            found.add(model.name, label, *_cells(motion.drift_absolute, start), motion.counts["accepted"], f"{figures(spent)} s")
             if conserve is None and not free and len(calls) == 1:
                 bare: list[dop853.Run] = []
                 spent = seconds_of(lambda: bare.append(calls[0].again(project=False)))  # noqa: B023
-                drift = dict(zip(motion.drift, map(float, bare[0].measured), strict=True))
+                drift = dict(zip(motion.drift, map(float, bare[0].measured), strict=False))
                 found.add(model.name, "none", *_cells(drift, start), int(bare[0].accepted), f"{figures(spent)} s")
     return [found]
 

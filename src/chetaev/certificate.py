@@ -8,13 +8,13 @@ from math import inf, isnan
 
 @dataclass(frozen=True)
 class Figure:
-    """One kind of evidence where it is worst: a relative size, what is allowed, the row or jet, the time (nan: not known)."""
+    """One kind of evidence where it is worst: a relative size, what is allowed, the row or jet, the time where it is known."""
 
     kind: str
     size: float
     allowed: float
     subject: str
-    t: float
+    t: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -29,7 +29,7 @@ class Figure:
     @property
     def where(self) -> str:
         """The row or jet, and the time."""
-        return self.subject if isnan(self.t) else f"{self.subject} at t = {self.t:.6g}"
+        return self.subject if self.t is None else f"{self.subject} at t = {self.t:.6g}"
 
     def __str__(self) -> str:
         return f"{self.kind:<8}  {self.size:.1e}  of at most {self.allowed:.0e}  {self.where}"

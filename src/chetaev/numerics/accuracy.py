@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from chetaev.errors import InitialError, UsageError, did_you_mean
 from chetaev.frozen import Frozen
 from chetaev.numerics.binding import number
-from chetaev.symbols import Jet, Place
-from chetaev.system import System
+from chetaev.symbols import Jet
 
 Array = NDArray[np.float64]
 
@@ -40,14 +39,14 @@ class Accuracy:
         """As arguments of `simulate`."""
         return {"tolerance": (self.relative, self.absolute), "scale": dict(self.scale)}
 
-    def measures(self, state: Sequence[Jet], size: int, system: System, before: Mapping[Jet, float] | None = None) -> Measures:
+    def measures(self, state: Sequence[Jet], size: int, before: Mapping[Jet, float] | None = None) -> Measures:
         """The same for the vector of a state, whose last component may be the work done; `before` tells the largest values so far."""
         own = 0.0 if self.absolute > 0 else -1.0
         sizes, seen = np.full(size, own), np.zeros(size)
         for k, z in enumerate(state):
             sizes[k] = self.scale.get(z.name, own)
             seen[k] = 0.0 if before is None else before.get(z, 0.0)
-        return Measures(self.relative, self.absolute, sizes, seen, kinds_of(state, size, system))
+        return Measures(self.relative, self.absolute, sizes, seen, kinds_of(state, size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,23 +67,34 @@ class Measures:
         return {"rtol": self.rtol, "atol": self.atol, "sizes": self.sizes, "before": self.before, "kinds": self.kinds}
 
 
-def kinds_of(state: Sequence[Jet], size: int, system: System) -> NDArray[np.int64]:
-    """A number for each component: jets of the same order of coordinates declared alike have the same. The work is of its own kind."""
-    return _kinds(tuple(state), size, system)
+def kinds_of(state: Sequence[Jet], size: int) -> NDArray[np.int64]:
+    """A number for each component: jets of coordinates of the same order have the same, and so have multipliers, and places of groups.
+
+    Their units may differ. What is compared with the largest of its kind has no size of its own.
+    """
+    return _kinds(tuple(state), size)
 
 
 @lru_cache(maxsize=64)
-def _kinds(state: tuple[Jet, ...], size: int, system: System) -> NDArray[np.int64]:
-    owner = {z.base: kind for name, kind in system.kinds.items() for z in _members(name, system)}
-    keys: list[Any] = [(type(z).__name__, 0 if isinstance(z, Place) else z.order, owner.get(z.base, "")) for z in state]
+def _kinds(state: tuple[Jet, ...], size: int) -> NDArray[np.int64]:
+    keys: list[Any] = [(type(z).__name__, z.order) for z in state]
     keys += ["work"] * (size - len(keys))
     known = {key: k for k, key in enumerate(dict.fromkeys(keys))}
     return np.array([known[key] for key in keys], np.int64)
 
 
-def _members(name: str, system: System) -> Sequence[Any]:
-    group = system.groups.get(name)
-    return [*group.places, *group.components] if group is not None else [z for z in system.coordinates if z.base == name]
+def usual_sizes(sizes: Array, state: Sequence[Jet], span: float) -> Array:
+    """For each component the largest of its kind; a velocity is at least a coordinate over a time."""
+    kinds = kinds_of(state, len(sizes))
+    among = np.zeros(len(sizes))
+    np.maximum.at(among, kinds, sizes)
+    found: NDArray[np.float64] = among[kinds]
+    places = {z: k for k, z in enumerate(state)}
+    for z in sorted(places, key=lambda z: z.order):
+        below = places.get(type(z)(z.base, z.order - 1)) if z.order else None
+        if below is not None and span != 0:
+            found[places[z]] = max(found[places[z]], found[below] / abs(span))
+    return found
 
 
 def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) -> Accuracy:

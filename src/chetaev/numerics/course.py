@@ -314,7 +314,7 @@ class Course:
             return dict(jets), 0.0
         inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
         addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
-        measures = self.request.accuracy.measures(there.flow.state, there.flow.size, self.request.switched.original.system)
+        measures = self.request.accuracy.measures(there.flow.state, there.flow.size)
         sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
         how: dict[str, Any] = {
             "rtol": measures.rtol,

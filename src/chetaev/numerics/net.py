@@ -18,18 +18,16 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from chetaev.certificate import Certificate, Figure
-from chetaev.numerics.accuracy import kinds_of
+from chetaev.numerics.accuracy import usual_sizes
 from chetaev.numerics.compiled import Array, Compiled
 from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import derivatives
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import TIME, Jet
-from chetaev.system import System
+from chetaev.symbols import TIME
 
 ROWS = 1e-8
 """The residual of a row that rates may leave, relative to its terms. Over the gallery they leave up to 4e-13, elimination with pivots
@@ -95,7 +93,7 @@ def _rows(compiled: Compiled) -> Rows:
     return Rows(tuple(map(flow.system.label, pairs)), function, tuple(rates[z] for z in moving), len(fitted))
 
 
-Figures = tuple[float, str, float]
+Figures = tuple[float, str, float | None]
 """The largest relative size, the row or jet it belongs to, and the time."""
 
 
@@ -127,7 +125,7 @@ class Evidence:
         n = self.count
         residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n])
         if not np.all(np.isfinite(residuals)):
-            return 0.0, "", np.nan  # a singular state, of which others tell
+            return 0.0, "", None  # a singular state, of which others tell
         scale = measured_by(sizes, sizes.max(axis=0))
         if not np.all(residuals <= ROWS * scale):
             scale = measured_by(scale, self._usual_terms())
@@ -140,7 +138,7 @@ class Evidence:
         off = np.where(np.isfinite(off), off, 0.0)
         scale = np.maximum(self.sizes, np.abs(self.h * rates))
         if not np.all(off <= _CLEAR * scale[:, : len(jets)]):
-            scale = np.maximum(scale, NOTHING * self._usual_state())
+            scale = measured_by(scale, self._usual_state())
         return _largest(off, scale[:, : len(jets)], self.times[self.count :], [f"rate of {z.name}" for z in jets])
 
     @cached_property
@@ -164,7 +162,7 @@ class Evidence:
 def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
     relative = found / _sizes(scale)
     if not relative.size:
-        return 0.0, "", np.nan
+        return 0.0, "", None
     i, k = divmod(int(np.argmax(relative)), relative.shape[1])
     return float(relative[i, k]), labels[k], float(times[i])
 
@@ -206,21 +204,7 @@ def _parameters(piece: Piece, times: Array) -> Array:
 def usual_state(sizes: Array, piece: Piece) -> Array:
     """For each component of a piece's state the largest of its kind; a velocity is at least a coordinate over the duration."""
     flow = piece.setting.flow
-    return usual_sizes(sizes, flow.state, flow.system.equations.system, piece.end - piece.begin)
-
-
-def usual_sizes(sizes: Array, state: Sequence[Jet], system: System, span: float) -> Array:
-    """The same for any jets."""
-    kinds = kinds_of(state, len(sizes), system)
-    among = np.zeros(len(sizes))
-    np.maximum.at(among, kinds, sizes)
-    found: NDArray[np.float64] = among[kinds]
-    places = {z: k for k, z in enumerate(state)}
-    for z in sorted(places, key=lambda z: z.order):
-        below = places.get(type(z)(z.base, z.order - 1)) if z.order else None
-        if below is not None and span != 0:
-            found[places[z]] = max(found[places[z]], found[below] / abs(span))
-    return found
+    return usual_sizes(sizes, flow.state, piece.end - piece.begin)
 
 
 @dataclass
@@ -252,7 +236,7 @@ class Net:
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
             figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
-        figures.append(Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance", np.nan))
+        figures.append(Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance"))
         return Certificate(tuple(figures), repeated)
 
 

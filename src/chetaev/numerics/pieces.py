@@ -213,7 +213,7 @@ class Piece:
         p = self.setting.parameters(float(times[0]), self.reference)
         first = len(self.setting.flow.system.equations.system.parameters)
         sizes = np.abs(np.array(self.run.states)).max(axis=0, initial=0.0)
-        kinds = kinds_of(self.setting.flow.state, self.setting.flow.size, self.setting.flow.system.equations.system)
+        kinds = kinds_of(self.setting.flow.state, self.setting.flow.size)
         return dop853.settle(project, inputs, times, found, p, first, sizes=sizes, kinds=kinds)[0]
 
 

@@ -38,10 +38,10 @@ from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation import show
+from chetaev.numerics.accuracy import usual_sizes
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.modes import Direction, Mode, nested_corners, smooth
-from chetaev.numerics.net import usual_sizes
 from chetaev.numerics.reader import Reader
 from chetaev.numerics.verify_corners import Row, corner_as_written, with_rest
 from chetaev.symbols import TIME, Jet, Multiplier, Parameter
@@ -224,7 +224,7 @@ class _Curve:
         jets = self.motion.jets
         sizes = np.array([np.abs(self.states[:, k]).max(initial=0.0) for k in range(len(jets))])
         span = float(self.motion.t[-1] - self.motion.t[0])
-        return dict(zip(jets, map(float, usual_sizes(sizes, jets, self.motion.equations.system, span)), strict=True))
+        return dict(zip(jets, map(float, usual_sizes(sizes, jets, span)), strict=True))
 
     def usual(self, z: Symbol) -> float:
         """What is usual for a symbol: for a jet the largest of its kind, and at least what is below it over the duration of the motion."""

@@ -90,7 +90,7 @@ def _enclosed(model: Mapping[str, Any]) -> Enclosed:
 
 def _certificate(found: Mapping[str, Any]) -> Certificate:
     figures = [
-        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), float(t))
+        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), None if t is None else float(t))
         for kind, size, allowed, subject, t in _list(found["figures"], "certificate")
     ]
     return Certificate(tuple(figures), found["repeated"] is True)

@@ -11,6 +11,7 @@ from sympy import Expr
 
 import chetaev
 from chetaev.assemble import Row
+from chetaev.certificate import Figure
 from chetaev.errors import ChetaevError, ModelError, UsageError
 from chetaev.notation import show
 from chetaev.numerics.asked import Asked, word_of
@@ -64,7 +65,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "scales": {name: _number(v) for name, v in motion.scales.items()},
         "certificate": {
             "repeated": motion.certificate.repeated,
-            "figures": [[f.kind, _number(f.size), _number(f.allowed), f.subject, _number(f.t)] for f in motion.certificate.figures],
+            "figures": [_figure(f) for f in motion.certificate.figures],
         },
         "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
         "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
@@ -99,6 +100,10 @@ def _datum(given: Any) -> Any:
     if isinstance(given, list | tuple | np.ndarray) and np.ndim(given):
         return [_datum(part) for part in given]
     return float(given)
+
+
+def _figure(found: Figure) -> list[Any]:
+    return [found.kind, _number(found.size), _number(found.allowed), found.subject, None if found.t is None else _number(found.t)]
 
 
 def _piece(piece: Piece) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def command(
     if verify:
         certificate, err = motion.verify(), output == "-"  # standard output is a table then, and nothing else
         say(certificate, err=err)
-        agrees, verdict = certified(certificate, motion.tolerance)
-        say(verdict, heading=False, err=err)
+        agrees = certificate.worst <= allowed(motion.tolerance)
+        say(certified(certificate, motion.tolerance), heading=False, err=err)
     if output is not None and output != "-":
         note(f"wrote {write_motion(motion, output, points)}")
     if picture is not None:
@@ -92,17 +92,22 @@ def command(
     ctx.exit(code_of([motion]) if agrees else UNFINISHED)
 
 
-def certified(found: Verification, tolerance: float) -> tuple[bool, str]:
+def allowed(tolerance: float) -> float:
+    """The residual of a motion that is certified."""
+    return max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
+
+
+def certified(found: Verification, tolerance: float) -> str:
     """Whether residuals are what the tolerance of the motion lets expect: up to three orders above it, and never below round-off.
 
     The derivative of an interpolant is less exact than the interpolant, by one or two orders and a half over the gallery.
     """
-    allowed = max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
+    most = allowed(tolerance)
     expected = f"a tolerance of {tolerance:.0e} lets expect"
-    if found.worst <= allowed:
-        return True, f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
-    fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {allowed:.0e}"
-    return False, f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
+    if found.worst <= most:
+        return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
+    fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {most:.0e}"
+    return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
 
 
 def _values(motion: Trajectory) -> None:

@@ -42,7 +42,7 @@ class Integration:
         self.tolerance, self.max_steps, self.max_step, self.workers = accuracy.relative, max_steps, max_step, workers
         self.pivoted = [pivoted(read.switched, read.batch.compiled)]
         compiled = self.pivoted[0].compiled
-        self.measures = accuracy.measures(compiled.flow.state, compiled.size, read.equations.system)
+        self.measures = accuracy.measures(compiled.flow.state, compiled.size)
         self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
         size = read.size
         self.which = np.zeros(size, dtype=np.int64)

@@ -92,7 +92,7 @@ class Task:
         """What errors are measured by."""
         flow = self.compiled.flow
         wanted = self.accuracy or Accuracy(self.tolerance)
-        return wanted.measures(flow.state, flow.size, flow.system.equations.system, self.before)
+        return wanted.measures(flow.state, flow.size, self.before)
 
 
 class Method(ABC):

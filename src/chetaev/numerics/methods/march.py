@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from chetaev.numerics.accuracy import usual_sizes
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
@@ -285,6 +286,7 @@ class _March:
     def _measures(self) -> dict[str, Any]:
         measures = self.task.measures
         sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.low, self.high))
+        sizes = usual_sizes(sizes, self.task.compiled.flow.state, self.task.t1 - self.task.t0)
         return {"rtol": measures.rtol, "atol": measures.atol, "sizes": sizes, "kinds": measures.kinds}
 
     def _echo(self, t: float, y: Array) -> float:

@@ -9,6 +9,8 @@ import numpy as np
 from chetaev.numerics.accuracy import Array, Measures
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART
 
+_FAINT = 30 * 2.0**-52
+"""Part of the largest value of its kind below which a component is round-off: these methods do not look for it otherwise."""
 Rates = Callable[[float, Array], Array]
 
 
@@ -44,15 +46,21 @@ class Sizes:
         return found[self.measures.kinds]
 
     @property
+    def typical(self) -> Array:
+        """Sizes by which errors are measured: of what is round-off beside others of its kind, theirs."""
+        among = self.among
+        own = np.maximum(self.sizes, self.floor)
+        return np.where((self.measures.sizes < 0) & (self.largest < _FAINT * among), among, own)
+
+    @property
     def absolute(self) -> Array:
         """Errors of the components that are allowed where they vanish."""
-        measures = self.measures
-        return measures.atol + measures.rtol * np.maximum(self.sizes, self.floor) + self.noise
+        return self.measures.atol + self.measures.rtol * self.typical + self.noise
 
     @property
     def units(self) -> Array:
         """Positive sizes by which the components may be divided."""
-        return np.maximum(np.maximum(self.sizes, self.floor), (self.measures.atol + self.noise) / self.measures.rtol)
+        return np.maximum(self.typical, (self.measures.atol + self.noise) / self.measures.rtol)
 
     def first_step(self, order: int, span: float) -> float:
         """A first step for a method whose errors are estimated with some order."""

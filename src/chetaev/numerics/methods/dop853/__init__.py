@@ -193,7 +193,8 @@ def run(
     _check(system, t0, t1, n_watch, n_measure, keep)
     watches = _watches(n_watch, directions, terminal, floor, closely, places)
     kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
-    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
+    work = _work(y.size, n_watch, system.p.size)
+    progress = Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
     tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
@@ -308,7 +309,7 @@ def run_many(
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
         control = _control(n, *limits)
         tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, turns, determinant), np.zeros(codes.COUNTS, np.int64)
-        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), tube, counted)
+        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch, given.shape[1]), tube, counted)
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
         )
@@ -409,8 +410,8 @@ def _control(
 ) -> Control:
     if n == 0:
         raise ValueError("a state needs at least one component")
-    room = np.zeros((7, n))
-    absolute, given, known, largest, own, among, noise = room
+    room = np.zeros((8, n))
+    absolute, given, known, largest, own, among, hiss, noise = room
     absolute[:], given[:], known[:] = atol, sizes, before
     if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
         raise ValueError("tolerances must be positive")
@@ -429,6 +430,7 @@ def _control(
         largest=largest,
         sizes=own,
         among=among,
+        hiss=hiss,
         noise=noise,
     )
 
@@ -453,7 +455,7 @@ def _watches(
 # -- room for the compiled loop
 
 
-def _work(n: int, watched: int) -> Work:
+def _work(n: int, watched: int, parameters: int) -> Work:
     """Rows have room up to a multiple of four, which stays zero."""
     width = -(-n // 4) * 4
     k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
@@ -477,6 +479,8 @@ def _work(n: int, watched: int) -> Work:
         rough=values[4],
         room=np.zeros(16),
         inaccurate=np.zeros(1, np.bool_),
+        saved=np.zeros(parameters),
+        past=np.zeros(n + 1),
     )
 
 

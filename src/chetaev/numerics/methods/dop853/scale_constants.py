@@ -10,9 +10,10 @@ WEIGHT = 2.0
 ends in one of about one, because the estimate is that of a lower order."""
 NOISE = 3.0
 """Round-off of a step in units of the differences seen between two states: these are two samples, a step has twelve rates."""
-ROUND_OFF = 2.0**-46
-"""Part of the largest value of its kind below which a change of a component during a step may be round-off, where steps are rejected
-because of it: sums and differences of some tens of comparable numbers leave so much."""
+SLOWLY = 0.05
+"""Part of an error that is left when the step is halved at least, above which it is no error of the method: that would be below 1/32."""
+NOISY = 1e4
+"""Units in the last place of the largest rate of its kind that round-off may amount to."""
 SHAKEN = 2.0**-51
 """Relative differences of the states between which rates are compared."""
 GUESSES = 4

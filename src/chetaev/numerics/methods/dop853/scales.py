@@ -3,7 +3,7 @@
 Nothing is compared with the number one: the error of a component is relative to the component itself and to its typical size, which is the
 one somebody gave, or the largest of the last steps, and not less than a thousandth of the largest of the whole run. A component that has no
 size of its own, because it vanishes by symmetry and shows the round-off of others, is found when steps are rejected because of it: the
-rates are computed once more at states some units in the last place away, and what differs is no error.
+rates are computed once more at states and parameters some units in the last place away, and what differs is no error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from chetaev.numerics.methods.dop853.calls import call, distance
 from chetaev.numerics.methods.dop853.codes import EVALUATIONS, PROJECTIONS
-from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, ROUND_OFF, SHAKEN, SMALL_PART
+from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 from chetaev.numerics.native import part
 
@@ -27,7 +27,7 @@ def begin_sizes(control: Control, y: Array) -> None:
     for j in range(y.size):
         control.largest[j] = max(abs(y[j]), control.before[j])
         control.sizes[j] = control.given[j] if control.given[j] >= 0.0 else max(abs(y[j]), SMALL_PART * control.largest[j])
-        control.noise[j] = 0.0
+        control.noise[j] = control.hiss[j] = 0.0
         control.among[control.kinds[j]] = max(control.among[control.kinds[j]], control.largest[j], control.sizes[j])
 
 
@@ -44,6 +44,13 @@ def remember_sizes(control: Control, y: Array) -> None:
 
 
 @part
+def set_noise(control: Control, h: float) -> None:
+    """What round-off of the rates makes of a step of size h."""
+    for j in range(control.noise.size):
+        control.noise[j] = control.hiss[j] * abs(h)
+
+
+@part
 def _shaken(y: Array, out: Array, which: int, noise: Array) -> None:
     """A state some units in the last place away, and as far as round-off of rates moves it."""
     for j in range(y.size):
@@ -53,34 +60,45 @@ def _shaken(y: Array, out: Array, which: int, noise: Array) -> None:
 
 @part
 def listen(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
-    """Learn how large round-off alone makes the error of a step from (t, y), whose rates are known."""
+    """Learn how large round-off alone makes the error of a step from (t, y), whose rates are known. Parameters are rounded too."""
     for j in range(y.size):
         work.trial[j] = 0.0
     for which in range(2):
         _shaken(y, work.stage, which, work.trial)
+        for j in range(system.p.size):
+            work.saved[j] = system.p[j]
+            system.p[j] *= 1.0 + (SHAKEN if (j + which) % 2 else -SHAKEN)
         call(system.rhs, system, t * (1.0 + which * SHAKEN), work.stage, work.slope)
+        for j in range(system.p.size):
+            system.p[j] = work.saved[j]
         for j in range(y.size):
-            noise = NOISE * abs(h) * abs(work.slope[j] - work.k[0, j])
-            if control.noise[j] < noise < np.inf:
-                control.noise[j] = noise
+            hiss = NOISE * abs(work.slope[j] - work.k[0, j])
+            if control.hiss[j] < hiss < np.inf:
+                control.hiss[j] = hiss
     counts[EVALUATIONS] += 2
-    for j in range(y.size):
-        change = abs(h) * _spread(j, work)
-        if control.noise[j] < NOISE * change and change <= ROUND_OFF * control.among[control.kinds[j]]:
-            control.noise[j] = NOISE * change
+    set_noise(control, h)
 
 
 @part
-def _spread(j: int, work: Work) -> float:
-    """By how much the rate of a component changes over the stages of a step.
-
-    Where that is round-off of the values of its kind, it may be no error either: 1 + tanh(x), far before the foot of this ramp, is constant
-    but for jumps by the last digit of 1, which states some units in the last place away do not show.
+def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
+    """Learn which errors are round-off, where a step was rejected twice: they do not become smaller with the step as errors do, and are
+    small beside the rates of their kind, or below the last digit of the largest of it. The estimates of this step are in `stage`, those of
+    the one before in `past`.
     """
-    low, high = work.k[0, j], work.k[0, j]
-    for stage in range(12):
-        low, high = min(low, work.k[stage, j]), max(high, work.k[stage, j])
-    return high - low
+    if abs(h) <= 0.5 * work.past[y.size]:
+        for j in range(y.size):
+            work.trial[j] = 0.0
+        for j in range(y.size):
+            work.trial[control.kinds[j]] = max(work.trial[control.kinds[j]], abs(work.k[0, j]))
+        for j in range(y.size):
+            error, kind = abs(work.stage[j]), control.kinds[j]
+            faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.among[kind]
+            if faint and error > SLOWLY * work.past[j]:
+                control.hiss[j] = max(control.hiss[j], NOISE * error)
+        set_noise(control, h)
+    for j in range(y.size):
+        work.past[j] = abs(work.stage[j])
+    work.past[y.size] = abs(h)
 
 
 @part

@@ -8,7 +8,7 @@ from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import TINY, bounded, call, copy, finite, settle
 from chetaev.numerics.methods.dop853.codes import EVALUATIONS, PROJECTIONS
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, WEIGHT
-from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes
+from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, set_noise, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 from chetaev.numerics.native import add_rows, inner, part, sum_rows
 
@@ -113,14 +113,19 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
 def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
     """A trial step to `work.end` with its slope; a verdict and the error. The error is estimated before the projection."""
     work.ready[0] = False
+    set_noise(control, h)
     _stages(system, t, h, y, work)
     counts[EVALUATIONS] += 11
     error = _error(control, h, y, work)
     if not (np.isfinite(error) and finite(work.free)):
         return BROKEN, error
-    if error > 1.0 and (work.inaccurate[0] or error > _SUSPECT):
-        listen(system, control, t, h, y, work, counts)
-        error = _error(control, h, y, work)
+    if error > 1.0:
+        if not work.inaccurate[0]:
+            work.past[y.size] = 0.0
+        unresolved(control, h, y, work)
+        if work.inaccurate[0] or error > _SUSPECT:
+            listen(system, control, t, h, y, work, counts)
+            error = _error(control, h, y, work)
     work.inaccurate[0] = error > 1.0
     if error > 1.0:
         return INACCURATE, error

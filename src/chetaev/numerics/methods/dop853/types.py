@@ -52,8 +52,10 @@ class Control(NamedTuple):
     """Typical sizes now."""
     among: Array
     """The largest value of each kind so far."""
+    hiss: Array
+    """Round-off of the rates, as far as it was met."""
     noise: Array
-    """Errors that round-off makes, as far as they were met."""
+    """Errors that it makes in a step."""
 
 
 class Watches(NamedTuple):
@@ -74,8 +76,9 @@ class Work(NamedTuple):
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and
     at a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each
-    was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`. The rows of `k` and `dense` are
-    longer than a state, up to a multiple of four; the other rows have as much room behind them.
+    was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`; room for p; the errors of the
+    last inaccurate step, and its size. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the other rows have
+    as much room behind them.
     """
 
     k: Matrix
@@ -96,6 +99,8 @@ class Work(NamedTuple):
     rough: Array
     room: Array
     inaccurate: Flags
+    saved: Array
+    past: Array
 
 
 class Tube(NamedTuple):

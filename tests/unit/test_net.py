@@ -1,0 +1,147 @@
+"""A motion says finished only if its own evidence agrees: rows, defects, balance; and verify measures what vanishes by what is usual."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import chetaev as ch
+from chetaev.cli.application import application
+from chetaev.numerics import net
+from chetaev.numerics.ensemble import run as ensemble_run
+from chetaev.numerics.machine import compile_kernel
+from chetaev.numerics.magnitude import magnitudes
+from chetaev.storage import load, save
+
+SPRING = ch.derive(ch.System("x", "m", lagrangian="m*x'^2/2 - m*x^2/2", name="spring"))
+START = {"x": 1, "x'": 0}
+
+
+def never(monkeypatch):
+    """Nobody's rows hold so well."""
+    monkeypatch.setattr(net, "ROWS", 1e-30)
+    monkeypatch.setattr(ensemble_run, "ROWS", 1e-30)
+
+
+def pendulum_motion(**options):
+    return ch.simulate(ch.gallery("cartesian-pendulum"), t=(0, 1), **options)
+
+
+def test_a_right_motion_has_a_certificate():
+    motion = pendulum_motion()
+    assert motion.outcome == "finished" and motion.certificate.ok and not motion.certificate.repeated
+    assert [figure.kind for figure in motion.certificate.figures] == ["rows", "defect", "balance"]
+    assert 0 <= motion.certificate.worst < 1e-6
+    assert "certificate: ok" in str(motion.certificate) and " at t = " in motion.certificate.where
+
+
+@pytest.mark.parametrize("factor", [1.001, -1.0])
+def test_rates_that_do_not_satisfy_the_rows(factor):
+    """Machine code in which every acceleration is wrong by a factor: the rows are off by as much as it changes."""
+    piece = pendulum_motion().reader.pieces[0]
+    compiled = piece.setting.compiled
+    t, x, p = (ca.SX.sym(name, compiled.flow.rhs().size1_in(k)) for k, name in enumerate("txp"))
+    rates = compiled.flow.rhs()(t, x, p)
+    scale = np.array([factor if z.order == 1 else 1.0 for z in compiled.flow.state])
+    wrong = replace(compiled, rhs=compile_kernel(ca.Function("wrong", [t, x, p], [rates * scale])))
+    found = net.Evidence(replace(piece, setting=replace(piece.setting, compiled=wrong)), 0, False).of_rows()
+    assert net.Evidence(piece, 0, False).of_rows()[0] < 1e-13
+    assert found[0] > 0.1 * abs(factor - 1)
+
+
+def test_what_is_not_certified_says_so(monkeypatch, tmp_path):
+    never(monkeypatch)
+    motion = pendulum_motion()
+    assert motion.outcome == ch.Outcome.NOT_CERTIFIED
+    assert motion.certificate.repeated and not motion.certificate.ok
+    assert "the end of the interval was reached, but the rates computed do not satisfy the rows" in motion.message
+    assert "at most 1e-30 is allowed" in motion.message
+    assert "certificate: NOT ok" in str(motion)
+    back = load(save(motion, tmp_path / "motion.npz"))
+    assert (back.outcome, back.certificate, back.drift, back.scales) == (motion.outcome, motion.certificate, motion.drift, motion.scales)
+
+
+def test_the_command_line_exits_with_four(monkeypatch):
+    never(monkeypatch)
+    found = CliRunner().invoke(application, ["simulate", "cartesian-pendulum", "--t", "0,1"])
+    assert found.exit_code == 4
+    assert "not_certified" in found.output
+
+
+def test_members_are_judged_one_by_one(monkeypatch):
+    good = ch.simulate_many(SPRING, {"x": [1, 2], "x'": 0}, (0, 1), parameters={"m": 1})
+    assert list(good.outcome) == [ch.Outcome.FINISHED] * 2
+    never(monkeypatch)
+    rows = ch.derive(ch.System("x", lagrangian="x'^2/2 - sin(x)^2*cos(3*x)"))
+    bad = ch.simulate_many(rows, {"x": [0, 0.3], "x'": 0}, (0, 1))
+    assert list(bad.outcome) == [ch.Outcome.FINISHED, ch.Outcome.NOT_CERTIFIED]
+    assert "do not satisfy the rows" in bad.message(1) and list(bad.failed) == [1]
+
+
+def test_a_leap_is_told_or_not_made():
+    """A smooth step of mass: v becomes 1/sqrt(3), the energy is kept."""
+    step = ch.derive(ch.System("x", lagrangian="x'^2/2*(1 + tanh(1000*x)/2)"))
+    motion = ch.simulate(step, {"x": -1, "x'": 1}, (0, 3))
+    assert motion.outcome == "not_certified" or motion.final["x'"] == pytest.approx(1 / math.sqrt(3), abs=1e-6)
+
+
+# ------------------------------------------------------------ relative balance and drift
+
+
+@pytest.mark.parametrize("mass", [1e-20, 1.0, 1e20])
+def test_the_balance_is_relative(mass):
+    """T + V = m/2 in a spring; the absolute balance has its unit."""
+    motion = ch.simulate(SPRING, START, (0, 10), parameters={"m": mass}, tolerance=1e-6)
+    assert motion.scales["balance"] == pytest.approx(mass, rel=0.01)  # kinetic and potential energy, and that at the start
+    assert motion.balance == pytest.approx(motion.balance_absolute / motion.scales["balance"])
+    assert np.abs(motion.balance).max() == pytest.approx(motion.drift["balance"])
+    assert motion.drift_absolute["balance"] == pytest.approx(np.abs(motion.balance_absolute).max())
+    assert 1e-9 < motion.drift["balance"] < 1e-5
+
+
+def test_a_row_of_round_off_is_measured_by_what_is_usual():
+    """y' = 0 along a motion in x: nothing but zeros and round-off in the row."""
+    line = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - x^2/2 - cos(x + y)/7", kinematic=["y' = 0"])
+    motion = ch.simulate(ch.derive(line, ch.DAlembert()), {"x": 1, "y": 0.1, "x'": 0.5}, (0, 10))
+    assert motion.drift["kinematic[0]"] < 1e-15
+
+
+def test_magnitudes_of_terms():
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    rows = [x - y, x * y - 3 * x**2, ca.sin(x) / y, ca.exp(-y) - 2]
+    found = ca.Function("sizes", [x, y], [ca.vertcat(*magnitudes(rows))])(-2.0, 0.5)
+    expected = [2.5, 13.0, (math.sin(2) + 2 * abs(math.cos(2))) / 0.5, 1.5 * math.exp(-0.5) + 2]
+    assert np.array(found).ravel() == pytest.approx(expected)
+
+
+# ------------------------------------------------------------ verify
+
+
+def test_verify_does_not_divide_round_off_by_round_off():
+    """A platform on three ropes that only translates: the rotation stays at round-off."""
+    ropes = [
+        f"(x + {a}*A11 + {b}*A12 - {a})^2 + (y + {a}*A21 + {b}*A22 - {b})^2 + (z + {a}*A31 + {b}*A32 - 2)^2 = 4"
+        for a, b in (("1", "1"), ("1", "(-1)"), ("(-1)", "1"))
+    ]
+    platform = ch.System(
+        {"A": "SO3 body", "x": "line", "y": "line", "z": "line"},
+        "m J g",
+        lagrangian="m/2*(x'^2 + y'^2 + z'^2) + J/2*(A1'^2 + A2'^2 + 2*A3'^2) - m*g*z",
+        kinematic=ropes,
+    )
+    rest = {"A": np.eye(3), "A1'": 0, "A2'": 0, "A3'": 0, "x": 0, "y": 0, "z": 0, "x'": 0.7, "y'": 0.2, "z'": 0}
+    motion = ch.simulate(ch.derive(platform, ch.DAlembert()), rest, (0, 2), parameters={"m": 1, "J": 0.5, "g": 9.81})
+    assert motion.outcome == "finished"
+    assert motion.verify().worst < 1e-6
+
+
+def test_verify_looks_into_every_step():
+    motion = ch.simulate(SPRING, START, (0, 200), parameters={"m": 1}, tolerance=1e-12)
+    found = motion.verify(points=10)
+    assert found.points == len(motion.t) - 1 > 200
+    assert motion.verify(points=2000).points == 2000
