@@ -22,7 +22,7 @@ from sympy import Expr, Symbol
 from chetaev.frozen import Frozen
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, largest, least
-from chetaev.numerics.enclosures.nodes import angles_of, nodes_of, told_by_value
+from chetaev.numerics.enclosures.nodes import angles_of, has_value_everywhere, nodes_of, told_by_value
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.graph import larger, minus
 from chetaev.numerics.machine import Kernel, compile_kernel
@@ -72,7 +72,7 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
 def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
     """Code that gives bounds of some functions and of their rates over a tube, four numbers each, and which functions it knows.
 
-    Of the others, which contain unknowns that are no part of the state, it says nothing: they are between minus and plus infinity.
+    Of the others it says nothing: they contain unknowns that are no part of the state, or may have no value at some states.
     """
     key = (tuple(functions), Frozen(inputs))
     return _BOUNDS.get(flow, key, lambda: _bounds_kernel(flow, functions, inputs))
@@ -84,7 +84,7 @@ def _bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, E
     known = []
     for e in functions:
         try:
-            value, rate = tube.enclosing.value(e), tube.enclosing.rate(e)
+            value, rate = (tube.enclosing.value(e), tube.enclosing.rate(e)) if has_value_everywhere(e) else (EVERYTHING, EVERYTHING)
         except NotEnclosed:
             value = rate = EVERYTHING
         known.append(value is not EVERYTHING)

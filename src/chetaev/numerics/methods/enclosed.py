@@ -134,7 +134,7 @@ def proved_changes(
         low, high, slow, fast = bounds(left, end)
         new = 1 if low > 0 else -1 if high < 0 else 0
         finite = bool(np.isfinite(low) and np.isfinite(high))
-        if not new:
+        if not new and low <= high:  # otherwise it has no value there
             settled = (finite and (slow > 0 or fast < 0)) or low == high == 0
             if not settled and width > SHORTEST_PART:
                 width *= 0.5

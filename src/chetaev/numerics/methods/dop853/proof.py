@@ -95,14 +95,16 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
         between(t, h, y, left, right, work, tube)
         _bound(system, tube)
         tries += 1
-        new = _clear(tube.limits, place)
-        if new == 0:
+        new, nowhere = _clear(tube.limits, place), not tube.limits[4 * place] <= tube.limits[4 * place + 1]
+        if new == 0 and not nowhere:
             if width > SHORTEST_PART and not _decided(tube.limits, place):
                 width *= 0.5
                 continue
             watched_at(system, t, h, y, right, work, work.values)
             new = sign_of(work.values[which])
-        if new * sign < 0:
+        if nowhere and changes > 0:  # it has no value from here on: the step ends before
+            return 0.5 * (first + left)
+        if new != 0 and new != sign:  # a first sign, where the function begins to have values, counts as a change
             changes += 1
             if changes == 2:
                 return 0.5 * (first + left)
