@@ -121,7 +121,7 @@ class Evidence:
         run, piece = self.piece.run, self.piece
         inside = np.random.default_rng(self.seed).integers(0, max(len(run.nodes), 1), _SAMPLE if len(run.nodes) else 0)
         times = np.concatenate([[piece.begin], np.asarray(run.nodes)[inside], [piece.end]])
-        states = np.vstack([piece.first, np.asarray(run.states)[inside].reshape(len(inside), -1), run.y])
+        states = np.vstack([piece.first, np.asarray(run.states)[inside].reshape(len(inside), len(piece.first)), run.y])
         return times, states
 
     def _usual(self, rows: Rows, times: Array, states: Array) -> Array:

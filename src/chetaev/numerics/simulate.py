@@ -139,7 +139,7 @@ def simulate(
     if motion.certificate.ok or motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
         return motion
     finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
-    surfaces = replace(surfaces, tolerance=finer.relative)
+    surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
     begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
     again = run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces)
     return certified(motion, again)
