@@ -15,8 +15,10 @@ from chetaev.numerics.modes import Direction
 from chetaev.numerics.pieces import Setting
 from chetaev.symbols import Jet
 
-_STILL = 0.1
-"""A speed below this part of the tolerance, in units of a typical one, is rest. Smaller, and steps within the tolerance leap over rest."""
+_STILL = 1.0
+"""A speed below so many tolerances, in units of a typical one, is rest. Smaller, and steps within the tolerance leap over rest; larger, and
+bodies stop too soon by as much.
+"""
 CRAWLING = 1e-140
 """A speed of which only the direction matters, and whose square is still a double."""
 _SHARE = 1e-2

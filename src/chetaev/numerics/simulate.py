@@ -144,7 +144,7 @@ def simulate(
     motion = run(request, begun, surfaces)
     if not motion.certificate.ok and motion.outcome in (Outcome.FINISHED, Outcome.EVENT):
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
-        surfaces = replace(surfaces, tolerance=finer.relative)
+        surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
         begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
         motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
     pair = tolerance if isinstance(tolerance, list | tuple) else None
