@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.exact.program import Program
 from chetaev.functions import in_own_words
 from chetaev.symbols import TIME, Action, Coordinate, Jet
 from chetaev.values import Tape
@@ -61,6 +62,9 @@ class Algebra(Protocol[E]):
     def tape(self, expressions: Sequence[E]) -> Evaluator:
         """What evaluates some expressions at points."""
 
+    def program(self, expressions: Sequence[E], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs, in a given order if one is given."""
+
 
 class Evaluator(Protocol):
     """Expressions made ready for numbers."""
@@ -69,6 +73,9 @@ class Evaluator(Protocol):
 
     def __call__(self, values: Mapping[Symbol, float]) -> Sequence[float]:
         """The values of the expressions at a point; `Undefined` where one has none."""
+
+    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> Sequence[float]:
+        """Bounds of the errors of the expressions, from those of the symbols."""
 
 
 class SymbolicAlgebra:
@@ -105,6 +112,9 @@ class SymbolicAlgebra:
 
     def tape(self, expressions: Sequence[Expr]) -> Tape:
         return Tape(expressions)
+
+    def program(self, expressions: Sequence[Expr], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        return Tape(expressions).program(symbols)
 
 
 SYMBOLIC = SymbolicAlgebra()

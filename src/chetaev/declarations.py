@@ -13,16 +13,20 @@ from sympy import Expr
 
 from chetaev.calculus import SYMBOLIC, Calculus
 from chetaev.errors import ModelError, did_you_mean, with_article
-from chetaev.functions import FUNCTIONS, bent_by_corners
+from chetaev.functions import DECLARABLE, FUNCTIONS, bent_by_corners
 from chetaev.groups.coordinate import RESERVED, GroupCoordinate
 from chetaev.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.notation.bounds import MOST_NAMED, written_size
 from chetaev.notation.lexer import Kind, spell, tokens
 from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
+from chetaev.text import LONGEST_NAME, fault
 from chetaev.zero import seems_zero
 
 COORDINATE_KINDS = ("line", "angle")
 PARAMETER_KINDS = ("real", "positive")
+_MOST_QUASI = 5_000
+"""Quasi-velocities: each is checked to be affine, which takes half a millisecond."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
 
@@ -44,7 +48,7 @@ class Names:
             raise self.error(
                 f"{ascii_name} cannot be declared as {with_article(role)}: it is {meaning}.", f"another name, such as {ascii_name}1"
             )
-        if ascii_name in FUNCTIONS:
+        if ascii_name in FUNCTIONS and ascii_name not in DECLARABLE:
             raise self.error(
                 f"{ascii_name} cannot be declared as {with_article(role)}: it is a function.", f"another name, such as {ascii_name}1"
             )
@@ -61,6 +65,16 @@ class Names:
 
     def error(self, what: str, hint: str) -> ModelError:
         return ModelError(what, where=self.where, hint=hint)
+
+
+def checked_name(name: Any, where: str) -> str:
+    """The name of a system or a form: any text of one line, but nothing that a terminal or a compiler could obey."""
+    reason = fault(str(name))
+    if reason is None and len(str(name)) > LONGEST_NAME:
+        reason = f"has {len(str(name))} characters; at most {LONGEST_NAME} are kept."
+    if reason:
+        raise ModelError(f"the name {reason}", where=where, hint='one line of text: name="double pendulum"')
+    return str(name)
 
 
 def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> dict[str, str]:
@@ -128,6 +142,9 @@ def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
 
 def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], base: Vocabulary, names: Names) -> Vocabulary:
     """The vocabulary enlarged by named expressions and quasi-velocities, which may use each other in any order."""
+    if len(quasi_given) > _MOST_QUASI:
+        what = f"{len(quasi_given)} quasi-velocities are declared; at most {_MOST_QUASI} are read."
+        raise names.error(what, "not more than there are coordinates")
     texts = {names.declare(name, "named expression"): value for name, value in where_given.items()}
     quasi_texts = {names.declare(name, "quasi-velocity"): value for name, value in quasi_given.items()}
     both = texts | quasi_texts
@@ -139,12 +156,18 @@ def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], b
         raise names.error(f"named expressions are defined by each other: {loop}.", "write one of them out") from None
     expressions: dict[str, Expr] = {}
     quasi: dict[str, Expr] = {}
+    sizes: dict[Expr, int] = {}
+    total = 0
     for name in order:
         known = replace(base, expressions=expressions, quasi=quasi)
         if name in texts:
             expressions[name] = read_value(texts[name], known, f"{names.where}, where.{name}")
         else:
             quasi[name] = _velocity(read_value(quasi_texts[name], known, f"{names.where}, quasi.{name}"), name, names)
+        total += written_size(expressions[name] if name in texts else quasi[name], sizes)
+        if total > MOST_NAMED:
+            what = f"the named expressions up to {name} have more than {MOST_NAMED} terms when they are written out."
+            raise names.error(what, "fewer names, or shorter expressions")
     in_given_order = {name: expressions[name] for name in texts}
     return replace(base, expressions=in_given_order, quasi={name: quasi[name] for name in quasi_texts})
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 
+from chetaev.text import visible
+
 _WINDOW = 100
 """Widest excerpt of the user's text shown above a caret."""
 
@@ -31,7 +33,7 @@ class ChetaevError(Exception):
         lines += self._body()
         if self.hint:
             lines.append(f"  -> {self.hint}")
-        return "\n".join(lines)
+        return visible("\n".join(lines))  # what is quoted may be hostile
 
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]

@@ -1,8 +1,9 @@
-r"""The functions of the notation, and the four with a corner: abs, sign, min and max.
+r"""The functions of the notation, and those with a corner: abs, sign, step, min, max and piecewise.
 
 SymPy differentiates `sign` to a Dirac delta and `Max` to a Heaviside step. Mechanics on a switching surface is an event,
-not a distribution, so the corner functions here have the classical one-sided derivatives: $D\,\mathrm{sign} = 0$,
-$D|u| = \mathrm{sign}(u)\,Du$, $D\max(a, b) = \tfrac12(1 + \mathrm{sign}(a-b))\,Da + \tfrac12(1 - \mathrm{sign}(a-b))\,Db$.
+not a distribution, so the corner functions here have the classical one-sided derivatives: $D\,\mathrm{sign} = D\,\mathrm{step} = 0$,
+$D|u| = \mathrm{sign}(u)\,Du$, $D\max(a, b) = \tfrac12(1 + \mathrm{sign}(a-b))\,Da + \tfrac12(1 - \mathrm{sign}(a-b))\,Db$, and that of
+`piecewise(u, a, b)` is $Da$ where $u < 0$, else $Db$.
 """
 
 from __future__ import annotations
@@ -45,6 +46,50 @@ class Sign(_Corner):
 
     def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
         return _raised(rf"\operatorname{{sign}}\left({printer._print(self.args[0])}\right)", exp)
+
+
+class Step(_Corner):
+    """`step(u)`: 0 for u < 0, 1 for u > 0, and 1/2 at u = 0, so that `step(u) = (1 + sign(u))/2` everywhere."""
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, u: Expr) -> Expr | None:
+        known = Sign.eval(u)
+        return None if known is None else (1 + known) / 2
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.S.Zero
+
+    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
+        return _raised(rf"\operatorname{{step}}\left({printer._print(self.args[0])}\right)", exp)
+
+
+class Branch(_Corner):
+    """`piecewise(u, a, b)`: a where u < 0, and b where u >= 0."""
+
+    nargs = 3
+
+    @classmethod
+    def eval(cls, u: Expr, a: Expr, b: Expr) -> Expr | None:
+        if a == b:
+            return a
+        if _opaque(u):
+            return None
+        if u.is_negative:
+            return a
+        return b if u.is_nonnegative else None
+
+    def _eval_derivative(self, s: Expr) -> Expr:
+        u, a, b = self.args
+        return Branch(u, a.diff(s), b.diff(s))
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.S.Zero if argindex == 1 else Branch(self.args[0], *(sympy.Integer(argindex == k) for k in (2, 3)))
+
+    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
+        u, a, b = (printer._print(e) for e in self.args)
+        return _raised(rf"\begin{{cases}} {a} & {u} < 0 \\ {b} & {u} \geq 0 \end{{cases}}", exp)
 
 
 class Magnitude(_Corner):
@@ -125,8 +170,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     "sign": (Sign, 1),
     "min": (Minimum, 2),
     "max": (Maximum, 2),
+    "step": (Step, 1),
+    "piecewise": (Branch, 3),
 }
 """Every function of the notation with its number of arguments; nothing else can be called."""
+
+DECLARABLE = frozenset(("step", "piecewise"))
+"""Functions whose names may be declared as well: before a parenthesis they are functions, elsewhere what was declared."""
+
+CORNERS = (Sign, Step, Branch, Magnitude, Minimum, Maximum)
+"""The functions that are smooth except on a switching surface."""
 
 _EVEN, _ODD = (sympy.cos, sympy.cosh), (sympy.sin, sympy.tan, sympy.sinh, sympy.tanh)
 
@@ -167,7 +220,17 @@ SPELLING: dict[type, str] = {make: name for name, (make, _) in FUNCTIONS.items()
 """How a function class is written."""
 
 SYMPY_CORNERS: dict[type, Any] = {sympy.Abs: Magnitude, sympy.sign: Sign, sympy.Min: Minimum, sympy.Max: Maximum}
-"""SymPy's own corner functions and ours."""
+"""SymPy's own corner functions of the same arguments and ours."""
+
+
+def in_sympy(corner: Expr) -> Expr:
+    """A corner function as SymPy writes it."""
+    if isinstance(corner, Step):
+        return sympy.Heaviside(corner.args[0], sympy.Rational(1, 2))
+    if isinstance(corner, Branch):
+        u, a, b = corner.args
+        return sympy.Piecewise((a, u < 0), (b, True))
+    return next(theirs for theirs, ours in SYMPY_CORNERS.items() if isinstance(corner, ours))(*corner.args)
 
 
 def in_own_words(e: Expr) -> Expr:
@@ -179,7 +242,7 @@ def in_own_words(e: Expr) -> Expr:
 
 
 def corners_in(e: Expr) -> set[Expr]:
-    """All of abs, sign, min and max in an expression, those inside others too. What is shared is looked at once."""
+    """All corner functions in an expression, those inside others too. What is shared is looked at once."""
     found: set[Expr] = set()
     seen = {e}
     stack = [e]
@@ -194,6 +257,6 @@ def corners_in(e: Expr) -> set[Expr]:
 
 
 def bent_by_corners(e: Expr, symbols: Iterable[sympy.Symbol]) -> bool:
-    """Whether some of the symbols stand inside abs, sign, min or max: second derivatives do not see the corner."""
+    """Whether some of the symbols stand inside a corner function: second derivatives do not see the corner."""
     wanted = set(symbols)
     return any(wanted & corner.free_symbols for corner in corners_in(e))

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from inspect import cleandoc
 from typing import Any
 
-from chetaev.errors import PrincipleError
+from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.numerics.initial import State
+from chetaev.numerics.methods.base import Method
 from chetaev.principles import Principle
 from chetaev.system import System
+from chetaev.text import fault
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,13 +36,29 @@ class Model:
     prose: str = ""
     reference: str = ""
     corrections: tuple[str, ...] = ()
+    max_step: float | None = None
+    """The longest step of an integrator; None = as long as the tolerance allows."""
+    method: Method | None = None
+    """How to step; None means the usual method."""
 
     def __post_init__(self) -> None:
         for name in ("parameters", "inputs", "also", "invariants"):
             object.__setattr__(self, name, Frozen(getattr(self, name)))
         if not isinstance(self.start, State):
             object.__setattr__(self, "start", State(self.start))
-        object.__setattr__(self, "prose", cleandoc(self.prose))
+        object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
+        object.__setattr__(self, "corrections", tuple(self.corrections))
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        """Refuse prose that a terminal would obey."""
+        titled = {"prose": self.prose, "reference": self.reference}
+        titled |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
+        titled |= {f"invariant {name!r}": name for name in self.invariants}
+        for title, text in titled.items():
+            reason = fault(text, lines=text in (self.prose, self.reference, *self.corrections))
+            if reason:
+                raise ModelError(f"{title} {reason}", where=f"model {self.system.label}", hint="plain text")
 
     @property
     def name(self) -> str:

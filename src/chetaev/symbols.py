@@ -12,6 +12,7 @@ ties them together is the total derivative $D$ of `chetaev.calculus`, never a fu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from operator import index
@@ -26,6 +27,10 @@ TIME = sympy.Symbol("t", real=True)
 HIGHEST_WRITTEN = 20
 MOST_PRIMES = 3
 """Derivatives up to this order are written with primes, higher ones as `D(x, 4)`."""
+
+
+_MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
+"""What LaTeX, a page or a program reads as more than a letter; a symbol is printed as it is called."""
 
 
 class Jet(sympy.Symbol):
@@ -63,6 +68,7 @@ class Jet(sympy.Symbol):
 def _new_jet(kind: type[Any], base: str, order: int) -> Any:
     if order < 0:
         raise ValueError(f"a jet has an order of at least 0, not {order}")
+    _require_plain(base)
     self = sympy.Symbol.__xnew__(kind, jet_name(base, order), real=True)
     self.base, self.order = base, order
     return self
@@ -156,6 +162,7 @@ class Parameter(sympy.Symbol):
         return 2, 0, "a"
 
     def __new__(cls, name: str, positive: bool = False) -> Self:
+        _require_plain(name)
         self: Self = sympy.Symbol.__xnew__(cls, name, **({"positive": True} if positive else {"real": True}))
         return self
 
@@ -182,6 +189,12 @@ class Variation(sympy.Symbol):
 
     def _latex(self, printer: LatexPrinter) -> str:
         return rf"\delta {printer._print_Symbol(sympy.Symbol(self.coordinate))}"
+
+
+def _require_plain(name: str) -> None:
+    """Refuse a name that would be read as markup where symbols are printed. The names of a system are words; these are made by hand."""
+    if not name or not name.isprintable() or _MARKUP.search(name):
+        raise ValueError(f"{name!r} cannot be the name of a symbol: letters, digits and _, beginning with a letter")
 
 
 def jet_name(base: str, order: int) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 import sympy
 from sympy import Expr
 
-from chetaev.calculus import Frame
+from chetaev.calculus import SYMBOLIC, Frame
 from chetaev.constraints import Constraint, VariationalConstraint
 from chetaev.declarations import (
     COORDINATE_KINDS,
     PARAMETER_KINDS,
     Names,
+    checked_name,
     components_of,
     groups_in,
     read_named,
@@ -29,10 +30,13 @@ from chetaev.functions import bent_by_corners
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.notation.lexer import spell
-from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by
+from chetaev.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by, symbols_in
+from chetaev.text import in_latex
 from chetaev.zero import seems_zero
 
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
+_MOST_ROWS = 10_000
+"""Rows of constraints: reading so many takes about five seconds, and no system of that size can be solved here."""
 _OTHER_WORDS = {
     **dict.fromkeys(("constraint", "constraints", "holonomic", "nonholonomic", "rows"), "kinematic"),
     **dict.fromkeys(("kinetic", "potential", "energy", "L"), "lagrangian"),
@@ -100,7 +104,7 @@ class System:
         `where`         named sub-expressions in any order; primes on them mean the total derivative.
         `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
         """
-        name = str(name)
+        name = checked_name(name, "system")
         place = f"system {name!r}" if name else "system"
         for word in unknown:
             meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, _PARTS)
@@ -127,7 +131,7 @@ class System:
         put(self, "kinds", Frozen(kinds))
         put(self, "parameters", tuple(base.parameters.values()))
         put(self, "action", action_symbol)
-        put(self, "inputs", Frozen({z: _read_input(v, base, f"{place}, inputs.{z.base}") for z, v in given_inputs.items()}))
+        put(self, "inputs", Frozen(_read_inputs(given_inputs, base, place)))
         put(self, "where", Frozen(vocabulary.expressions))
         put(self, "quasi", Frozen(vocabulary.quasi))
         put(self, "lagrangian", read(lagrangian, "lagrangian"))
@@ -212,8 +216,7 @@ class System:
         return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
 
     def _repr_latex_(self) -> str:
-        lines = [(title.replace("_", r"\_"), text) for title, text in self._lines("latex")]
-        rows = [rf"\text{{{title}}} & {text}" for title, text in lines]
+        rows = [f"{in_latex(title)} & {text}" for title, text in self._lines("latex")]
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
     def _lines(self, form: Any) -> list[tuple[str, str]]:
@@ -229,7 +232,7 @@ class System:
         lines = [(self.name or "system", "")]
         ordinary = [q for q in self.coordinates if q.base in self.kinds]
         lines += [("coordinates", listed(ordinary))] if ordinary else []
-        lines += [(f"group {name}", str(group) if form == "text" else rf"\text{{{group}}}") for name, group in self.groups.items()]
+        lines += [(f"group {name}", str(group) if form == "text" else in_latex(str(group))) for name, group in self.groups.items()]
         if self.parameters:
             lines.append(("parameters", listed(self.parameters)))
         written = self.lagrangian_text if form == "text" else ""
@@ -287,6 +290,9 @@ def _input_name(key: Any) -> str:
 def _rows(given: Any, part: str, place: str) -> Sequence[Any]:
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ModelError(f"{part} is given as {type(given).__name__}.", where=place, hint=f'a list of rows: {part}=["..."]')
+    if len(given) > _MOST_ROWS:
+        what = f"{part} has {len(given)} rows; at most {_MOST_ROWS} are read."
+        raise ModelError(what, where=f"{place}, {part}", hint="a constraint restricts at most one coordinate: fewer rows say the same")
     return given
 
 
@@ -321,8 +327,9 @@ def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constrai
 def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> VariationalConstraint:
     lhs, rhs = _read_sides(given, vocabulary, where)
     form = lhs - rhs
-    deltas = [z for z in vocabulary.jets.values() if isinstance(z, Coordinate) and delta(z) in form.free_symbols]
-    coefficients = {q: form.diff(delta(q)) for q in deltas}
+    varied = [z.coordinate for z in symbols_in(form) if isinstance(z, Variation)]
+    deltas = [Coordinate(name) for name in sorted(varied, key=vocabulary.positions.__getitem__)]
+    coefficients = dict(zip(deltas, SYMBOLIC.gradient(form, [delta(q) for q in deltas]), strict=True))
     rest = form.xreplace({delta(q): sympy.S.Zero for q in deltas})
     curved = bent_by_corners(form, map(delta, deltas))
     curved = curved or any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
@@ -376,19 +383,19 @@ def _rayleigh(function: Expr, place: str) -> Expr:
     return function
 
 
-def _read_input(given: Any, base: Vocabulary, where: str) -> Expr | None:
-    if given is None:
-        return None
+def _read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: str) -> dict[Input, Expr | None]:
     reason = "an input is a function of t and parameters alone.  What depends on the motion goes into forces."
     moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
-    return read_value(given, Vocabulary(parameters=base.parameters, forbidden=moving), where)
+    known = Vocabulary(parameters=base.parameters, forbidden=moving)
+    return {z: None if v is None else read_value(v, known, f"{place}, inputs.{z.base}") for z, v in given.items()}
 
 
 def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: str) -> dict[Coordinate, Expr]:
     forces: dict[Coordinate, Expr] = {}
+    names = set(known)
     for key, value in given.items():
         name = _coordinate_name(key)
-        if name not in known:
+        if name not in names:
             hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
             raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)
         if Coordinate(name) in forces:

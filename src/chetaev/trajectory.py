@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sympy import Expr
 
+from chetaev.certificate import Certificate
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
@@ -31,6 +32,7 @@ class Outcome(StrEnum):
     LEFT_DOMAIN = "left_domain"
     STEP_TOO_SMALL = "step_too_small"
     DRIFT_EXCEEDED = "drift_exceeded"
+    NOT_CERTIFIED = "not_certified"
     INTERRUPTED = "interrupted"
 
 
@@ -42,6 +44,9 @@ class Reader(Protocol):
 
     def driven(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
         """An expression as it stands in the equations, where a mode that slides has a value between -1 and 1."""
+
+    def several(self, expressions: Sequence[Expr], times: Array, states: Array) -> Array:
+        """Expressions as they stand in the equations, a line for each."""
 
     def mode(self, s: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
         """The mode of a switching function."""
@@ -70,6 +75,20 @@ class Switch:
     t: float
     before: int
     after: int
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """What the steps of a motion did not look at, and was enclosed by bounds over the whole tube of every step."""
+
+    nodes: tuple[str, ...] = ()
+    """The functions, quotients and powers in the data that could hide something between two places, as the user would write them."""
+    left_out: tuple[str, ...] = ()
+    """Those that were not enclosed, because they contain unknowns that are no part of the state."""
+    worst: float = 1.0
+    """No slope of a node (of a growing one: no value) was anywhere more than so many times what the step had seen of it."""
+    shortened: int = 0
+    """Trial steps that might have leapt over something, and were tried again, shorter."""
 
 
 class Standing(ABC):
@@ -135,7 +154,8 @@ class Trajectory(Standing):
     outcome: Outcome
     message: str
     drift: Frozen[str, float]
-    """The largest residual of every constraint, hidden ones too, and of the energy balance, over all accepted steps."""
+    """The largest residual of every constraint, hidden ones too, and of the energy balance, over all accepted steps, each relative to the
+    largest sum of the absolute values of its terms (`scales`)."""
     extrema: Frozen[str, tuple[float, float]]
     events: tuple[Event, ...]
     counts: Frozen[str, int]
@@ -145,6 +165,14 @@ class Trajectory(Standing):
     """The switching surfaces of sign, abs, min and max that were met."""
     pieces: Integers | None = field(default=None, compare=False)
     """Which smooth piece of the motion each node belongs to."""
+    enclosed: Enclosed = Enclosed()
+    """What lies between the places that the steps looked at."""
+    scales: Frozen[str, float] = field(default_factory=lambda: Frozen({}))
+    """What `drift` and `balance` are relative to: the largest sum of the absolute values of the terms of each row, and of the energy."""
+    certificate: Certificate = field(default_factory=Certificate)
+    """What the motion's own evidence says of it."""
+    asked: Any = field(default=None, compare=False, repr=False)
+    """What simulate was asked for (`chetaev.numerics.asked.Asked`); None for motions made by hand."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)
@@ -164,6 +192,11 @@ class Trajectory(Standing):
             raise UsageError(f"{t!r} is neither a time nor a row of times.", where=where, hint="motion.at(0.5), motion.at([0, 0.5])")
         return Section(self, times, self.reader.states_at(times), scalar=np.ndim(t) == 0)
 
+    @property
+    def method(self) -> Any:
+        """The method that was used."""
+        return None if self.asked is None else self.asked.method
+
     @cached_property
     def final(self) -> Section:
         """The end of the motion; a valid start for another."""
@@ -179,10 +212,21 @@ class Trajectory(Standing):
 
     @cached_property
     def balance(self) -> Array:
+        """What is left of the energy balance at the nodes, relative to the largest sum of terms of the energy over the motion."""
+        scale = self.scales.get("balance", 1.0)
+        return self.balance_absolute / scale if scale > 0 else self.balance_absolute
+
+    @cached_property
+    def balance_absolute(self) -> Array:
         """E(t) - E(t0) minus the work done, that of resets included: zero for an exact motion."""
         energy, work = self.reader.energy(self.t, self.states, self.pieces)
         found: Array = energy - energy[0] - (work - work[0])
         return found
+
+    @property
+    def drift_absolute(self) -> Frozen[str, float]:
+        """The largest residuals in the units of their rows."""
+        return Frozen({label: size * self.scales.get(label, 1.0) for label, size in self.drift.items()})
 
     def reaction(self, coordinate: str) -> Array:
         """The generalised reaction on a coordinate, at the nodes."""
@@ -202,11 +246,11 @@ class Trajectory(Standing):
 
         return verify(self, points)
 
-    def save(self, path: Any) -> Any:
-        """Write the motion, with its model, to an .npz file; `chetaev.storage.load` reads it back."""
+    def save(self, path: Any, points: int | None = None) -> Any:
+        """Write the motion: `.npz` with its model, as `ch.load` gives it back; `.csv` or `.nc` as a table, at so many times if given."""
         from chetaev.storage import save
 
-        return save(self, path)
+        return save(self, path, points)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what `save` writes: the equations are compiled again where the motion is read."""
@@ -246,6 +290,8 @@ class Trajectory(Standing):
         lines.append(f"  up to t = {self.end[0]:g} in {steps} steps, {len(self.t)} kept")
         width = max((len(name) for name in self.drift), default=0)
         lines += [f"  {name:<{width}}  at most {size:.1e}" for name, size in self.drift.items()]
+        if not self.certificate.ok:
+            lines += [f"  {line}" for line in str(self.certificate).splitlines()]
         lines += _first([f"  event {event.text} = 0 at t = {event.t:.12g}" for event in self.events], "events")
         lines += _first([f"  {s.text} = 0 at t = {s.t:.12g}: {_WAYS[s.after]}" for s in self.switches], "switches")
         return "\n".join(lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ import mpmath
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.exact.program import Program
 from chetaev.functions import SPELLING
 
 _LARGEST_MAGNITUDE = 20  # arguments of functions beyond 2^20 in size: towers of exponentials
@@ -36,7 +38,17 @@ def _sign(x: Any) -> int:
     return int(x > 0) - int(x < 0)
 
 
-_CORNERS: dict[str, Callable[..., Any]] = {"abs": abs, "sign": _sign, "min": min, "max": max}
+def _step(x: Any) -> Any:
+    return (1 + _sign(x)) / 2
+
+
+def _piecewise(u: Any, a: Any, b: Any) -> Any:
+    return a if u < 0 else b
+
+
+_CORNERS: dict[str, Callable[..., Any]] = {
+    "abs": abs, "sign": _sign, "min": min, "max": max, "step": _step, "piecewise": _piecewise,
+}  # fmt: skip
 
 FLOAT = Arithmetic(
     rational=lambda p, q: p / q,
@@ -120,6 +132,38 @@ class Tape:
         if arithmetic is FLOAT and not all(map(math.isfinite, found)):
             raise Undefined("not a finite number")
         return found
+
+    def program(self, order: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        """The same operations for exact arithmetic, and the symbols that are its inputs. Numbers stay exact, pi stays a letter."""
+        symbols = [symbol for _, symbol in self._leaves] if order is None else list(order)
+        number = {z: k for k, z in enumerate(symbols)}
+        found, count = Program(len(symbols)), len(self._slots)
+        found.positive = {k for k, z in enumerate(symbols) if z.is_positive}
+        for slot, symbol in self._leaves:
+            found.add(("input", slot, number[symbol], None))
+        for slot in self._pis:
+            found.add(("constant", slot, "pi", None))
+        exponents = {slot: Fraction(p, q) for slot, p, q in self._constants}
+        for slot, number in exponents.items():
+            found.add(("number", slot, number, None))
+        for slot, name, sources in self._operations:
+            if name in ("pow", "power") and sources[1] in exponents:
+                found.add(("power", slot, sources[0], exponents[sources[1]]))
+                continue
+            if name == "piecewise":
+                found.add_choice(slot, count, sources)
+                count += 5
+                continue
+            last = sources[0]
+            for k, source in enumerate(sources[1:], 2):
+                target = slot if k == len(sources) else count
+                count += target != slot
+                found.add((name, target, last, source))
+                last = target
+            if len(sources) == 1:
+                found.add((name, slot, last, None))
+        found.outputs = list(self._outputs)
+        return found, symbols
 
     def _slot(self, root: Expr) -> int:
         stack: list[tuple[Expr, bool]] = [(root, False)]

@@ -1,47 +1,69 @@
-"""Is an expression identically zero? Exact witnesses first, then a proof.
+"""Is an expression identically zero? An exact signature first, then numbers and a proof.
 
-The question is undecidable in general (Richardson), so the answer has three values. A point where the expression is not zero, computed with
-fifty digits, is certain: *no*. Where it vanishes at several random points a proof is sought: the functions of the notation become
-algebraic variables with their relations, and the numerator is expanded. A proof gives *yes*; without one the answer is *undecided*.
+The question is undecidable in general (Richardson), so the answer has three values. The signature of the expression in a finite field
+(`chetaev.exact`) decides almost always: what is zero there at independent random points is zero. What is not zero there may still vanish by
+an identity that the field does not know, log(exp(x)*exp(y)) = x + y. A point where fifty digits show a value is then certain: *no*. Where
+the expression vanishes at several such points a proof is sought: the functions of the notation become algebraic variables with their
+relations, and the numerator is expanded. A proof gives *yes*; without one the answer is *undecided*. Numbers alone never make a zero: a
+ramp that begins at x = 3 vanishes at every point of order one.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.exact.signature import vanishing
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.recursion import deep
 from chetaev.symbols import Entry
 from chetaev.values import Tape, Undefined, many_digits
 
-_DIGITS = 50
-_CANCELLED = 30
-"""Digits that must cancel before a value counts as zero."""
-_POINTS = 3
+_DIGITS = (50, 400)
+"""Decimal digits of the arithmetic in which a witness is sought: few at all points, many at the first ones, for values hidden far below 1."""
+_CANCELLED = 0.6
+"""The share of the digits that must cancel before a value counts as zero at a point."""
+_POINTS = (24, 3)
+"""Points tried with either number of digits."""
 _SCALES = ((1, 1), (1, 1), (6, 1), (1, 1), (1, 5), (25, 1))
 """Sizes of random points, as fractions."""
 _TRIES = 40
 _LARGEST_PROOF = 20_000
 """Operations above which no expansion is tried."""
+_LARGEST_MULTIPLE = 12
+"""Multiples of an angle above which addition theorems are not written out: cos(1000*x) would fill the memory."""
 
 
 def vanishes(expression: Expr) -> bool | None:
-    """True: proved zero. False: a point where it is not zero is known. None: undecided."""
+    """True: zero by signature or proof. False: a point where it is not zero is known. None: undecided."""
     if expression.is_Rational:
         return bool(expression == 0)
     return _vanishes(expression)
 
 
 def seems_zero(expression: Expr) -> bool:
-    """Zero at every random point tried: strong evidence, no proof. For choices that are checked again later."""
-    return expression == 0 or _witness(expression) is None
+    """Whether an expression is known to be zero: it may be left out of an equation. False where that is undecided."""
+    return expression == 0 or vanishes(expression) is True
+
+
+def zero_signatures(expressions: Sequence[Expr]) -> list[bool]:
+    """Which expressions have the signature of zero, all looked at together. Entries of matrices are those of group elements."""
+    with deep():
+        written = [charted(e) for e in expressions]
+        program, _ = Tape(written).program()
+        return vanishing(program) or [False] * len(written)
+
+
+def charted(expression: Expr) -> Expr:
+    """An expression with entries of group elements written in the places of a chart, where their relations are identities."""
+    entries = [z for z in expression.free_symbols if isinstance(z, Entry)]
+    return expression.xreplace({z: GroupCoordinate(z.group, z.kind, True).chart[z] for z in entries}) if entries else expression
 
 
 def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[Symbol, Any]:
@@ -75,6 +97,8 @@ def _entries_at(charts: Iterable[GroupCoordinate], point: Mapping[Symbol, Any], 
 @lru_cache(maxsize=4096)
 def _vanishes(expression: Expr) -> bool | None:
     with deep():
+        if zero_signatures([expression])[0]:
+            return True
         witness = _witness(expression)
         if witness is not None:
             return False
@@ -82,39 +106,39 @@ def _vanishes(expression: Expr) -> bool | None:
 
 
 def _witness(expression: Expr) -> Mapping[Symbol, Any] | None:
-    """A point at which the expression is certainly not zero; None if there seems to be none."""
-    mp, arithmetic = many_digits(_DIGITS)
-    terms = sympy.Add.make_args(expression)
-    tape = Tape(terms)
-    seen = 0
-    for attempt in range(_TRIES):
-        point = random_point(tape.symbols, attempt, mp)
-        try:
-            parts = tape(point, arithmetic)
-        except Undefined:
-            continue
-        seen += 1
-        size = max((abs(p) for p in parts), default=mp.mpf(0))
-        found = abs(sum(parts))
-        if found > size * mp.mpf(10) ** -_CANCELLED and not _shrinks(tape, attempt, found):
-            return point
-        if seen == _POINTS:
-            return None
-    return None if seen else {}
+    """A point at which the expression is certainly not zero; None if there seems to be none, or if no point has a value."""
+    tape = Tape(sympy.Add.make_args(expression))
+    for digits, points in zip(_DIGITS, _POINTS, strict=True):
+        mp, arithmetic = many_digits(digits)
+        seen = 0
+        for attempt in range(_TRIES):
+            point = random_point(tape.symbols, attempt, mp)
+            try:
+                parts = tape(point, arithmetic)
+            except Undefined:
+                continue
+            size = max((abs(p) for p in parts), default=mp.mpf(0))
+            found = abs(sum(parts))
+            if found > size * mp.mpf(10) ** -int(_CANCELLED * digits) and not _shrinks(tape, attempt, found, 2 * digits):
+                return point
+            seen += 1
+            if seen == points:
+                break
+    return None
 
 
-def _shrinks(tape: Tape, attempt: int, found: Any) -> bool:
+def _shrinks(tape: Tape, attempt: int, found: Any, digits: int) -> bool:
     """Whether a value falls with the precision: then it is round-off of a zero, even inside a product."""
-    mp, arithmetic = many_digits(2 * _DIGITS)
+    mp, arithmetic = many_digits(digits)
     try:
         again = abs(sum(tape(random_point(tape.symbols, attempt, mp), arithmetic)))
     except Undefined:
         return False
-    return bool(again < mp.mpf(found) * mp.mpf(10) ** -_CANCELLED)
+    return bool(again < mp.mpf(found) * mp.mpf(10) ** -int(_CANCELLED * digits / 2))
 
 
 def _proof(expression: Expr) -> bool:
-    if sympy.count_ops(expression) > _LARGEST_PROOF:
+    if sympy.count_ops(expression) > _LARGEST_PROOF or not _expandable(expression):
         return False
     algebraic, relations = _algebraic(expression)
     numerator, _ = sympy.fraction(sympy.together(algebraic))
@@ -122,6 +146,13 @@ def _proof(expression: Expr) -> bool:
     for variable, square in relations.items():
         expanded = _reduce_even(expanded, variable, square)
     return bool(expanded == 0)
+
+
+def _expandable(expression: Expr) -> bool:
+    """Whether addition theorems can be written out: no function of a large multiple."""
+    functions = expression.atoms(sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh)
+    multiples = [term.as_coeff_Mul()[0] for f in functions for term in sympy.Add.make_args(f.args[0])]
+    return all(abs(c) <= _LARGEST_MULTIPLE for c in multiples)
 
 
 def _algebraic(expression: Expr) -> tuple[Expr, dict[Symbol, Expr]]:

@@ -1,9 +1,14 @@
 """Exit codes: 0 done, 2 the model or its data must change, 3 the verdict forbids a motion, 4 the motion did not finish."""
 
+import sys
+from dataclasses import replace
+
 import pytest
 
+import chetaev as ch
 from chetaev.cli import application
 from chetaev.cli.verbs import derive
+from chetaev.interrupted import Interrupted
 
 
 def model(lagrangian, coordinates, initial, principle="hamilton", kinematic=(), t="0, 5"):
@@ -64,6 +69,18 @@ def test_an_unfinished_motion_is_written_all_the_same(chetaev, tmp_path):
     assert found.exit_code == 4
     last = (tmp_path / "run.csv").read_text().splitlines()[-1]
     assert float(last.split(",")[0]) == pytest.approx(1.1107207345, abs=1e-3)
+
+
+def test_ctrl_c_in_a_simulation_says_and_writes_what_was_computed(chetaev, tmp_path, monkeypatch):
+    computed = replace(ch.simulate(ch.gallery("sleigh"), t=(0, 1)), outcome=ch.Outcome.INTERRUPTED, message="stopped by the user.")
+
+    def stopped(*_, **__):
+        raise Interrupted(computed)
+
+    monkeypatch.setattr(sys.modules["chetaev.numerics.simulate"], "simulate", stopped)
+    found = chetaev("simulate sleigh -o run.csv")
+    assert found.exit_code == 130 and "interrupted: stopped by the user." in found.stdout
+    assert float((tmp_path / "run.csv").read_text().splitlines()[-1].split(",")[0]) == 1.0
 
 
 def test_interrupts_and_faults_end_without_a_traceback(chetaev, monkeypatch):

@@ -152,9 +152,11 @@ def test_relations_between_rows_are_consequences():
     assert found.origins == {"consequence[0]": ("kinematic[0]'", "kinematic[1]'")}
 
 
-def test_a_coefficient_that_is_round_off_is_no_mass():
-    """cos of a decimal pi/2 is 6e-17: y has no inertia, and x = 0 follows."""
+def test_a_small_coefficient_is_a_mass_and_zero_is_none():
+    """cos of a decimal pi/2 is 6e-17, a mass; who means zero writes pi/2, and then x = 0 follows."""
     found = analyzed("x y", lagrangian="x'^2/2 + cos(1.5707963267948966)*y'^2/2 - x*y")
+    assert (found.verdict, found.dimension) == ("REGULAR", 4)
+    found = analyzed("x y", lagrangian="x'^2/2 + cos(pi/2)*y'^2/2 - x*y")
     assert (found.verdict, found.dimension) == ("CONSTRAINED", 0)
 
 

@@ -70,16 +70,18 @@ def test_a_bar_is_shown_for_long_runs_only(capsys, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot send a signal to a thread")
 @pytest.mark.parametrize("method", [None, ch.Implicit()], ids=str)
-def test_ctrl_c_returns_what_was_computed(method):
+def test_ctrl_c_is_raised_with_what_was_computed(method):
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     try:
         timer.start()
-        motion = ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8, method=method)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8, method=method)
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
+    motion = stopped.value.motion
     assert motion.outcome == "interrupted"
     assert 0 < motion.end[0] < 1e12
     assert len(motion) == 1

@@ -4,8 +4,10 @@ import casadi as ca
 import mpmath
 import pytest
 
-from chetaev.numerics.digits import _values, sure_rank
+from chetaev.exact.many_digits import many_digit_values
+from chetaev.numerics.digits import sure_rank
 from chetaev.numerics.graph import GraphAlgebra
+from chetaev.numerics.tape import program_of
 from chetaev.symbols import Coordinate
 from chetaev.values import many_digits
 
@@ -49,7 +51,7 @@ def test_the_tape_runs_in_many_digits():
         (ca.tanh(x) + ca.asin(y) + ca.log(x) + ca.tan(y) + ca.acosh(1 + y), None),
     ]
     function = ca.Function("f", [ca.vertcat(x, y)], [ca.vertcat(*[e for e, _ in pairs])])
-    found = _values(function, [mp.mpf(0.3), mp.mpf(0.7)], mp)
+    found = many_digit_values(program_of(function), [mp.mpf(0.3), mp.mpf(0.7)], mp)
     for (_, exact), value, plain in zip(pairs, found, ca.DM(function([0.3, 0.7])).elements(), strict=True):
         assert float(value) == pytest.approx(plain if exact is None else float(exact), rel=1e-14)
     assert abs(found[0] - mp.sin(mp.mpf(0.3)) * mp.cos(mp.mpf(0.7))) < mp.mpf(10) ** -38

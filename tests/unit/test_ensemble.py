@@ -1,6 +1,7 @@
 """Ensembles: against closed forms, against single runs, and members that fail."""
 
 import dataclasses
+import pickle
 import signal
 import threading
 
@@ -294,9 +295,10 @@ def test_ctrl_c_leaves_what_was_computed():
     """The signal reaches the main thread while compiled loops run in others; a run to the end would take hours."""
     simulate_many(EQUATIONS, START, (0, 1), parameters=VALUES)  # compiled beforehand
     threading.Timer(0.4, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
-    ensemble = simulate_many(
-        EQUATIONS, {**START, "x": np.linspace(0, 1, 40)}, (0, 1e9), parameters=VALUES, tolerance=1e-12, max_steps=10**12
-    )
+    starts = {**START, "x": np.linspace(0, 1, 40)}
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        simulate_many(EQUATIONS, starts, (0, 1e9), parameters=VALUES, tolerance=1e-12, max_steps=10**12)
+    ensemble = stopped.value.motion
     assert set(ensemble.outcome) == {ch.Outcome.INTERRUPTED}
     assert ensemble.started.all()
     assert 0 < ensemble.t.max() < 1e9
@@ -340,3 +342,19 @@ def test_data_that_need_a_guess():
     pendulum = ch.derive(ch.gallery("cartesian-pendulum"))
     with pytest.raises(ch.InitialError, match="y is missing, and the equations for it are not linear"):
         simulate_many(pendulum, {"x": [0.1, 0.2], "x'": 0}, (0, 1), parameters=ch.gallery("cartesian-pendulum").parameters)
+
+
+def test_an_ensemble_is_pickled_with_everything_that_can_be_asked():
+    """Members that finish, that never start, and, in the second, that meet a corner and are run by themselves."""
+    sleigh = simulate_many(EQUATIONS, {**START, "y'": [-0.8 * np.tan(-0.3), 5.0]}, (0, 2), parameters=VALUES)
+    block = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2", forces={"x": "-mu*sign(x') + u"}, inputs={"u": "cos(t)/9"}))
+    rubbed = simulate_many(block, {"x": 0, "x'": [1.0, 2.0, -0.1]}, (0, 3), parameters={"mu": 0.5})
+    for ensemble, names in ((sleigh, ("x", "theta'", "lambda1", "x''")), (rubbed, ("x", "x'", "x''", "u'"))):
+        again = pickle.loads(pickle.dumps(ensemble))  # noqa: S301 - made here
+        for name in names:
+            assert np.array_equal(again.final[name], ensemble.final[name], equal_nan=True), name
+            assert np.array_equal(again.start[name], ensemble.start[name], equal_nan=True), name
+        assert str(again) == str(ensemble) and again.outcome.tolist() == ensemble.outcome.tolist()
+        assert [again.message(k) for k in range(len(again))] == [ensemble.message(k) for k in range(len(ensemble))]
+        assert all(np.array_equal(again.parameters[name], v) for name, v in ensemble.parameters.items())
+        assert pickle.dumps(pickle.loads(pickle.dumps(again)))  # noqa: S301 - made here

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.elimination import balanced, elimination_order
+from chetaev.numerics.elimination import Samples, elimination_order
 from chetaev.numerics.ensemble import simulate_many
 from chetaev.numerics.ensemble.pivots import pivot_orders
 
@@ -140,8 +140,8 @@ def test_orders_of_elimination_chosen_together_are_those_chosen_alone():
         samples = [chance.normal(size=(n, n)) * mask for _ in range(3)]
         matrices = chance.normal(size=(10, n, n)) * mask * (chance.random((10, n, n)) < 0.9)
         together = [None] * 10
-        for order, members in pivot_orders(matrices, samples, n, lasting).items():
+        for order, members in pivot_orders(matrices, Samples.of(samples), n, lasting).items():
             for k in members:
                 together[k] = order
-        alone = [elimination_order(balanced([a, *samples])[0], n, lasting) for a in matrices]
+        alone = [elimination_order(Samples.of([a, *samples]), n, lasting) for a in matrices]
         assert together == [order if len(order.pairs) == n else None for order in alone]

@@ -15,6 +15,7 @@ from chetaev.notation import Vocabulary, parse_expression, parse_row
 from chetaev.notation.bounds import fault
 from chetaev.notation.collect import collected, multiplied
 from chetaev.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
+from chetaev.values import value
 
 x, y, theta = (Coordinate(n) for n in ("x", "y", "theta"))
 m, k = Parameter("m"), Parameter("k", positive=True)
@@ -255,10 +256,9 @@ def _safe(make):
 
 
 def _grow(inner):
-    one = st.tuples(inner)
     two = st.tuples(inner, inner)
     functions = [
-        (one if arity == 1 else two).map(_safe(make)) for name, (make, arity) in FUNCTIONS.items() if name not in ("log", "sqrt", "acosh")
+        st.tuples(*[inner] * arity).map(_safe(make)) for name, (make, arity) in FUNCTIONS.items() if name not in ("log", "sqrt", "acosh")
     ]
     powers = st.tuples(inner, st.sampled_from([-3, -2, -1, 2, 3, sympy.Rational(1, 2), sympy.Rational(-1, 3), sympy.Rational(5, 2)]))
     return st.one_of(
@@ -340,6 +340,38 @@ def test_printed_forms(e, text, latex):
 # -- corner functions -------------------------------------------------------------------------------------------------------
 
 
+def test_step_and_piecewise():
+    names = ch.System("x y", "a", lagrangian="x'^2/2").vocabulary
+    e = parse_expression("step(x - 1) + piecewise(y, a*x, x^2)", names)
+    assert ch.show(e) == "piecewise(y, a*x, x^2) + step(x - 1)"
+    x, y = (names.jets[name] for name in "xy")
+    assert ch.show(e.diff(x)) == "piecewise(y, a, 2*x)"
+    assert e.diff(y) == 0
+    assert r"\begin{cases}" in ch.show(e, "latex")
+    assert r"\operatorname{step}" in ch.show(e, "latex")
+    assert [parse_expression(f"step({u})", names) for u in (-2, 0, 3)] == [0, sympy.Rational(1, 2), 1]
+    assert [parse_expression(f"piecewise({u}, 5, 7)", names) for u in (-2, 0, 3)] == [5, 7, 7]
+    assert [value(e, {x: v, y: w, names.parameters["a"]: 10.0}) for v, w in ((0.5, -1.0), (1.0, 0.0), (2.0, 1.0))] == [5.0, 1.5, 5.0]
+
+
+def test_step_may_be_a_coordinate():
+    system = ch.System("step", "piecewise", lagrangian="step'^2/2 - piecewise*step(step)")
+    assert "piecewise*step(step)" in ch.show(system.lagrangian)
+    motion = ch.simulate(ch.derive(system), {"step": -1, "step'": 1}, (0, 2), parameters={"piecewise": 0.32})
+    assert motion.final["step'"] == pytest.approx(0.6, abs=1e-12)
+    with pytest.raises(ch.ModelError, match="function"):
+        ch.System("sign", lagrangian="sign'^2/2")
+
+
+def test_sympy_steps_are_read_and_written():
+    x = sympy.Symbol("x")
+    system = ch.System("x", lagrangian="x'^2/2", forces={"x": sympy.Heaviside(x) + sympy.Piecewise((1, x < 2), (x, True))})
+    (force,) = system.forces.values()
+    assert ch.show(force) == "piecewise(x - 2, 1, x) + step(x)"
+    with pytest.raises(ch.NotationError, match="last one be True"):
+        ch.System("x", lagrangian="x'^2/2", forces={"x": sympy.Piecewise((1, x < 2), (x, x > 3))})
+
+
 def test_corner_functions_have_classical_derivatives():
     assert read("D(sign(x))") == 0
     assert read("D(abs(x))") == x.d() * Sign(x)
@@ -378,7 +410,7 @@ def test_jets_built_in_python_are_interchangeable_with_text():
 
 
 @pytest.mark.parametrize(
-    "foreign", [sympy.Heaviside(sympy.Symbol("x")), sympy.Symbol("z"), sympy.gamma(sympy.Symbol("x")), sympy.I, sympy.oo, "x", None]
+    "foreign", [sympy.DiracDelta(sympy.Symbol("x")), sympy.Symbol("z"), sympy.gamma(sympy.Symbol("x")), sympy.I, sympy.oo, "x", None]
 )
 def test_foreign_sympy_is_refused(foreign):
     with pytest.raises((ch.NotationError, ch.ModelError)):

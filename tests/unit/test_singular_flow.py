@@ -11,7 +11,7 @@ from scipy.linalg import expm
 import chetaev as ch
 from chetaev.numerics.closure import closure_with
 from chetaev.numerics.compiled import compile_at, compile_equations, compile_system
-from chetaev.numerics.elimination import balanced, elimination_order, solve
+from chetaev.numerics.elimination import Samples, elimination_order, solve
 from chetaev.numerics.locus import locus_at
 from chetaev.numerics.prolong import prolongation
 from chetaev.symbols import Coordinate, Parameter
@@ -32,18 +32,18 @@ def test_elimination_of_any_rank(m, n, r):
     """A solution where there is one, what is left where there is none, and the null space."""
     chance = np.random.default_rng(10 * m + n)
     matrices = [chance.normal(size=(m, r)) @ chance.normal(size=(r, n)) for _ in range(3)]
-    order = elimination_order(matrices, r)
+    order = elimination_order(Samples.of(matrices), r)
     assert len(order.pairs) == r
     a = matrices[0]
     entries = [[ca.SX(float(v)) for v in line] for line in a]
     good, bad = a @ chance.normal(size=n), chance.normal(size=m)
-    solved = solve(entries, [ca.SX(float(v)) for v in good], order, matrices)
+    solved = solve(entries, [ca.SX(float(v)) for v in good], order, Samples.of(matrices))
     assert np.allclose(a @ numbers(solved.solution), good, atol=1e-9)
     assert len(solved.null) == n - r and len(solved.leftover) == m - r
     for column in solved.null:
         assert np.allclose(a @ numbers(column), 0, atol=1e-9) and np.abs(numbers(column)).max() >= 1
     assert np.allclose(numbers([e for _, e in solved.leftover]), 0, atol=1e-9)
-    left = numbers([e for _, e in solve(entries, [ca.SX(float(v)) for v in bad], order, matrices).leftover])
+    left = numbers([e for _, e in solve(entries, [ca.SX(float(v)) for v in bad], order, Samples.of(matrices)).leftover])
     inside = np.allclose(a @ np.linalg.lstsq(a, bad, rcond=1e-9)[0], bad, atol=1e-9)
     assert np.allclose(left, 0, atol=1e-9) == inside
 
@@ -52,15 +52,15 @@ def test_the_determinant_has_its_sign():
     chance = np.random.default_rng(4)
     for n in range(1, 6):
         a = chance.normal(size=(n, n))
-        order = elimination_order([a])
-        solved = solve([[ca.SX(float(v)) for v in line] for line in a], [ca.SX(0)] * n, order, [a])
+        order = elimination_order(Samples.of([a]))
+        solved = solve([[ca.SX(float(v)) for v in line] for line in a], [ca.SX(0)] * n, order, Samples.of([a]))
         assert solved.sign * np.prod(numbers(solved.pivots)) == pytest.approx(np.linalg.det(a))
 
 
 def test_constants_are_preferred_as_pivots():
     a = np.array([[1.0, 1.0], [1.0, -1.0]])
-    assert elimination_order([a], lasting=np.array([[False, False], [False, True]])).pairs[0] == (1, 1)
-    assert elimination_order([a]).pairs[0] == (0, 0)
+    assert elimination_order(Samples.of([a]), constant=np.array([[False, False], [False, True]])).pairs[0] == (1, 1)
+    assert elimination_order(Samples.of([a])).pairs[0] == (0, 0)
 
 
 def test_units_do_not_hide_an_entry():
@@ -68,11 +68,11 @@ def test_units_do_not_hide_an_entry():
     chance = np.random.default_rng(8)
     a = chance.normal(size=(4, 4))
     scaled = np.diag(10.0 ** np.array([-20, 0, 7, 3])) @ a @ np.diag(10.0 ** np.array([-20, 5, 0, 1]))
-    order = elimination_order(balanced([scaled])[0])
+    order = elimination_order(Samples.of([scaled]))
     assert len(order.pairs) == 4
     x = 10.0 ** np.array([20, -5, 0, -1])
     right = [ca.SX(float(v)) for v in scaled @ x]
-    found = solve([[ca.SX(float(v)) for v in line] for line in scaled], right, order, [scaled]).solution
+    found = solve([[ca.SX(float(v)) for v in line] for line in scaled], right, order, Samples.of([scaled])).solution
     assert numbers(found) == pytest.approx(x, rel=1e-9)
 
 

@@ -1,5 +1,6 @@
 """Certificates, files and tables of motions."""
 
+import hashlib
 import importlib.util
 import io
 import json
@@ -61,6 +62,9 @@ class Closed:
 
     def values(self, expression, times, states, pieces=None):
         return np.broadcast_to(self.reported[expression.name](times), times.shape)
+
+    def several(self, expressions, times, states):
+        return np.array([self.values(e, times, states) for e in expressions])
 
     def energy(self, times, states, pieces=None):
         return np.zeros(len(times)), np.zeros(len(times))
@@ -181,6 +185,9 @@ class Corrupted:
 
     def driven(self, expression, times, states, pieces=None):
         return self.inner.driven(expression, times, states, pieces)
+
+    def several(self, expressions, times, states):
+        return np.array([self.values(e, times, states) for e in expressions])
 
     def energy(self, times, states, pieces=None):
         return self.inner.energy(times, states, pieces)
@@ -421,7 +428,13 @@ def members(tmp_path_factory):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def packed(path, members, compression=zipfile.ZIP_STORED):
+def packed(path, members, compression=zipfile.ZIP_STORED, signed=True):
+    """A file of members; signed, as somebody would who knows how: digests of SHA-256, over sorted lines `name digest` for the arrays."""
+    if signed:
+        digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+        lines = "".join(f"{name} {digests[name]}\n" for name in sorted(digests) if name.endswith(".npy"))
+        said = {"model": digests.get("model.json"), "numbers": hashlib.sha256(lines.encode()).hexdigest()}
+        members = {**members, "digests.json": json.dumps(said).encode()}
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -491,6 +504,12 @@ def test_the_members_as_they_are_load(members, tmp_path):
         lambda m: m.update(switches=[{"text": "x", "t": 0, "before": 1, "after": 7}]),
         lambda m: m.update(counts={"accepted": "many"}),
         lambda m: m.update(message=None),
+        lambda m: m.update(message="\x1b[2J"),
+        lambda m: m.update(drift={"\x1b[2J": 0.0}),
+        lambda m: m.update(secret=1),
+        lambda m: m["pieces"][0].update(secret=1),
+        lambda m: m["principle"].update(secret=1),
+        lambda m: m["system"].update(name="a\nb"),
     ],
 )
 def test_a_changed_model_is_refused(members, tmp_path, change):
@@ -515,7 +534,7 @@ def test_a_changed_model_is_refused(members, tmp_path, change):
         ("model.json", b""),
         ("model.json", b"[1, 2]"),
         ("model.json", b"\xff\xfe"),
-        ("model.json", b'{"format": "chetaev motion", "version": 2}'),
+        ("model.json", b'{"format": "chetaev motion", "version": 3}'),
         ("pieces.npy", array(np.array([0.0, 5.0]))),
         ("first_0.npy", array(np.zeros(2))),
         ("model.json", b"[" * 100_000),
@@ -525,6 +544,31 @@ def test_a_changed_model_is_refused(members, tmp_path, change):
 def test_a_changed_member_is_refused(members, tmp_path, name, content):
     with pytest.raises(ch.ModelError):
         load(packed(tmp_path / "f.npz", {**members, name: content}))
+
+
+ALTERED = [
+    ("its model is not the one", lambda m: changed(m, lambda model: model["parameters"].update(m=4.0))),
+    ("its model is not the one", lambda m: changed(m, lambda model: model["system"].update(name="another"))),
+    ("its model is not the one", lambda m: changed(m, lambda model: model.update(outcome="finished", message="as it should"))),
+    ("its numbers are not those", lambda m: {**m, "states.npy": m["states.npy"][:-1] + bytes([m["states.npy"][-1] ^ 1])}),
+    ("its numbers are not those", lambda m: {**m, "more.npy": m["t.npy"]}),
+    ("its digests are missing", lambda m: {name: content for name, content in m.items() if name != "digests.json"}),
+]
+
+
+@pytest.mark.parametrize(("told", "change"), ALTERED)
+def test_an_altered_file_is_told(members, tmp_path, told, change):
+    """What the archive's own checksums cannot see: a file unpacked, changed by hand and packed again."""
+    with pytest.raises(ch.ModelError, match=f"altered after it was saved: {told}"):
+        load(packed(tmp_path / "f.npz", change(members), signed=False))
+
+
+@pytest.mark.parametrize("name", ["t.npy", "states.npy", "node_states_0.npy", "coefficients_0.npy", "end_state.npy", "first_0.npy"])
+def test_a_number_that_is_none_is_told(members, tmp_path, name):
+    values = np.load(io.BytesIO(members[name]))
+    values.flat[values.size // 2] = np.nan
+    with pytest.raises(ch.ModelError, match="holds a number that is not finite"):
+        load(packed(tmp_path / "f.npz", {**members, name: array(values)}))
 
 
 @pytest.mark.parametrize("name", ["t.npy", "states.npy", "end_t.npy", "nodes_0.npy", "coefficients_0.npy", "model.json"])

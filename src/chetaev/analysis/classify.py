@@ -14,7 +14,7 @@ from sympy import Expr, Rational, S, Symbol
 
 from chetaev.analysis.distributions import Pfaffian, rank_with_and_without
 from chetaev.analysis.integrals import integrals
-from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
+from chetaev.analysis.ranks import generic_rank, points_on
 from chetaev.budget import deadline
 from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
@@ -159,9 +159,9 @@ def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, boo
     forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
     forms += [tuple(phi.diff(z) for z in variables) for phi in holonomic]
     symbols = [z for form in forms for e in form for z in e.free_symbols]
-    points: list[Point] = points_on(holonomic, [*variables, *symbols], count=9)
+    points = points_on(holonomic, [*variables, *symbols], count=9)
     with_time, without = rank_with_and_without(forms, points) if forms and points else (0, 0)
-    return Pfaffian(variables, tuple(forms), tuple(points), bool(holonomic)), with_time > without
+    return Pfaffian(variables, tuple(forms), points, bool(holonomic)), with_time > without
 
 
 def _form(residual: Expr, system: System, variables: Sequence[Symbol]) -> tuple[Expr, ...]:
@@ -211,7 +211,7 @@ def _redundant(system: System) -> tuple[int, ...]:
     redundant = []
     for k in sorted(range(len(rows)), key=lambda k: (rows[k].order, k)):
         gradients = [[e.diff(z) for z in jets] for e in [*kept, rows[k].residual]]
-        if points and all(rank(a) < len(a) for a in matrices_at(gradients, points)):
+        if generic_rank(gradients, points) < len(gradients) and (points or points.rows):
             redundant.append(k)
         else:
             kept += prolonged[k]

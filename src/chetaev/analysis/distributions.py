@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-import numpy as np
 from sympy import Add, Expr, S, Symbol
 
-from chetaev.analysis.ranks import Point, generic_rank, matrices_at
+from chetaev.analysis.ranks import Point, generic_rank, zero_on
 from chetaev.analysis.reduction import Reduced, row_reduce
 from chetaev.zero import vanishes
 
@@ -44,9 +43,9 @@ class Pfaffian:
 
     variables: tuple[Symbol, ...]
     forms: tuple[tuple[Expr, ...], ...]
-    points: tuple[Point, ...]
+    points: Sequence[Point]
     restricted: bool = False
-    """Whether the points lie on a proper submanifold, so that only numbers can decide."""
+    """Whether the points lie on a proper submanifold."""
 
     @cached_property
     def reduced(self) -> Reduced:
@@ -75,9 +74,7 @@ class Pfaffian:
     def integrable(self) -> bool | None:
         """Frobenius' condition: True, False, or None where no proof was found."""
         entries = [e for line in self.curvature for e in line if e != 0]
-        if self.restricted:
-            return self._vanish_at_points(entries)
-        answers = [vanishes(e) for e in entries]
+        answers = zero_on(entries, self.points) if self.restricted else [vanishes(e) for e in entries]
         if False in answers:
             return False
         return None if None in answers else True
@@ -103,17 +100,6 @@ class Pfaffian:
             if smaller.rank == system.rank:
                 return system
             system = smaller
-
-    def _vanish_at_points(self, entries: Sequence[Expr]) -> bool | None:
-        if not entries:
-            return True
-        numbers = matrices_at([entries], self.points)
-        if not numbers:
-            return None
-        largest = max(float(np.abs(a).max()) for a in numbers)
-        if largest > 1e-6:
-            return False
-        return True if largest < 1e-9 else None
 
 
 def rank_with_and_without(forms: Sequence[Sequence[Expr]], points: Sequence[Point]) -> tuple[int, int]:

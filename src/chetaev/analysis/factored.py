@@ -79,10 +79,12 @@ class Factored:
     """A matrix made ready for questions about its rank and for solutions of least norm.
 
     `doubts` are bounds of the errors of the entries; `noise` clears entries below that part of the largest; singular values below `cut` of
-    the largest are left out.
+    the largest are left out. A `rank` that is known exactly, from elsewhere, is taken as it is.
     """
 
-    def __init__(self, jacobian: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT) -> None:
+    def __init__(
+        self, jacobian: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT, rank: int | None = None
+    ) -> None:
         self.jacobian = np.array(jacobian, dtype=float)
         known = None if doubts is None else np.where(np.isfinite(doubts), doubts, 0.0)
         if known is not None:
@@ -93,12 +95,23 @@ class Factored:
             other = _Decomposed.of(*_balanced(self.jacobian, noise))
             if int(np.sum(other.sizes > cut)) > self.rank:
                 self._found, self.rank = other, int(np.sum(other.sizes > cut))
+        self.rank = self.rank if rank is None else rank
         self.null: Matrix = self._found.vt[self.rank :].T / self._found.columns[:, None]
         self._doubts = known
 
     @property
+    def sizes(self) -> Matrix:
+        """The singular values of the scaled matrix, relative to the largest."""
+        return self._found.sizes
+
+    @property
+    def scales(self) -> tuple[Matrix, Matrix]:
+        """The scales of rows and columns."""
+        return self._found.rows, self._found.columns
+
+    @property
     def kept(self) -> float:
-        """The smallest singular value that counts, relative to the largest."""
+        """The smallest singular value that the rank keeps, relative to the largest of all."""
         return float(self._found.sizes[self.rank - 1]) if self.rank else 0.0
 
     @property

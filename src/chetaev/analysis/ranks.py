@@ -6,13 +6,15 @@ A rank off the manifold is the wrong rank: two rows may be independent everywher
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import sympy
 from sympy import Expr, Symbol
 
-from chetaev.analysis.factored import Matrix, equilibrated, rank
+from chetaev.analysis.exact_ranks import exact_rank, exactly_zero
+from chetaev.analysis.factored import Factored, Matrix, equilibrated, rank
 from chetaev.calculus import SYMBOLIC, Algebra, Evaluator
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
@@ -25,7 +27,15 @@ Point = Mapping[Symbol, float]
 _STEPS = 60
 
 
-def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC) -> list[Point]:
+class Points(list[Point]):
+    """Random points of the set where some rows vanish; the rows come along, so that formal questions can be asked exactly."""
+
+    def __init__(self, points: Iterable[Point] = (), rows: Sequence[Any] = ()) -> None:
+        super().__init__(points)
+        self.rows = tuple(rows)
+
+
+def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC) -> Points:
     """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty.
 
     Rows are met in stages, positions first, each by moving its own highest jets; a joint solution from the start would be drawn to
@@ -39,7 +49,7 @@ def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, al
         staged = [r for k, r in enumerate(rows) if orders[k] == order]
         stages.append(_Stage(staged, [z for z in symbols if isinstance(z, Jet) and z.order == order], algebra))
     joint = _Stage(rows, [z for z in symbols if isinstance(z, Jet)], algebra)
-    found: list[Point] = []
+    found = Points(rows=rows)
     for seed in range(8 * count):
         point: dict[Symbol, float] | None = random_point(symbols, seed)
         for stage in stages:
@@ -101,7 +111,99 @@ def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point])
     return found
 
 
+def measured_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point], error: float) -> list[tuple[Matrix, Matrix] | None]:
+    """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
+
+    `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet of
+    the same order.
+    """
+    others = random_point(tape.symbols, 0)
+    found: list[tuple[Matrix, Matrix] | None] = []
+    for point in points:
+        at = {**others, **point}
+        try:
+            numbers = np.array(tape(at)).reshape(shape)
+        except Undefined:
+            found.append(None)
+            continue
+        if _may_be_round_off(numbers):
+            found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
+        else:
+            found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
+    return found
+
+
+_SMALL = 1e-6
+"""Entries below this part of the largest in their row and in their column may be round-off: then all doubts are computed."""
+_AMPLIFIED = 100.0
+"""How much more uncertain than the jets of a point an entry is that is no difference of large numbers, at most."""
+
+
+def _may_be_round_off(numbers: Matrix) -> bool:
+    sizes = np.abs(numbers)
+    beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
+    return bool(np.any((sizes > 0) & (sizes < _SMALL * beside)))
+
+
+POINT_ERROR = 1e-11
+"""Error of a random point of the constraint manifold, found by iteration, in parts of its largest jet of the same order."""
+STATE_ERROR = 2e-15
+"""Error of a given state, or of a random point that meets no rows, in parts of each jet: some units of its last place."""
+
+
+def factored_at(
+    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR
+) -> list[Factored]:
+    """A matrix of expressions at several points, with the doubts of its entries; points where it is undefined are left out."""
+    shape = (len(entries), len(entries[0]) if entries else 0)
+    if 0 in shape:
+        return [Factored(np.zeros(shape)) for _ in points]
+    measured = measured_at(algebra.tape([e for line in entries for e in line]), shape, points, error)
+    return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
+
+
+def rank_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR) -> int:
+    """The largest rank of a matrix of expressions at some points; 0 without points."""
+    return max((found.rank for found in factored_at(entries, points, algebra, error)), default=0)
+
+
+_BY_ITERATION = 1e-12
+"""Errors above this are those of an iteration, which are of one size for all jets that it moves together."""
+
+
+def _errors(point: Point, error: float) -> dict[Symbol, float]:
+    """The error of each symbol: parameters are exact."""
+    largest: dict[int, float] = {}
+    for z, v in point.items():
+        if isinstance(z, Jet):
+            largest[z.order] = max(largest.get(z.order, 0.0), abs(v))
+    scale = largest if error > _BY_ITERATION else {}
+    return {z: error * scale.get(z.order, abs(v)) if isinstance(z, Jet) else 0.0 for z, v in point.items()}
+
+
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:
-    """The rank met most often at the points."""
+    """The rank on the set of the points: exact where a finite field has points of that set, else the one met most often in numbers."""
+    exact = exact_rank(entries, points.rows) if isinstance(points, Points) else None
+    if exact is not None:
+        return exact
     found = Counter(rank(a) for a in matrices_at(entries, points))
     return found.most_common(1)[0][0] if found else 0
+
+
+_LARGER = 1e-6
+"""Sizes of a sum, relative to its terms, that show a value at points that satisfy their rows to 1e-11."""
+
+
+def zero_on(expressions: Sequence[Expr], points: Sequence[Point]) -> list[bool | None]:
+    """Which expressions vanish on the set of the points, exactly, where a finite field has points of it.
+
+    Elsewhere numbers show that an expression does not vanish, and None says that it does not at the points tried.
+    """
+    exact = exactly_zero(expressions, points.rows) if isinstance(points, Points) else None
+    if exact is not None:
+        return list(exact)
+    found = []
+    for e in expressions:
+        parts = matrices_at([list(sympy.Add.make_args(e))], points)
+        found.append(False if any(abs(float(a.sum())) > _LARGER * float(np.abs(a).max(initial=0.0)) for a in parts) else None)
+    return found

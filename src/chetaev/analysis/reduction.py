@@ -8,10 +8,11 @@ from itertools import islice
 
 from sympy import Expr, S, preorder_traversal
 
-from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.analysis.ranks import Point, matrices_at, zero_on
 from chetaev.zero import seems_zero
 
 _SMALL = 1e-9
+"""Entries below this, at points of order one, are pivots only if there are no others."""
 _LONG = 200
 
 
@@ -32,21 +33,27 @@ class Reduced:
 
 
 def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Reduced:
-    """Gauss-Jordan elimination with the simplest pivots, constants first, that do not vanish at the points."""
+    """Gauss-Jordan elimination with the simplest pivots, constants first; those that have a size at all points are preferred.
+
+    It ends where everything left is zero on the set of the points, which is a formal question.
+    """
     rows = [list(row) for row in matrix]
     pivots: dict[int, int] = {}
     divisors: list[Expr] = []
     while True:
-        sizes = [abs(a) for a in matrices_at(rows, points)]
+        places = [
+            (a, i) for a, row in enumerate(rows) for i, e in enumerate(row) if a not in pivots and i not in pivots.values() and e != 0
+        ]
+        zero = zero_on([rows[a][i] for a, i in places], points)
+        sizes = [abs(m) for m in matrices_at(rows, points)]
         choices = [
-            (_cost(entry), a, i)
-            for a, row in enumerate(rows)
-            for i, entry in enumerate(row)
-            if a not in pivots and i not in pivots.values() and entry != 0 and sizes and all(size[a, i] > _SMALL for size in sizes)
+            (not all(size[a, i] > _SMALL for size in sizes), _cost(rows[a][i]), a, i)
+            for (a, i), nothing in zip(places, zero, strict=True)
+            if nothing is False
         ]
         if not choices:
             return Reduced(tuple(map(tuple, rows)), pivots, tuple(divisors))
-        _, a, i = min(choices)
+        _, _, a, i = min(choices)
         pivot = rows[a][i]
         pivots[a] = i
         if not pivot.is_number:

@@ -11,27 +11,22 @@ J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sympy import Expr, S, Symbol
+from sympy import S, Symbol
 
 from chetaev.analysis.assignment import heaviest_assignment
-from chetaev.assemble import right_hand_side
 from chetaev.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.equations import Equations
-from chetaev.functions import bent_by_corners
-from chetaev.symbols import Jet, Multiplier, Place, highest_orders
-from chetaev.values import Undefined
-from chetaev.zero import random_point, seems_zero
+from chetaev.exact.signature import TRIALS, related, vanishing
+from chetaev.symbols import Jet, Place, highest_orders
 
 _ABSENT = -(10**6)
-_SUSPICIOUS = 1e-9
-_POINTS = 3
 
 
 @dataclass(frozen=True)
@@ -129,9 +124,7 @@ def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> S
 
 
 def _signature(equations: Equations, algebra: Algebra[Any]) -> tuple[list[Any], NDArray[np.int64]]:
-    given = [row.residual for row in equations.assembled(algebra)]
-    suspects = _suspects(given, algebra)
-    rows = [_without_fakes(equations, i, row, suspects[i], algebra) for i, row in enumerate(given)]
+    rows = _without_absent_jets([row.residual for row in equations.assembled(algebra)], algebra)
     weights = [_orders(row, equations.unknowns, algebra) for row in rows]
     return rows, np.array(weights, dtype=np.int64).reshape(len(rows), len(equations.unknowns))
 
@@ -187,60 +180,36 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
     return [found.get(z.base, _ABSENT) for z in unknowns]
 
 
-def _without_fakes(equations: Equations, i: int, row: Any, suspects: list[Jet], algebra: Algebra[Any]) -> Any:
-    """A row without highest jets in which it is constant: a total derivative added to L writes jets that cancel, and they must not count.
+def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any]:
+    """Rows without highest jets that they only seem to contain: a total derivative added to L writes jets that cancel.
 
-    Numbers only raise the suspicion, because a small slope may be a small mass; many digits of the symbolic row decide. A jet inside sign
-    has no slope, and the row depends on it.
+    Only what is formally absent goes. A slope may vanish where a jet stands inside sign; so where a slope is zero, the row itself is compared
+    at points that differ in this jet alone.
     """
-    while True:
-        fakes = [z for z in suspects if seems_zero(_slope(equations, i, z)) and not _inside_a_corner(equations, i, z)]
-        if not fakes:
-            return row
-        row = algebra.without(row, fakes)
-        (suspects,) = _suspects([row], algebra)
+    found = list(rows)
+    changing = list(range(len(found)))
+    while changing:
+        jets = [_highest(present) for present in algebra.symbols_of_each([found[i] for i in changing])]
+        slopes = [algebra.gradient(found[i], own) for i, own in zip(changing, jets, strict=True)]
+        flat = [slope for line in slopes for slope in line]
+        zero = iter(vanishing(algebra.program(flat)[0]) or [False] * len(flat))
+        absent = {
+            i: [z for z in own if next(zero) and not _depends_on(found[i], z, algebra)] for i, own in zip(changing, jets, strict=True)
+        }
+        changing = [i for i, own in absent.items() if own]
+        for i in changing:
+            found[i] = algebra.without(found[i], absent[i])
+    return found
 
 
-def _slope(equations: Equations, i: int, z: Jet) -> Expr:
-    """The slope of a row, as an expression.
-
-    The rows of the principle are formed only if there is no shorter way: a multiplier of a reaction has its slope in R_V, and a kinematic
-    row is there as the user wrote it.
-    """
-    lowered = equations.lowered
-    if equations.rewritten is None:
-        k = i - len(lowered.varied)
-        if 0 <= k < len(lowered.system.kinematic):
-            return lowered.system.kinematic[k].residual.diff(z)
-        if k < 0 and isinstance(z, Multiplier) and not lowered.vakonomic:
-            return -right_hand_side(lowered, lowered.varied[i]).diff(z)
-    return equations.rows[i].residual.diff(z)
-
-
-def _inside_a_corner(equations: Equations, i: int, z: Jet) -> bool:
-    """Whether a jet stands inside sign, abs, min or max where a row comes from. The rows of the principle are not formed for that."""
-    if equations.rewritten is not None:
-        return bent_by_corners(equations.rewritten[i].residual, [z])
-    system, k = equations.lowered.system, i - len(equations.lowered.varied)
-    if 0 <= k < len(system.kinematic):
-        return bent_by_corners(system.kinematic[k].residual, [z])
-    data = [equations.lowered.lagrangian, system.dissipation, *system.forces.values()]
-    data += [e for row in equations.lowered.reactions for e in row.values()]
-    return any(bent_by_corners(e, [z]) for e in data)
-
-
-def _suspects(rows: list[Any], algebra: Algebra[Any]) -> list[list[Jet]]:
-    """For each row those of its highest jets on which it hardly seems to depend.
-
-    All rows are looked at together, because one tape of all is made sooner than a tape of each; one by one if they are not defined at
-    enough common points.
-    """
-    jets = [_highest(present) for present in algebra.symbols_of_each(rows)]
-    slopes = [algebra.gradient(row, found) for row, found in zip(rows, jets, strict=True)]
-    sizes = _largest_slopes(slopes, algebra)
-    if sizes is None:
-        sizes = [found[0] if (found := _largest_slopes([line], algebra)) else np.zeros(len(line)) for line in slopes]
-    return [[z for z, size in zip(found, line, strict=True) if size <= _SUSPICIOUS] for found, line in zip(jets, sizes, strict=True)]
+def _depends_on(row: Any, z: Jet, algebra: Algebra[Any]) -> bool:
+    """Whether a row changes with a jet, by its signature; where the field has no point it may."""
+    symbols = sorted(algebra.symbols(row), key=lambda w: (w == z, w.name))
+    program, _ = algebra.program([row], symbols)
+    if not program.corners:
+        return False
+    found = related(program, len(symbols) - 1, TRIALS)
+    return not found or any(values != found[0][1] for _, values in found)
 
 
 def _highest(symbols: Iterable[Symbol]) -> list[Jet]:
@@ -250,24 +219,6 @@ def _highest(symbols: Iterable[Symbol]) -> list[Jet]:
         if isinstance(z, Jet) and not isinstance(z, Place) and (z.base not in highest or z.order > highest[z.base].order):
             highest[z.base] = z
     return sorted(highest.values(), key=lambda z: z.name)
-
-
-def _largest_slopes(slopes: list[list[Any]], algebra: Algebra[Any]) -> list[NDArray[np.float64]] | None:
-    """The largest slopes at some random points, each row measured by its largest one; None if too few points have values."""
-    tape = algebra.tape([slope for line in slopes for slope in line])
-    ends = np.cumsum([len(line) for line in slopes])[:-1]
-    largest = [np.zeros(len(line)) for line in slopes]
-    seen = 0
-    for seed in range(40):
-        try:
-            found = np.split(np.abs(tape(random_point(tape.symbols, seed))), ends)
-        except Undefined:
-            continue
-        largest = [np.maximum(a, b / max(1.0, float(b.max(initial=0.0)))) for a, b in zip(largest, found, strict=True)]
-        seen += 1
-        if seen == _POINTS:
-            return largest
-    return largest if seen and len(slopes) == 1 else None
 
 
 def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: list[int] | None = None) -> tuple[list[int], list[int]]:

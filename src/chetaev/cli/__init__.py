@@ -3,6 +3,9 @@
 Nothing heavy is imported here: a verb imports what it needs when it runs, so that `chetaev --help` and completion are quick.
 """
 
-from chetaev.cli.application import application, main
+try:
+    from chetaev.cli.application import application, main
+except KeyboardInterrupt:  # Ctrl-C in the first moments: the exit code that shells expect, and no traceback
+    raise SystemExit(130) from None
 
 __all__ = ["application", "main"]

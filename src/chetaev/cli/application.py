@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 import chetaev
-from chetaev.cli.session import Session
+from chetaev.cli.session import INTERRUPTED, Session
 from chetaev.errors import ChetaevError
+from chetaev.text import visible
 
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
@@ -26,8 +27,8 @@ _VERBS = {
     "completion": "a script for your shell",
 }
 """The verbs; what each does is said here, so that no verb is imported to list them."""
-_INTERRUPTED, _BROKEN_PIPE, _OWN_FAULT = 130, 141, 1
-"""What shells expect of a command that Ctrl-C or a closed pipe ended; and what no user can mend."""
+_BROKEN_PIPE, _OWN_FAULT = 141, 1
+"""What shells expect of a command that a closed pipe ended; and what no user can mend."""
 
 _EPILOG = """\b
 MODEL is a model file, - for standard input, or the name of a gallery system.
@@ -43,7 +44,8 @@ Examples:
 \b
 Exit codes: 0 done; 2 the model or its data must change; 3 the verdict
 forbids a motion (inconsistent, undecided, no branch or gauge chosen);
-4 the motion ended neither at its end nor at an event."""
+4 the motion ended neither at its end nor at an event; 130 Ctrl-C, after
+which simulate still prints and writes what was computed."""
 
 
 class Application(click.Group):
@@ -79,16 +81,19 @@ class Application(click.Group):
             return self._run(ctx)
         except KeyboardInterrupt:
             click.echo("\ninterrupted", err=True)
-            ctx.exit(_INTERRUPTED)
+            ctx.exit(INTERRUPTED)
         except BrokenPipeError:  # whoever read our output has read enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
-        except (click.exceptions.Exit, click.ClickException, click.Abort):
+        except click.ClickException as fault:
+            fault.message = visible(fault.message)
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except Exception as fault:
             if os.environ.get("CHETAEV_TRACEBACK"):
                 raise
-            click.echo(_own_fault(fault), err=True)
+            click.echo(visible(_own_fault(fault)), err=True)
             ctx.exit(_OWN_FAULT)
 
     def _run(self, ctx: click.Context) -> Any:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from chetaev.cli.session import DONE, UNFINISHED
+from chetaev.cli.session import DONE, INTERRUPTED, UNFINISHED
 
 
 def code_of(motions: Iterable[Any]) -> int:
-    """Done if every motion reached its end or an event that ends it."""
-    return DONE if all(str(motion.outcome) in ("finished", "event") for motion in motions) else UNFINISHED
+    """Done if every motion reached its end or an event that ends it; Ctrl-C counts before any other end."""
+    outcomes = {str(motion.outcome) for motion in motions}
+    if "interrupted" in outcomes:
+        return INTERRUPTED
+    return DONE if outcomes <= {"finished", "event"} else UNFINISHED

@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from chetaev.text import visible
+
 _LONGEST = 24
 """Lines of a terminal that one row may take."""
 _WIDEST = 160
@@ -27,7 +29,7 @@ def say(value: Any, heading: bool = True, err: bool = False) -> None:
 
     `err` says it on the error stream, where standard output is a table that another program reads.
     """
-    text = str(value)
+    text = visible(str(value))
     if not on_terminal(err):
         click.echo(text, err=err)
         return
@@ -47,8 +49,8 @@ def prose(title: str, text: str) -> None:
     from rich.text import Text
 
     console = Console(highlight=False)
-    console.print(Text(title, style="bold"), soft_wrap=True)
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
+    console.print(Text(visible(title), style="bold"), soft_wrap=True)
+    for paragraph in re.split(r"\n\s*\n", visible(text).strip()):
         console.print(Text("\n".join(wrap(" ".join(paragraph.split()), min(console.width, _READABLE)))), soft_wrap=True)
     console.print()
 
@@ -74,7 +76,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: bool = T
 
 def note(text: str) -> None:
     """Say what was written where: on the error stream, so that output can be piped."""
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
 
 
 def on_terminal(err: bool = False) -> bool:
@@ -85,7 +87,7 @@ def on_terminal(err: bool = False) -> bool:
 def _escaped(text: str) -> Any:
     from rich.text import Text
 
-    return Text(text)
+    return Text(visible(text))
 
 
 def _laid_out(line: str, width: int) -> tuple[str, str]:
@@ -125,5 +127,6 @@ _VERDICTS = {
     "left_domain:": "red",
     "step_too_small:": "red",
     "drift_exceeded:": "red",
+    "not_certified:": "red",
     "interrupted:": "red",
 }

@@ -10,13 +10,14 @@ import click
 
 from chetaev.cli.hints import on_the_command_line
 from chetaev.errors import BranchError, ChetaevError, GaugeError, InitialError, ParameterError, PrincipleError, StateError
+from chetaev.text import visible
 
 if TYPE_CHECKING:
     from chetaev.cli.source import Source
     from chetaev.model import Model
 
-DONE, CHANGE, FORBIDDEN, UNFINISHED = 0, 2, 3, 4
-"""The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish."""
+DONE, CHANGE, FORBIDDEN, UNFINISHED, INTERRUPTED = 0, 2, 3, 4, 130
+"""The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish; Ctrl-C."""
 
 _TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
     (ParameterError, "parameters"),
@@ -49,7 +50,7 @@ class Session:
             click.echo(rest, err=True)
         more = on_the_command_line(fault, self.given)
         if more:
-            click.echo(f"  -> here: {more}", err=True)
+            click.echo(f"  -> here: {visible(more)}", err=True)
 
     def _place(self, fault: ChetaevError) -> str:
         from chetaev.io.places import line_of, place

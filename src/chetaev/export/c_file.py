@@ -9,6 +9,7 @@ from chetaev.export.formulas import Formulas
 from chetaev.export.problem import RightHandSide
 from chetaev.export.program import Program, numbers
 from chetaev.export.spelling import C
+from chetaev.text import in_c_comment
 
 _HELPERS = {
     "sq": "static double sq(double a) { return a * a; }",
@@ -104,8 +105,8 @@ def c_file(source: RightHandSide) -> str:
 
 def _head(program: Program) -> str:
     needs = "Compile it with: gcc -O2 file.c -lm. With -DCHETAEV_WITHOUT_MAIN it is a library of three functions."
-    text = "\n".join(f"   {line}".rstrip() for line in program.head(needs)).strip().replace("*/", "* /")
-    return f"/* {text} */"
+    text = "\n".join(f"   {line}".rstrip() for line in program.head(needs)).strip()
+    return f"/* {in_c_comment(text)} */"
 
 
 def _data(source: RightHandSide) -> str:

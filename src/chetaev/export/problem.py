@@ -125,10 +125,11 @@ def _assembled(system: Prolongation, equations: Equations, binding: Binding, now
         interval=model.t,
         columns=columns,
         opened=opened,
-        system=tape_of(column, [write_out(e) for e in entries]),
-        constraints=tape_of(column, [write_out(e) for e in constraints]),
+        system=tape_of(graph, column, [write_out(e) for e in entries]),
+        constraints=tape_of(graph, column, [write_out(e) for e in constraints]),
         labels=tuple(map(system.label, hidden)),
         turning=tape_of(
+            graph,
             graph.vector((*symbols, *found.top)),
             [Calculus(graph, equations.system.frame).total(graph.leaf(z)) for z in found.state if isinstance(z, Place)],
         ),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from chetaev.numerics.graph import GraphAlgebra
+
 INPUT, CONSTANT = int(ca.OP_INPUT), int(ca.OP_CONST)
 _OUTPUT, _ASSIGN = int(ca.OP_OUTPUT), int(ca.OP_ASSIGN)
 
@@ -36,10 +38,10 @@ class Tape:
         return count
 
 
-def tape_of(inputs: ca.SX, outputs: Sequence[ca.SX]) -> Tape:
+def tape_of(graph: GraphAlgebra, inputs: ca.SX, outputs: Sequence[ca.SX]) -> Tape:
     """The operations that lead from a column of symbols to expressions; equal sub-expressions are computed once."""
     column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
-    function = ca.Function("exported", [inputs], [ca.densify(column)], {"cse": True})
+    function = graph.function("exported", [inputs], column, cse=True)
     nodes: list[Node] = []
     known: dict[Node, int] = {}
     register: dict[int, int] = {}

@@ -31,10 +31,11 @@ from typing import Any
 import sympy
 from sympy import Expr, Matrix, S, Symbol
 
-from chetaev.analysis.ranks import generic_rank, matrices_at, points_on
+from chetaev.analysis.ranks import Points, generic_rank, matrices_at, points_on
 from chetaev.analysis.ranks import rank as numerical_rank
 from chetaev.calculus import SYMBOLIC, total_derivative
 from chetaev.constraints import Constraint
+from chetaev.declarations import checked_name
 from chetaev.errors import ModelError, UsageError
 from chetaev.forms.contact import contact_form
 from chetaev.forms.distributions import Distribution, annihilated_by, is_involutive
@@ -94,7 +95,7 @@ class ConstraintStructure:
     def _fill(
         self, coordinates: tuple[Jet, ...], parameters: tuple[Parameter, ...], rows: tuple[Expr, ...], name: str, order: int | None = None
     ) -> None:
-        self.coordinates, self.parameters, self.name = coordinates, parameters, name
+        self.coordinates, self.parameters, self.name = coordinates, parameters, checked_name(name, "constraint structure")
         genuine = [Constraint(e, S.Zero) for e in rows]
         if not rows:
             raise ModelError("no row is given.", where=self._where, hint="a constraint has at least one row")
@@ -134,10 +135,10 @@ class ConstraintStructure:
         return Matrix([SYMBOLIC.gradient(e, [q.d(k) for q in self.coordinates]) for e, k in bare])
 
     @cached_property
-    def points(self) -> list[Mapping[Symbol, float]]:
+    def points(self) -> Points:
         """Random points of the constraint."""
         symbols = [*self.jets, *self.parameters, TIME]
-        return list(points_on([*self.prolonged, *self.rows], symbols, count=_POINTS))
+        return points_on([*self.prolonged, *self.rows], symbols, count=_POINTS)
 
     @cached_property
     def jets(self) -> tuple[Jet, ...]:

@@ -50,7 +50,7 @@ class Distribution:
                 raise UsageError(f"A component for {unknown[0]}, which is not among the variables.", where="distribution")
 
     @cached_property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> Sequence[Point]:
         """The random points at which ranks are taken."""
         entries = [c for field in self.fields for c in field.values()]
         return _points([*self.on, *entries], self.on, self.variables)
@@ -133,12 +133,12 @@ def characteristic_distribution(form: Form, variables: Sequence[Symbol], on: Seq
     return annihilated_by(associated_system(form, variables), variables, on)
 
 
-def _pfaffian(variables: tuple[Symbol, ...], rows: tuple[tuple[Expr, ...], ...], points: tuple[Point, ...], restricted: bool) -> Pfaffian:
+def _pfaffian(variables: tuple[Symbol, ...], rows: tuple[tuple[Expr, ...], ...], points: Sequence[Point], restricted: bool) -> Pfaffian:
     """A Pfaffian system; without a row, a row of zeros, so that it keeps its width."""
     return Pfaffian(variables, rows or ((S.Zero,) * len(variables),), points, restricted)
 
 
-def _points(entries: Sequence[Expr], on: Sequence[Expr], variables: Sequence[Symbol]) -> tuple[Point, ...]:
+def _points(entries: Sequence[Expr], on: Sequence[Expr], variables: Sequence[Symbol]) -> Sequence[Point]:
     symbols = {z for e in entries for z in e.free_symbols}
     given = sorted((z for z in symbols if isinstance(z, Input)), key=place)
     if given:
@@ -149,4 +149,4 @@ def _points(entries: Sequence[Expr], on: Sequence[Expr], variables: Sequence[Sym
     found = points_on(list(on), [*variables, *symbols], count=_POINTS)
     if not found:
         raise UsageError("No real point was found where the functions `on` vanish.", where="distribution")
-    return tuple(found)
+    return found

@@ -21,7 +21,7 @@ import sympy
 from sympy import Expr, Matrix, S
 
 from chetaev.calculus import SYMBOLIC, total_derivative
-from chetaev.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, read_names
+from chetaev.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import ModelError, UsageError
@@ -59,6 +59,7 @@ class DynamicalForm:
 
     def __init__(self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, name: str = "") -> None:
         """Read the rows: texts in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`."""
+        name = checked_name(name, "dynamical form")
         place = f"dynamical form {name!r}" if name else "dynamical form"
         names = Names(place)
         bases = tuple(Coordinate(n) for n in read_names(coordinates, "coordinate", COORDINATE_KINDS, names))
@@ -71,7 +72,7 @@ class DynamicalForm:
         vocabulary = Vocabulary(jets={q.base: q for q in bases}, parameters=constants)
         read = tuple(_read_row(row, vocabulary, f"{place}, rows[{k}]") for k, row in enumerate(rows))
         labels = tuple(f"E_{q.base}" for q in bases) if len(bases) == len(read) else tuple(f"rows[{k}]" for k in range(len(read)))
-        _fill(self, bases, tuple(constants.values()), read, labels, str(name), None)
+        _fill(self, bases, tuple(constants.values()), read, labels, name, None)
 
     @staticmethod
     def of(given: Any, principle: Principle | None = None) -> DynamicalForm:

@@ -14,7 +14,6 @@ $L = p\,q' - H(q, p)$ is regular although $\partial^2 L/\partial q'\partial q' =
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,7 @@ from typing import Any
 import sympy
 from sympy import Expr, S
 
-from chetaev.analysis.ranks import matrices_at, points_on, rank
+from chetaev.analysis.ranks import generic_rank, points_on
 from chetaev.budget import deadline
 from chetaev.calculus import total_derivative
 from chetaev.errors import ModelError
@@ -174,11 +173,10 @@ def regularity_of(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Lagrangia
     leading = [[tidy(row.diff(z)) for z in top] for row in rows]
     symbols = sorted(set().union(*[b.free_symbols for row in leading for b in row]), key=lambda z: z.name)
     points = points_on([], symbols, count=_POINTS)
-    ranks = Counter(rank(a) for a in matrices_at(leading, points))
-    generic = max(ranks, default=0)
+    generic = generic_rank(leading, points)
     matrix = sympy.ImmutableMatrix(leading)
     if len(coordinates) > _LARGEST_DETERMINANT:
-        return LagrangianRegularity(generic == len(coordinates) if ranks else None, order, matrix, generic, None)
+        return LagrangianRegularity(generic == len(coordinates), order, matrix, generic, None)
     determinant = tidy(matrix.det(method="berkowitz"))
     zero = vanishes(determinant)
     return LagrangianRegularity(None if zero is None else not zero, order, matrix, generic, S.Zero if zero else determinant)
@@ -253,7 +251,6 @@ def _standard(lagrangian: Expr, coordinates: Sequence[Jet], order: int) -> bool 
     hessian = [[tidy(lagrangian.diff(a).diff(b)) for a in top] for b in top]
     if len(top) > _LARGEST_DETERMINANT:
         symbols = sorted(set().union(*[h.free_symbols for row in hessian for h in row]), key=lambda z: z.name)
-        found = [rank(a) for a in matrices_at(hessian, points_on([], symbols, count=_POINTS))]
-        return max(found) == len(top) if found else None
+        return generic_rank(hessian, points_on([], symbols, count=_POINTS)) == len(top)
     zero = vanishes(sympy.Matrix(hessian).det(method="berkowitz"))
     return None if zero is None else not zero

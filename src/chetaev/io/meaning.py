@@ -69,7 +69,7 @@ class Meaning:
             where = place(self.source, self.text, table, key, occurrence, k)
             if name in self.model.system.kinds:  # a coordinate; of a group its value may be a matrix
                 continue
-            if not self._is_multiplier(name):
+            if not self._is_multiplier(name) and not self._is_rate_of_action(name):
                 said = parse_expression(name, self.model.system.vocabulary, where)
                 moving = [z for z in jets_in(said) if not isinstance(z, Input)]
                 if not moving and not moved_by(said):
@@ -83,6 +83,11 @@ class Meaning:
         found = _MULTIPLIER.fullmatch(name)
         system = self.model.system
         return found is not None and 1 <= int(found[1]) <= max(len(system.kinematic), len(system.variational or ()))
+
+    def _is_rate_of_action(self, name: str) -> bool:
+        """Whether a name is s': in rows it is the Lagrangian, but a state has it."""
+        action = self.model.system.action
+        return action is not None and name == action.d().name
 
     def _invariants(self) -> None:
         names = self.model.system.vocabulary

@@ -1,15 +1,56 @@
-"""Where something stands in a model file: the line of a key, for messages."""
+"""Where something stands in a model file: the line of a key, for messages.
+
+A text is looked through once, however many places are asked for: every value of a file is checked with its place at hand.
+"""
 
 from __future__ import annotations
 
 import re
-from itertools import islice
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from functools import lru_cache
 
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.[^=]*)?=")
 
 _ENTRY = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'")
 """A text of a list."""
+_LONGEST_LINE = 1000
+"""Characters of a line in which a header or a key is looked for."""
+
+
+class _Index:
+    """The tables, keys and texts of a file, with their lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tables: dict[tuple[str, int], int] = {}
+        self.keys: dict[tuple[str, int, str], int] = {}
+        seen: Counter[str] = Counter()
+        here, number = "", 0
+        for number, line in enumerate(text.splitlines(), 1):
+            header = _HEADER.match(line[:_LONGEST_LINE]) if "[" in line else None
+            if header:
+                here = header[1]
+                self.tables[here, seen[here]] = number
+                seen[here] += 1
+                continue
+            found = _KEY.match(line[:_LONGEST_LINE]) if "=" in line else None
+            if found:
+                self.keys.setdefault((here, max(0, seen[here] - 1), found[1].strip("\"'")), number)
+        self._ends = [at for at, c in enumerate(text) if c == "\n"]
+        self._texts: list[int] | None = None
+
+    def entry(self, line: int, index: int) -> int:
+        """The line of an entry of a list of texts that begins on a given line; the list's own if it has no such entry."""
+        if self._texts is None:
+            self._texts = [found.start() for found in _ENTRY.finditer(self.text)]
+        beginning = self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
+        at = bisect_left(self._texts, self.text.find("[", beginning)) + index
+        return bisect_right(self._ends, self._texts[at]) + 1 if at < len(self._texts) else line
+
+
+_index = lru_cache(maxsize=2)(_Index)
 
 
 def line_of(text: str, table: str, key: str = "", occurrence: int = 0) -> int | None:
@@ -17,26 +58,13 @@ def line_of(text: str, table: str, key: str = "", occurrence: int = 0) -> int | 
 
     `occurrence` counts arrays of tables with the same name.
     """
-    here, seen = "", -1
-    for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line)
-        if header:
-            here = header[1]
-            seen += here == table
-            if here == table and seen == occurrence and not key:
-                return number
-            continue
-        found = _KEY.match(line)
-        if found and key and here == table and max(seen, 0) == occurrence and found[1].strip("\"'") == key:
-            return number
-    return None
+    index = _index(text)
+    return index.keys.get((table, occurrence, key)) if key else index.tables.get((table, occurrence))
 
 
 def line_of_entry(text: str, line: int, index: int) -> int:
     """The line of an entry of a list of texts that begins on a given line; the list's own if it has no such entry."""
-    beginning = sum(len(before) for before in text.splitlines(keepends=True)[: line - 1])
-    entries = list(islice(_ENTRY.finditer(text, text.find("[", beginning)), index + 1))
-    return text.count("\n", 0, entries[index].start()) + 1 if index < len(entries) else line
+    return _index(text).entry(line, index)
 
 
 def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0, index: int | None = None) -> str:

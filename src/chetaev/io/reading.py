@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chetaev.errors import ChetaevError, ModelError, NotationError, ParameterError, did_you_mean
+from chetaev.files import read_bytes
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import line_of, place
 from chetaev.io.schema import check
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
+from chetaev.numerics.asked import method_of
 from chetaev.numerics.attitude import split_list
 from chetaev.numerics.initial import State
 from chetaev.principles import PRINCIPLES, Herglotz, Principle
@@ -22,6 +24,8 @@ from chetaev.symbols import Parameter
 from chetaev.system import System
 
 LARGEST_FILE = 1_000_000
+_ARCHIVE = b"PK\x03\x04"
+"""How a zip archive begins."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _ROLES = {"coordinate": "coordinates", "parameter": "parameters", "input": "inputs", "expression": "where", "velocity": "quasi"}
 """The tables in which names are declared."""
@@ -29,20 +33,23 @@ _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t
 _PARTS = {"kinematic": "constraints.kinematic", "variational": "constraints.variational"}
 
 
-def load(path: Any) -> Model:
-    """The model a file holds. Nothing in it is run, and nothing else is read.
+def load(path: Any) -> Any:
+    """The model a file holds, or the motion in a file `.npz`. Nothing in it is run, and nothing else is read.
 
     Errors name the file, the table and the line.
     """
     file = Path(path)
+    if file.suffix.lower() == ".npz":
+        from chetaev.storage import load as load_motion
+
+        return load_motion(file)
     return loads(read_text(file), file.name)
 
 
 def read_text(path: Any) -> str:
     """The text of a file, if it is one and not too long; a file may have no end, so not more is read than is used."""
     try:
-        with open(path, "rb") as stream:
-            return decoded(stream, Path(path).name)
+        return _as_text(read_bytes(path, LARGEST_FILE + 1), Path(path).name)
     except OSError as cause:
         raise ModelError(f"the file cannot be read: {cause.strerror or cause}.", where=str(path)) from None
     except ValueError as cause:  # a path with a zero byte
@@ -51,7 +58,13 @@ def read_text(path: Any) -> str:
 
 def decoded(stream: BinaryIO, source: str) -> str:
     """The text in a stream of bytes."""
-    raw = stream.read(LARGEST_FILE + 1)
+    return _as_text(stream.read(LARGEST_FILE + 1), source)
+
+
+def _as_text(raw: bytes, source: str) -> str:
+    if raw.startswith(_ARCHIVE):
+        what = "this is an archive, not a text."
+        raise ModelError(what, where=source, hint="a motion that was saved has the ending .npz, a model .toml")
     if len(raw) > LARGEST_FILE:
         raise ModelError(f"it has more than {LARGEST_FILE} bytes, and not more are read.", where=source)
     try:
@@ -116,13 +129,15 @@ class _File:
             parameters={name: self._value(name, e) for name, e in self.data.get("parameters", {}).items() if _has_value(e)},
             start=State(self._initial("fixed"), self._initial("guess")),
             t=self._interval(simulate.get("t", [0.0, 10.0])),
-            tolerance=self._positive(simulate.get("tolerance", 1e-9)),
+            tolerance=self._positive(simulate.get("tolerance", 1e-9), "tolerance", "1e-9"),
             inputs=self.data.get("values", {}),
             also=self._also(),
             invariants=self.data.get("invariants", {}),
             prose=self.data.get("prose", ""),
             reference=self.data.get("reference", ""),
             corrections=tuple(self.data.get("corrections", [])),
+            max_step=self._positive(simulate["max_step"], "max_step", "0.1") if "max_step" in simulate else None,
+            method=method_of(simulate.get("method"), place(self.source, self.text, "simulate", "method")),
         )
 
     def _system(self) -> System:
@@ -231,18 +246,25 @@ class _File:
         return Vocabulary(parameters={name: Parameter(name) for name in self.data.get("parameters", {})})
 
     def _also(self) -> dict[Principle, dict[str, Any]]:
-        entries = enumerate(self.data.get("compare", []))
-        return {self._principle(entry, "compare", k): self._data(entry.get("fixed", []), "compare", "fixed", k) for k, entry in entries}
+        found: dict[Principle, dict[str, Any]] = {}
+        own = self._principle(self.data.get("principle", {}), "principle")
+        for k, entry in enumerate(self.data.get("compare", [])):
+            principle = self._principle(entry, "compare", k)
+            if principle in found or principle == own:
+                where = place(self.source, self.text, "compare", "name", k)
+                raise ModelError(f"{principle} is named twice.", where=where, hint="remove one of the two")
+            found[principle] = self._data(entry.get("fixed", []), "compare", "fixed", k)
+        return found
 
     def _interval(self, given: list[Any]) -> tuple[float, float]:
         if len(given) != 2 or not all(map(_finite, given)):
             raise ModelError(f"t = {given} is no interval.", where=place(self.source, self.text, "simulate", "t"), hint="t = [0, 10]")
         return float(given[0]), float(given[1])
 
-    def _positive(self, given: Any) -> float:
+    def _positive(self, given: Any, name: str, usual: str) -> float:
         if not _finite(given) or given <= 0:
-            where = place(self.source, self.text, "simulate", "tolerance")
-            raise ModelError(f"tolerance = {given} is not a positive number.", where=where, hint="tolerance = 1e-9")
+            where = place(self.source, self.text, "simulate", name)
+            raise ModelError(f"{name} = {given} is not a positive number.", where=where, hint=f"{name} = {usual}")
         return float(given)
 
 

@@ -24,7 +24,7 @@ FIXED: dict[str, dict[str, str]] = {
     "constraints": {"kinematic": TEXTS, "variational": TEXTS},
     "principle": {"name": TEXT, "inner": TEXT},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
-    "simulate": {"t": NUMBERS, "tolerance": NUMBER},
+    "simulate": {"t": NUMBERS, "tolerance": NUMBER, "max_step": NUMBER, "method": TEXT},
 }
 """Tables whose keys are given."""
 
@@ -37,7 +37,6 @@ NAMED: dict[str, str] = {
     "inputs": TEXT,
     "values": TEXT,
     "invariants": TEXT,
-    "plot": ANY,
 }
 """Tables whose keys are names of the user's; `values` binds inputs that the system leaves open."""
 
@@ -81,8 +80,7 @@ def _check_named(value: Any, table: str, source: str, text: str) -> None:
             if not {"kind"} <= set(entry) <= {"value", "kind"} or not isinstance(entry["kind"], str):
                 raise ModelError(f"{key} is no parameter.", where=where, hint=f'{key} = 1.5, or {key} = {{value = 1.5, kind = "positive"}}')
             entry = entry.get("value", 0)
-        if table != "plot":
-            _require(entry, NAMED[table], where)
+        _require(entry, NAMED[table], where)
 
 
 def _check_compare(value: Any, source: str, text: str) -> None:

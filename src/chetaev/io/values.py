@@ -16,7 +16,9 @@ from sympy import Expr
 from chetaev.errors import ChetaevError, InitialError, ModelError, ParameterError
 from chetaev.model import Model
 from chetaev.notation import show
+from chetaev.numerics.asked import word_of
 from chetaev.numerics.binding import number
+from chetaev.numerics.methods.base import Explicit
 
 _LARGEST = 16
 """Numbers in the largest matrix of a group."""
@@ -54,14 +56,21 @@ def function(name: str, given: Any, model: Model) -> str:
 
 
 def run(model: Model) -> Mapping[str, str]:
-    """The interval and the tolerance."""
+    """The interval, the tolerance, the longest step if there is one, and the method if it is not the usual one."""
     where = f"save {model.system.label}"
     if isinstance(model.t, str) or len(model.t) != 2:
         what = f"t is no interval: it has {len(model.t)} entries."
         raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
     first, last = (number(v, {}, f"{where}, t", InitialError) for v in model.t)
     tolerance = number(model.tolerance, {}, f"{where}, tolerance", InitialError)
-    return {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
+    found = {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
+    if model.max_step is not None:
+        found["max_step"] = repr(number(model.max_step, {}, f"{where}, max_step", InitialError))
+    word = word_of(model.method)
+    if model.method is not None and word is None and not isinstance(model.method, Explicit):
+        what = f"the method {type(model.method).__name__} has no word in a model file."
+        raise ModelError(what, where=where, hint="Implicit(), Taylor() or none in the model; simulate takes any method")
+    return found | ({"method": f'"{word}"'} if word else {})
 
 
 def _plain(given: Any, name: str, where: str) -> Any:

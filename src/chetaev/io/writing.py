@@ -8,24 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from chetaev.errors import ModelError, UsageError
+from chetaev.files import require_ending, write_text
 from chetaev.io import values
 from chetaev.io.wording import Wording
 from chetaev.model import Model
 from chetaev.principles import Herglotz, Principle
 from chetaev.system import System
+from chetaev.trajectory import Trajectory
 
 
-def save(model: Model, path: Any) -> Path:
-    """Write a model to a file that `load` reads back as the same model.
+def save(model: Model | Trajectory, path: Any) -> Path:
+    """Write a model to a file `.toml` that `load` reads back as the same model; or a motion, as `motion.save` does.
 
     Arrays, numbers of NumPy and a Rotation of SciPy are written as their numbers. What a file cannot hold is refused before one is made.
     """
+    if isinstance(model, Trajectory):
+        found: Path = model.save(path)
+        return found
     if not isinstance(model, Model):
         what = f"save takes a model, not {type(model).__name__}."
         raise UsageError(what, where="save", hint="save(ch.Model(system, principle, parameters=..., start=...), path)")
+    require_ending(path, (".toml",), f"save {model.system.label}")
     file, text = Path(path), dumps(model)
     try:
-        file.write_text(text, encoding="utf-8")
+        write_text(file, text)
     except OSError as cause:
         raise ModelError(f"the file cannot be written: {cause.strerror or cause}.", where=f"save {file}", hint="another path") from None
     return file

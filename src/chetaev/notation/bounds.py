@@ -12,6 +12,12 @@ from sympy import Expr
 MOST_NODES = 1_000_000
 MOST_DERIVED = 10_000
 """Terms a written derivative may have: repeated derivatives of a short text grow without bound."""
+MOST_NAMED = 1_000_000
+"""Terms that all named expressions of a system may have together, written out: a chain of n names, each with one term more than the one
+before, has n^2/2 of them. So many are read in about five seconds."""
+DEEPEST_NODES = 500
+"""How deep an expression may be nested: named sub-expressions nest what is written flat. Whatever works on expressions recurses, with
+several frames of Python for each level; beyond twice this depth the interpreter's own stack is in danger."""
 LARGEST_EXPONENT = 1000
 _MOST_BITS = 1329  # 400 decimal digits
 _MOST_BITS_UNDER_A_ROOT = 133
@@ -21,6 +27,7 @@ _NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
 def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
     """Why an expression cannot be accepted, or None. Shared sub-expressions are visited once."""
     sizes: dict[Expr, int] = {}
+    depths: dict[Expr, int] = {}
     stack: list[tuple[Expr, bool]] = [(expression, False)]
     while stack:
         node, done = stack.pop()
@@ -30,6 +37,9 @@ def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
             sizes[node] = 1 + sum(sizes[a] for a in node.args)
             if sizes[node] > most:
                 return f"the expression has more than {most} terms when it is written out."
+            depths[node] = 1 + max((depths[a] for a in node.args), default=0)
+            if depths[node] > DEEPEST_NODES:
+                return f"the expression is nested more than {DEEPEST_NODES} deep when it is written out."
             continue
         found = node_fault(node)
         if found:
@@ -37,6 +47,21 @@ def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
         stack.append((node, True))
         stack += [(a, False) for a in node.args]
     return None
+
+
+def written_size(expression: Expr, known: dict[Expr, int]) -> int:
+    """How many terms an expression has when it is written out; `known` remembers the sizes of its parts for the next one."""
+    stack = [expression]
+    while stack:
+        node = stack[-1]
+        missing = [] if node in known else [a for a in node.args if a not in known]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if node not in known:
+            known[node] = 1 + sum(known[a] for a in node.args)
+    return known[expression]
 
 
 def power_fault(base: Expr, exponent: Expr) -> str | None:

@@ -12,7 +12,7 @@ from sympy import Expr
 from sympy.core.function import AppliedUndef
 
 from chetaev.errors import NotationError
-from chetaev.functions import SPELLING, SYMPY_CORNERS, in_own_words
+from chetaev.functions import CORNERS, SPELLING, SYMPY_CORNERS, Branch, Step, in_own_words, in_sympy
 from chetaev.notation.bounds import fault, power_fault
 from chetaev.notation.lexer import spell
 from chetaev.notation.vocabulary import Vocabulary
@@ -53,9 +53,8 @@ def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
             replacements[symbol] = sympy.Derivative(function, (t, symbol.order)) if symbol.order else function
         else:
             replacements[symbol] = t if symbol == TIME else sympy.Symbol(symbol.name)
-    plain = {corner: sympy_class for sympy_class, corner in SYMPY_CORNERS.items()}
     with deep():
-        outside = expression.replace(lambda e: type(e) in plain, lambda e: plain[type(e)](*e.args))
+        outside = expression.replace(lambda e: isinstance(e, CORNERS), in_sympy)
         return outside.xreplace(replacements)
 
 
@@ -91,6 +90,10 @@ class _Import:
             while arguments:
                 value = make(arguments.pop(), value)
             return value
+        if isinstance(node, sympy.Heaviside):
+            return Step(self.read(node.args[0]))
+        if isinstance(node, sympy.Piecewise):
+            return self._piecewise(node)
         if isinstance(node, sympy.Pow):
             reason = power_fault(node.base, node.exp)
             if reason:
@@ -98,6 +101,20 @@ class _Import:
         if isinstance(node, _PLAIN):
             return node.func(*[self.read(a) for a in node.args]) if node.args else node
         raise self.error(f"{type(node).__name__} is not in the notation: {node}.")
+
+    def _piecewise(self, node: sympy.Piecewise) -> Expr:
+        """Pieces from the last to the first, each divided from those after it by an inequality."""
+        *pieces, (last, condition) = node.args
+        if condition != sympy.true:
+            raise self.error(f"{node} has no value where none of its conditions holds: let the last one be True.")
+        value = self.read(last)
+        for piece, condition in reversed(pieces):
+            if not isinstance(condition, sympy.StrictLessThan | sympy.LessThan | sympy.StrictGreaterThan | sympy.GreaterThan):
+                raise self.error(f"the condition {condition} is no inequality between two expressions.")
+            inside, u = self.read(piece), self.read(condition.lhs - condition.rhs)
+            below = isinstance(condition, sympy.StrictLessThan | sympy.LessThan)
+            value = Branch(u, inside, value) if below else Branch(u, value, inside)
+        return value
 
     def _symbol(self, node: sympy.Symbol) -> Expr:
         if isinstance(node, Variation):

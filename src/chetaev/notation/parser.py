@@ -17,7 +17,7 @@ import sympy
 from sympy import Expr, Integer, Rational
 
 from chetaev.errors import NotationError, did_you_mean
-from chetaev.functions import FUNCTIONS, called, in_own_words
+from chetaev.functions import DECLARABLE, FUNCTIONS, called, in_own_words
 from chetaev.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
 from chetaev.notation.collect import collected, multiplied
 from chetaev.notation.lexer import Kind, Token, tokens
@@ -177,7 +177,7 @@ class _Parser:
             if not primes:
                 raise self.error(f"{name} is a quasi-coordinate: only {name}' and δ{name} have a meaning.", token)
             return self.derived(names.quasi[name], primes - 1, token)
-        if name in FUNCTIONS:
+        if name in FUNCTIONS and name not in DECLARABLE:
             power = f"{name}(x)^2" if self.peek() in ("^", "**") else f"{name}(...)"
             raise self.error(f"{name} is a function: write {power}.", token)
         raise self.error(names.unknown(name), token)
@@ -352,7 +352,8 @@ class _Parser:
 _FOREIGN = {
     "ln": "Write log(...).", "arcsin": "Write asin(...).", "arccos": "Write acos(...).", "arctan": "Write atan(...).",
     "diff": "Write x' or D(..., 1).", "Derivative": "Write x' or D(..., 1).", "delta": "Write δx, glued to the name.",
-    "Abs": "Write abs(...).", "sgn": "Write sign(...).",
+    "Abs": "Write abs(...).", "sgn": "Write sign(...).", "heaviside": "Write step(...).", "Heaviside": "Write step(...).",
+    "if": "Write piecewise(u, a, b): a where u < 0, else b.", "Piecewise": "Write piecewise(u, a, b): a where u < 0, else b.",
 }  # fmt: skip
 """What functions of other notations are called here."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import sympy
 
@@ -30,6 +31,11 @@ class Vocabulary:
     forbidden: Mapping[str, str] = field(default_factory=dict)
     entries: Mapping[str, sympy.Expr] = field(default_factory=dict)
     frame: Frame = field(default_factory=lambda: Frame((), ()))
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Where each quantity that moves was declared among the others."""
+        return {name: k for k, name in enumerate(self.jets)}
 
     def coordinate(self, text: str) -> Coordinate | None:
         """The jet that a text stands for if it is the name of a coordinate with a few primes, and nothing else."""

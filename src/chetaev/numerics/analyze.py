@@ -6,7 +6,7 @@ states, the constraint algorithm is asked as well, with a small budget, and the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,19 +24,25 @@ from chetaev.functions import in_own_words
 from chetaev.notation import show
 from chetaev.numerics.accounts import free_jets, joined
 from chetaev.numerics.branches import Branches, branches_of, with_rows
-from chetaev.numerics.choice import bends_in_tops, is_regular
+from chetaev.numerics.choice import bends_in_tops, decided_by_numbers
 from chetaev.numerics.closure import Closure, End
 from chetaev.numerics.families import families
+from chetaev.numerics.initial import State
 from chetaev.numerics.prolong import Prolongation, null_space
 from chetaev.numerics.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
+from chetaev.numerics.sides import by_side, sides_of
 from chetaev.numerics.verdicts import NOTHING_COMMON, Analysis, Verdict
 from chetaev.symbols import Input, Multiplier, jets_in
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
 
-def analyze(equations: Any) -> Analysis:
+def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:
     """Structural analysis of equations (or a model): verdict, hidden constraints, free data, singular locus.
+
+    Where corners (sign, step, abs, min, max, piecewise) stand in a mass or a constraint, each side of them is a system of its own. If
+    the verdicts or the numbers of free values differ, the verdict is BRANCHING, with an Analysis for each; a `start`, with values of the
+    parameters if the corners depend on them, selects the side it lies on.
 
     >>> from chetaev import System
     >>> print(analyze(derive(System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="spring"))))
@@ -52,6 +58,14 @@ def analyze(equations: Any) -> Analysis:
             what = f"analyze takes equations or a model, not {type(equations).__name__}."
             raise UsageError(what, where="analyze", hint="analyze(ch.derive(...))")
         equations = derive(equations)
+    sides = sides_of(equations, start, parameters)
+    if not sides:
+        return _analysis(equations)
+    return by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
+
+
+def _analysis(equations: Equations) -> Analysis:
+    """The analysis of equations as they are."""
     found = families(equations)
     lost = rows_lost(found.system)
     if lost:
@@ -61,7 +75,7 @@ def analyze(equations: Any) -> Analysis:
     if irregular:
         return _without_regular_point(found, irregular)
     by_numbers = _judged(found)
-    if found.end is End.CLOSED and not found.others and is_regular(equations) and not bends_in_tops(equations):
+    if found.end is End.CLOSED and not found.others and decided_by_numbers(equations) and not bends_in_tops(equations):
         return by_numbers
     symbolic = branches_of(equations)
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):

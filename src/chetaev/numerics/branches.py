@@ -193,9 +193,14 @@ class Branches:
         return not self.reason
 
 
-@lru_cache(maxsize=32)
 def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, seconds: float = SECONDS) -> Branches:
-    """The branches of equations driven by some functions of time; remembered."""
+    """The branches of equations driven by some functions of time. Remembered for all verbs, also where the time ran out."""
+    own = Frozen({z.base: u for z, u in equations.system.inputs.items()})
+    return _branches_of(equations, None if inputs is None or inputs == own else inputs, seconds)
+
+
+@lru_cache(maxsize=128)
+def _branches_of(equations: Equations, inputs: Frozen[str, Expr] | None, seconds: float) -> Branches:
     bound = _bound(equations, inputs)
     missing = [z.base for z, u in bound.system.inputs.items() if u is None]
     if missing:

@@ -29,6 +29,7 @@ from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.modes import smooth
 from chetaev.numerics.prolong import Prolongation, prolongation, square_prolongation
 from chetaev.symbols import Coordinate, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
@@ -69,7 +70,7 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
         there = _decided(equations, binding, gauges, wish)
         if there is not None:
             return Chosen(equations, wish.start, wish.where, there)
-    if is_regular(equations):
+    if decided_by_numbers(equations):
         if gauges:
             raise _not_needed("gauge", "the equations leave no function free.", wish.where)
         if wish.branch is None:
@@ -108,7 +109,7 @@ def _random_states_suffice(equations: Equations, wish: Wish) -> bool:
 
     If not, they may lie elsewhere than the given state, which decides. For the state alone nothing else need be asked.
     """
-    system = square_prolongation(equations)
+    system = square_prolongation(smooth(equations, Frozen({})).smooth)
     return system is None or (not wish.instant and system.generic_nullity is not None)
 
 
@@ -118,10 +119,22 @@ def is_regular(equations: Equations) -> bool:
     A row of motion that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Where coordinates
     have accelerations, rows that restrict the state only because they are not affine in these do not count: a guess selects their roots.
     """
+    equations = smooth(equations, Frozen({})).smooth  # where corners bend, each side is judged by itself
     system = prolongation(equations)
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False
     return _stated_only(system) or _stated_only_as_written(equations)
+
+
+def decided_by_numbers(equations: Equations) -> bool:
+    """Whether a system is regular; or, where rows and unknowns differ in number, the rows determine the motion as they are.
+
+    The constraint algorithm could add nothing that is used then, and on such systems it seldom ends in time.
+    """
+    if is_regular(equations):
+        return True
+    found = closure_of(equations)
+    return found.determined and not found.consequences and not found.others and _stated_only(found.system)
 
 
 def _stated_only(system: Prolongation) -> bool:

@@ -23,13 +23,14 @@ import casadi as ca
 import numpy as np
 from sympy import Expr
 
-from chetaev.analysis.ranks import Matrix, Point, matrices_at, rank
+from chetaev.analysis.ranks import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.analysis.structure import loose_structure
 from chetaev.equations import Equations
 from chetaev.numerics.digits import sure_rank
-from chetaev.numerics.elimination import PivotOrder, balanced, elimination_order, solve
+from chetaev.numerics.elimination import PivotOrder, Samples, elimination_order, samples_of, solve
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.prolong import Prolongation, null_space, open_jets, plainly_affine
+from chetaev.numerics.prolong import Prolongation, open_jets, plainly_affine
+from chetaev.numerics.residues import Residues, residues_of
 from chetaev.numerics.sampling import points_from, points_near
 from chetaev.symbols import Input, Jet, Multiplier
 
@@ -119,10 +120,11 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         if not usual:
             return Closure(system, End.UNCLEAR if system.points else End.EMPTY, known)
         points, matrices = zip(*usual, strict=True)
-        order = elimination_order(balanced(matrices)[0], r)
+        samples, residues = samples_of(system, points), residues_of(system.algebra, system.structure.jacobian)
+        order = elimination_order(samples, r, residues=residues)
         if len(order.pairs) < r:
             return Closure(system, End.UNCLEAR, known)
-        leftover = _leftover(system, matrices, order)
+        leftover = _leftover(system, samples, residues, order)
         sizes = _sizes(system, leftover, points)
         done = [k for k in range(len(points)) if (sizes[k] <= _VANISHES).all()]
         if len(done) >= min(2, len(points)):  # a family that is closed; other points may belong to other components
@@ -188,10 +190,10 @@ def _instructions(rows: Sequence[ca.SX]) -> int:
     return int(ca.Function("rows", [ca.vertcat(*ca.symvar(column))], [column]).n_instructions())
 
 
-def _leftover(system: Prolongation, matrices: Sequence[Matrix], order: PivotOrder) -> tuple[tuple[int, ca.SX], ...]:
+def _leftover(system: Prolongation, samples: Samples, residues: Residues | None, order: PivotOrder) -> tuple[tuple[int, ca.SX], ...]:
     """What rows without a pivot leave, by row."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
-    return solve(system.structure.jacobian, right, order, matrices).leftover
+    return solve(system.structure.jacobian, right, order, samples, residues).leftover
 
 
 def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:
@@ -248,7 +250,7 @@ def _closed(
     system = base.extended([relations[k] for k in kept], [known[k].label for k in kept]) if kept else base
     system.points, system.solvable = points, True
     top = system.structure.top
-    null = min((null_space(a) for a in matrices_at(system.structure.jacobian, points, system.algebra)), key=lambda n: n.shape[1])
+    null = min((found.null for found in factored_at(system.structure.jacobian, points, system.algebra)), key=lambda n: n.shape[1])
     opened = open_jets(top, null)
     moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]
     chosen: list[int] = []
@@ -274,8 +276,8 @@ def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX]
 def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
     """How many of the rows on the state are independent, at the best of some points."""
     entries = [system.algebra.gradient(system.row(pair), system.structure.state) for pair in system.hidden()]
-    return max((rank(a) for a in matrices_at(entries, points, system.algebra)), default=0) if entries else 0
+    return rank_at(entries, points, system.algebra)
 
 
 def _top_rank(system: Prolongation, points: Sequence[Point]) -> int:
-    return max((rank(a) for a in matrices_at(system.structure.jacobian, points, system.algebra)), default=0)
+    return rank_at(system.structure.jacobian, points, system.algebra)

@@ -41,6 +41,7 @@ class Compiled:
     rhs: Kernel
     project: Kernel | None
     measure: Kernel
+    """Residuals, and then the sizes of their terms."""
     labels: tuple[str, ...]
     """What the measured residuals are called."""
 
@@ -69,7 +70,7 @@ class Compiled:
         known = graph.vector(flow.system.equations.system.parameters)
         rest = ca.SX.sym("rest", len(flow.inputs) + 1)
         x = ca.SX.sym("x", self.size)
-        return ca.Function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], [ca.densify(ca.vertcat(*written))])
+        return graph.function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], ca.vertcat(*written))
 
     def watch(self, events: Sequence[Expr] = ()) -> Kernel:
         """Determinant, smallest pivot, then the functions of events; remembered."""
@@ -91,7 +92,12 @@ class Compiled:
         state, values = np.array(x), np.array(p)
         values[-1] = 0.0
         state[len(self.flow.state) :] = 0.0
-        return float(self.measure(t, state, values)[-1])
+        return float(self.measure(t, state, values)[len(self.labels) - 1])
+
+    @cached_property
+    def determinant(self) -> Kernel:
+        """The determinant of the system Jacobian, as `watch` gives it."""
+        return compile_kernel(self.flow.function([self.flow.determinant], "determinant"))
 
     @cached_property
     def energy(self) -> Kernel:
@@ -123,7 +129,7 @@ def compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
     flow = make_flow(system, (dict(point),)) or make_flow(system)  # a singular state has too few pivots: the watch will tell
     if flow is None:
         raise _no_order(system.equations.system.label)
-    key = (flow.order, system.generic_nullity, _pattern(flow.samples), system.added)
+    key = (flow.order, system.generic_nullity, system.added)
     return _COMPILED.get(system.stated, key, lambda: _compiled(flow))
 
 
@@ -136,13 +142,6 @@ def compile_on_component(equations: Equations, binding: Binding, t: float, jets:
     state = {z: jets[z] for z in stated.structure.state}
     system = component_at(problem, state)
     return compile_equations(equations) if system is None or system is stated else compile_at(system, problem.point(state))
-
-
-def _pattern(samples: Sequence[Array]) -> bytes:
-    """Which entries of the system Jacobian are not zero at some sample: the code leaves out the others."""
-    sizes = np.abs(np.array(samples))
-    present = (sizes > _NOTHING * sizes.max(axis=(1, 2), keepdims=True, initial=0.0)).any(axis=0)
-    return np.packbits(present).tobytes()
 
 
 def compile_system(system: Prolongation | None, label: str) -> Compiled:

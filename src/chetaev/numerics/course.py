@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Expr
+from sympy import Add, Expr
 
 from chetaev.errors import InitialError, StateError
 from chetaev.frozen import Frozen
 from chetaev.numerics import outcomes
 from chetaev.numerics.events import Watched
 from chetaev.numerics.initial import State
+from chetaev.numerics.jumps import Refused, across
 from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
-from chetaev.numerics.modes import SLIDING, Configuration
+from chetaev.numerics.modes import SLIDING, Configuration, Direction
+from chetaev.numerics.net import Net
 from chetaev.numerics.outcomes import Ending, Verdict
 from chetaev.numerics.pieces import Piece, Setting
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import Record, wanted_times
 from chetaev.numerics.request import Place, Request
 from chetaev.numerics.start import Start, begin
-from chetaev.numerics.switching import Surfaces
+from chetaev.numerics.switching import TOO_LARGE, Surfaces
 from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
-_FALLEN_DETERMINANT = 1e-4
+FALLEN_DETERMINANT = 1e-4
 """Where steps become too small beside a determinant that fell so far, it is the reason."""
 _REORDERINGS = 20
 _TOO_SOON = 1e-9
@@ -43,6 +46,8 @@ _AT_ONCE = 1e-12
 """Events so close to each other, in parts of the whole, happen at once."""
 _STOPPED = 1e-14
 """Part of the speed before a reset that is rest."""
+_ROUND_OFF = 8 * float(np.finfo(float).eps)
+"""Part of its terms up to which a sum is zero."""
 _FAR = 10.0
 """A correction in units of the tolerance that is no round-off."""
 
@@ -67,9 +72,10 @@ class Course:
         t = float(request.times[0])
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
-        jets = self.surfaces.setting(tuple(m or 1 for m in here.configuration)).flow.state
-        found: Place | Verdict = Place(here, t, start.jets, 0.0, energy)
+        jets = self.surfaces.jets(here.configuration)
+        first = Place(here, t, start.jets, 0.0, energy)
         with self.progress:
+            found: Place | Verdict = self._begun(first)
             while isinstance(found, Place):
                 try:
                     found = self._next(found)
@@ -78,6 +84,40 @@ class Course:
                         raise
                     found = outcomes.verdict(dop853.Status.INTERRUPTED, Ending(self.record.pieces[-1].end))
         return self.record.joined(jets, found)
+
+    def _begun(self, place: Place) -> Place | Verdict:
+        """The first place, after the events that are met there: a motion that starts on the surface of an event and goes through it, in the
+        direction asked for, meets it at once.
+        """
+        events = self.request.events
+        met = [k for k, event in enumerate(events) if event.direction and self._goes_through(place, event)]
+        stopping = next((k for k in met if events[k].stops), None)
+        if stopping is None:
+            for k in met:
+                self.record.met(events[k].text, place.t, place.jets)
+            return place
+        piece, _ = self._piece(place, place.t)
+        self.record.add(piece)
+        event = self._at_once(piece, stopping)
+        if event.terminal:
+            return outcomes.verdict(dop853.Status.WATCH, Ending(place.t, event=event.text))
+        return self._reset(piece, event, stopping)
+
+    def _goes_through(self, place: Place, event: Watched) -> bool:
+        """Whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
+
+        What starts at rest on the surface goes through it if the event is a reset, an impact: a body that is pressed against a wall.
+        Where an event only looks, a motion that starts at rest has not met x' = 0.
+        """
+        here, t = place.setting, place.t
+        function = self.request.switched.read(event.expression, here.configuration)
+        terms = here.numbers(here.function(Add.make_args(function)), t, here.native(place.jets, 0.0))
+        if not abs(terms.sum()) <= _ROUND_OFF * np.abs(terms).sum():
+            return False
+        _, rate, second = self._rates_of(here, event, t, place.jets)
+        if event.reset is not None:
+            return event.direction * (rate or second) > 0
+        return event.direction * rate > 0 and all(z.order == 0 for z in jets_in(function))
 
     def _next(self, place: Place) -> Place | Verdict:
         """Run a piece from a place; where the next one begins, or why there is none."""
@@ -92,13 +132,15 @@ class Course:
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
-        here, request = place.setting, self.request
+        here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
+        place = replace(place, setting=here)
         watched = watching(_awaiting(request, place.awaited), here)
         conserving = request.conserve and not here.flow.has_power
         project = here.compiled.conserving() if conserving else here.compiled.project
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
+        task = replace(task, accuracy=request.accuracy, before=self.record.largest)
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
@@ -119,6 +161,10 @@ class Course:
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
+        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
+            end = self.surfaces.end_of_a_side(here, t, native)
+            if end is not None:
+                return self._switched(piece, task, end, -here.configuration[end], self.surfaces.just_beyond(here, end, t, native))
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
@@ -126,7 +172,7 @@ class Course:
             if event.terminal or event.reset is None or t == float(request.times[-1]):
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
             return self._reset(piece, event, index)
-        if self._determinant(piece, task) <= 10 * SMALLEST_DETERMINANT:
+        if self._determinant(piece, task) <= SMALLEST_DETERMINANT:
             return self._ended(piece, task)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
@@ -134,7 +180,7 @@ class Course:
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """The verdict on a run that does not go on."""
         status = piece.run.status
-        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < _FALLEN_DETERMINANT:
+        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < FALLEN_DETERMINANT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
@@ -148,20 +194,24 @@ class Course:
         if not task.watches:
             return 1.0
         found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
-        return found / (task.watches[0].floor / SMALLEST_DETERMINANT) if np.isfinite(found) and task.watches[0].floor else 0.0
+        return found / task.first_determinant if np.isfinite(found) and task.first_determinant else 0.0
 
     # -- switching surfaces
 
-    def _switched(self, piece: Piece, task: Task, k: int, value: int) -> Place | Verdict:
+    def _switched(self, piece: Piece, task: Task, k: int, value: int, beyond: Mapping[Jet, float] | None = None) -> Place | Verdict:
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         mode = self.request.switched.modes[k]
-        jets = here.named(piece.run.y)
+        if isinstance(mode, Direction):
+            return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
+        jets = here.named(piece.run.y) if beyond is None else beyond
         leaving = before[k] == SLIDING
         known = {k: value} if leaving else {}
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
         try:
             met = [j for j in self.surfaces.vanishing(here, t, jets) if before[j] != SLIDING and j != k]
+            if not leaving and self.surfaces.has_jump(k):
+                return self._jumped(piece, k, met)
             met += [] if leaving else [k]
             choice = self.surfaces.choose(changed, sorted(met), t, lambda _: jets) if met else None
         except StateError:
@@ -175,14 +225,67 @@ class Course:
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
-        return self._onto(piece, before, after, mode.text, limit)
+        return self._onto(piece, before, after, mode.text, limit, beyond)
 
-    def _onto(self, piece: Piece, before: Configuration, after: Configuration, text: str, limit: float | None) -> Place | Verdict:
+    def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
+        """A body under planar friction has no speed left: it stays, or it turns around."""
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
+        jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
+        fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
+        if not fault:
+            return self._onto(piece, before, after, direction.text, None, jets)
+        return self._sets_off(piece, k, direction, jets) if fault == TOO_LARGE else outcomes.no_continuation(direction.text, t, fault)
+
+    def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
+        """A body under planar friction leaves its rest."""
+        t, before = float(piece.run.t), piece.setting.configuration
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(direction.text, t, limit if np.isfinite(limit) else None)
+        after = tuple(1 if j == k else m for j, m in enumerate(before))
+        moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+        if moving is None:
+            return outcomes.no_continuation(direction.text, t, "the body does not stay at rest, and no direction leads on.")
+        found = self._onto(piece, before, after, direction.text, None, moving)
+        return replace(found, jump=True) if isinstance(found, Place) else found
+
+    def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
+        """What follows where the Lagrangian jumps with a mode."""
+        here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
+        before = here.configuration
+        try:
+            if met:
+                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
+            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+        except Refused as reason:
+            return outcomes.no_continuation(text, t, str(reason))
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        found = self._onto(piece, before, after, text, None, jump.jets)
+        if not isinstance(found, Place):
+            return found
+        return replace(found, jump=True, energy=found.energy + jump.gained)
+
+    def _onto(
+        self,
+        piece: Piece,
+        before: Configuration,
+        after: Configuration,
+        text: str,
+        limit: float | None,
+        state: Mapping[Jet, float] | None = None,
+    ) -> Place | Verdict:
         """The beginning of the piece in another configuration, its state on the constraints of that one."""
         here, t = piece.setting, float(piece.run.t)
         try:
             there = self.surfaces.setting(after)
-            jets, far = self._settled(there, t, here.named(piece.run.y))
+            if set(self.surfaces.jets(after)) != set(self.surfaces.jets(before)):
+                return outcomes.no_continuation(text, t, "the motion has other initial values on the other side.")
+            jets, far = self._settled(there, t, here.named(piece.run.y) if state is None else state)
         except StateError as fault:
             return outcomes.no_continuation(text, t, fault.what)
         if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
@@ -199,7 +302,7 @@ class Course:
         """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
         here, t = piece.setting, piece.end
         changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
-        if any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+        if not changed or any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
             return 0.0
         new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
         return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))
@@ -211,8 +314,16 @@ class Course:
             return dict(jets), 0.0
         inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
         addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
-        p, tolerance = there.parameters(t), self.request.tolerance
-        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, rtol=tolerance, atol=tolerance)
+        measures = self.request.accuracy.measures(there.flow.state, there.flow.size, self.request.switched.original.system)
+        sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
+        how: dict[str, Any] = {
+            "rtol": measures.rtol,
+            "atol": measures.atol,
+            "sizes": np.fmax(measures.sizes, sizes),
+            "kinds": measures.kinds,
+        }
+        p = there.parameters(t)
+        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, **how)
         return {**jets, **there.named(moved[0])}, float(far[0])
 
     def _accumulates(self, kind: str, t: float) -> float | None:
@@ -315,8 +426,9 @@ class Course:
             return begin(self.surfaces, State({**new, **stays}, loose), t, self.request.where)
         except InitialError:
             start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
-            moved = max((abs(v - jets[z]) for z, v in start.jets.items() if z.name in stays), default=0.0)
-            if moved > _FAR * self.request.tolerance:
+            sizes = self.record.largest
+            moved = (abs(v - jets[z]) > _FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
+            if any(moved):
                 raise
             return start
 
@@ -329,7 +441,9 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
     return replace(request, events=tuple(events))
 
 
-def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress) -> Trajectory:
-    """The trajectory from a start."""
-    record = Record(request.switched, request.binding, request.final, not request.final and len(request.times) == 2, request.tolerance)
+def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
+    """The trajectory from a start; its certificate is that of a tolerance."""
+    dense = not request.final and len(request.times) == 2
+    net = Net(certified_to, dense and request.method.smooth)
+    record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     return Course(request, surfaces, progress, record).run(start)

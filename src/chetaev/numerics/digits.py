@@ -7,7 +7,7 @@ residual in many digits, and the matrix is evaluated there. Then what is small s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -15,8 +15,9 @@ import mpmath
 import numpy as np
 from sympy import Symbol
 
-from chetaev.analysis.ranks import Matrix, equilibrated, matrices_at
-from chetaev.calculus import Algebra
+from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
+from chetaev.exact.many_digits import many_digit_values
+from chetaev.numerics.graph import GraphAlgebra
 from chetaev.symbols import Input, Jet
 from chetaev.values import many_digits
 
@@ -29,20 +30,16 @@ _POLISH = 4
 
 
 def sure_rank(
-    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any]
+    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: GraphAlgebra
 ) -> int | None:
     """The rank of a matrix at a point where rows vanish; None if it is undefined there, or if forty digits do not tell either."""
-    found = matrices_at(entries, [point], algebra)
+    found = factored_at(entries, [point], algebra, POINT_ERROR if rows else STATE_ERROR)
     if not found:
         return None
-    if 0 in found[0].shape:
-        return 0
-    scales = equilibrated(found[0])
-    sizes = np.linalg.svd(scales[1], compute_uv=False)
-    r = _gap(sizes / sizes[0] if sizes[0] > 0 else sizes, _CUT, _CLEAR, _ZERO)
-    if r is not None or min(found[0].shape) > _LARGEST:
+    r = _gap(found[0].sizes, _CUT, _CLEAR, _ZERO)
+    if r is not None or min(found[0].jacobian.shape) > _LARGEST:
         return r
-    return _with_many_digits(entries, rows, point, algebra, scales)
+    return _with_many_digits(entries, rows, point, algebra, found[0].scales)
 
 
 def _gap(sizes: Any, cut: float, clear: float, zero: float) -> int | None:
@@ -56,8 +53,8 @@ def _with_many_digits(
     entries: Sequence[Sequence[ca.SX]],
     rows: Sequence[ca.SX],
     point: Mapping[Symbol, float],
-    algebra: Algebra[Any],
-    scales: tuple[Matrix, Matrix, Matrix],
+    algebra: GraphAlgebra,
+    scales: tuple[Matrix, Matrix],
 ) -> int | None:
     mp, _ = many_digits(_DIGITS)
     flat = [e for line in entries for e in line]
@@ -65,88 +62,31 @@ def _with_many_digits(
     at = {z: mp.mpf(point.get(z, 0.5)) for z in symbols}
     try:
         at = _polished(rows, at, symbols, algebra, mp)
-        values = _values(
-            ca.Function("matrix", [ca.vertcat(*[algebra.of(z) for z in symbols])], [ca.densify(ca.vertcat(*flat))]),
-            [at[z] for z in symbols],
-            mp,
-        )
+        values = many_digit_values(algebra.program(flat, symbols)[0], [at[z] for z in symbols], mp)
     except (ValueError, ZeroDivisionError, OverflowError, KeyError):
         return None
     m, n = len(entries), len(entries[0])
     matrix = mp.matrix(m, n)
     for k, v in enumerate(values):
-        matrix[k // n, k % n] = v / mp.mpf(scales[0][k // n]) / mp.mpf(scales[2][k % n])
+        matrix[k // n, k % n] = v / mp.mpf(scales[0][k // n]) / mp.mpf(scales[1][k % n])
     sizes = list(mp.svd_r(matrix if m >= n else matrix.T, compute_uv=False))
     return _gap([s / sizes[0] for s in sizes] if sizes[0] > 0 else sizes, _CLEAR_DIGITS, _CLEAR_DIGITS, _ZERO_DIGITS)
 
 
 def _polished(
-    rows: Sequence[ca.SX], at: dict[Symbol, Any], symbols: Sequence[Symbol], algebra: Algebra[Any], mp: mpmath.MPContext
+    rows: Sequence[ca.SX], at: dict[Symbol, Any], symbols: Sequence[Symbol], algebra: GraphAlgebra, mp: mpmath.MPContext
 ) -> dict[Symbol, Any]:
     """The point moved onto the rows; the step is found in floats, with the rank frozen, and added in many digits."""
     if not rows:
         return at
     jets = [z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)]
-    residual = ca.Function("rows", [ca.vertcat(*[algebra.of(z) for z in symbols])], [ca.densify(ca.vertcat(*rows))])
+    residual, _ = algebra.program(rows, symbols)
     jacobian = matrices_at([algebra.gradient(r, jets) for r in rows], [{z: float(v) for z, v in at.items()}], algebra)
     if not jacobian:
         return at
     inverse = np.linalg.pinv(jacobian[0], rcond=_CLEAR)
     for _ in range(_POLISH):
-        left = _values(residual, [at[z] for z in symbols], mp)
+        left = many_digit_values(residual, [at[z] for z in symbols], mp)
         for i, z in enumerate(jets):
             at[z] = at[z] - sum((mp.mpf(float(inverse[i, k])) * v for k, v in enumerate(left)), mp.mpf(0))
     return at
-
-
-_BINARY: dict[int, Callable[[Any, Any], Any]] = {
-    ca.OP_ADD: lambda a, b: a + b,
-    ca.OP_SUB: lambda a, b: a - b,
-    ca.OP_MUL: lambda a, b: a * b,
-    ca.OP_DIV: lambda a, b: a / b,
-    ca.OP_FMIN: min,
-    ca.OP_FMAX: max,
-    ca.OP_LT: lambda a, b: int(a < b),
-    ca.OP_LE: lambda a, b: int(a <= b),
-    ca.OP_EQ: lambda a, b: int(a == b),
-    ca.OP_NE: lambda a, b: int(a != b),
-    ca.OP_IF_ELSE_ZERO: lambda a, b: b if a else a * 0,
-}
-_UNARY: dict[int, Callable[[Any], Any]] = {
-    ca.OP_NEG: lambda a: -a,
-    ca.OP_SQ: lambda a: a * a,
-    ca.OP_TWICE: lambda a: a + a,
-    ca.OP_INV: lambda a: 1 / a,
-    ca.OP_FABS: abs,
-    ca.OP_SIGN: lambda a: (a > 0) - (a < 0),
-    ca.OP_ASSIGN: lambda a: a,
-    ca.OP_NOT: lambda a: int(not a),
-}
-_NAMED = {
-    getattr(ca, f"OP_{name.upper()}"): name for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt".split()
-}
-
-
-def _values(function: ca.Function, arguments: Sequence[Any], mp: mpmath.MPContext) -> list[Any]:
-    """The instruction tape of a function of one column, run in many digits; KeyError for an operation the notation does not have."""
-    memory: dict[int, Any] = {}
-    outputs: dict[int, Any] = {}
-    for k in range(function.n_instructions()):
-        code, sources, targets = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-        if code == ca.OP_INPUT:
-            memory[targets[0]] = arguments[sources[1]]
-        elif code == ca.OP_OUTPUT:
-            outputs[targets[1]] = memory[sources[0]]
-        elif code == ca.OP_CONST:
-            memory[targets[0]] = mp.mpf(function.instruction_constant(k))
-        elif code in _NAMED:
-            memory[targets[0]] = getattr(mp, _NAMED[code])(memory[sources[0]])
-        elif code in (ca.OP_POW, ca.OP_CONSTPOW):
-            memory[targets[0]] = mp.power(memory[sources[0]], memory[sources[1]])
-        elif code == ca.OP_ATAN2:
-            memory[targets[0]] = mp.atan2(memory[sources[0]], memory[sources[1]])
-        elif code in _BINARY:
-            memory[targets[0]] = _BINARY[code](memory[sources[0]], memory[sources[1]])
-        else:
-            memory[targets[0]] = _UNARY[code](memory[sources[0]])
-    return [outputs[k] for k in range(len(outputs))]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sympy import Expr
+from sympy import Expr, Symbol
 
 from chetaev.analysis.factored import Matrix, equilibrated
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, NotationError, StateError, UsageError
+from chetaev.frozen import Frozen
 from chetaev.groups.named import group_named
 from chetaev.model import Model
 from chetaev.notation import parse_expression, show
@@ -24,6 +26,7 @@ from chetaev.numerics.evaluate_faults import inconsistent, singular_here
 from chetaev.numerics.evaluate_shown import written
 from chetaev.numerics.initial import State, read_state
 from chetaev.numerics.local_rank import factored_at, require_clear
+from chetaev.numerics.modes import smooth
 from chetaev.numerics.poles import last_digits_changed
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets
 from chetaev.symbols import Input, Jet, jets_in
@@ -32,6 +35,14 @@ from chetaev.values import Tape, Undefined, value
 _INCONSISTENT = 1e-8
 _ROUND_OFF = 30
 _SMALL_ROW = 1e-6
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The equations of a configuration of corners, without corners, and the values of their modes."""
+
+    equations: Equations
+    modes: Mapping[Symbol, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +57,8 @@ class Evaluation(Mapping[str, float]):
     """Multipliers of redundant constraints: not unique, given with the least norm. Reactions are unique."""
     state: frozenset[Jet] = field(default=frozenset(), repr=False, compare=False)
     """The jets below those that the equations are solved for."""
+    sides: Sides | None = None
+    """Where the equations have corners: the configuration of the state, in which the values were found."""
 
     def __getitem__(self, name: str) -> float:
         for jet, v in self.jets.items():
@@ -61,7 +74,9 @@ class Evaluation(Mapping[str, float]):
 
     def reaction(self, coordinate: str) -> float:
         """The generalised reaction on a coordinate."""
-        return self._value(self.equations.reaction(coordinate))
+        if self.sides is None:
+            return self._value(self.equations.reaction(coordinate))
+        return self._value(self.sides.equations.reaction(coordinate), self.sides.modes)
 
     def __str__(self) -> str:
         return written(self.equations.system, self.jets, self.undetermined, lambda small: _nearby(self, small))
@@ -74,15 +89,16 @@ class Evaluation(Mapping[str, float]):
         group = group_named(self.equations.system, name, f"evaluation of {self.equations.system.label}")
         return matrices(group, np.array([self.jets[z] for z in group.places]))
 
-    def _value(self, expression: Expr) -> float:
+    def _value(self, expression: Expr, modes: Mapping[Symbol, float] = MappingProxyType({})) -> float:
         expression = self.equations.system.charted(expression)
-        missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input)
+        missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input) - modes.keys()
         if missing:
             raise NotationError(
                 f"{sorted(z.name for z in missing)[0]} is not known here.", where=f"evaluation of {self.equations.system.label}"
             )
         try:
-            return float(value(expression, {**self.binding.at(expression.free_symbols, self.t), **self.jets}))
+            given = self.binding.at(expression.free_symbols - modes.keys(), self.t)
+            return float(value(expression, {**given, **self.jets, **modes}))
         except Undefined as cause:
             where = f"evaluation of {self.equations.system.label}"
             raise StateError(f"{show(expression)} has no finite value here ({cause}).", where=where) from None
@@ -146,6 +162,11 @@ def evaluate(
 
 def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
     """The same for equations whose motion is determined, with values for everything they leave open."""
+    switched = smooth(equations, Frozen(binding.inputs))
+    if switched.modes:
+        from chetaev.numerics.evaluate_corners import evaluate_on_its_side  # which builds on this module
+
+        return evaluate_on_its_side(switched, start, binding, t, where)
     return evaluate_from(state_at(equations, start, binding, t, where))
 
 

@@ -23,11 +23,17 @@ class On:
     `terminal` ends the run there. `direction` is +1 for rising, -1 for falling, 0 for both. `reset` gives new values to jets of the
     state, as numbers or expressions in the state before: `On("x", direction=-1, reset={"x'": "-e*x'"})` is an impact with coefficient of
     restitution e. Jets of lower order than those that are reset stay as they are; the others move onto the constraints as little as
-    needed. New values that contradict the constraints are an error. A root at the very beginning of the motion does not count. Of events
-    at the same time any may end the motion, and all resets are made from the state before; the first listed wins where two differ.
-    Roots are changes of sign. Within a step of the integrator the expression is looked at in several places, and so closely that it is
-    smooth between them: several roots within one step are found, also where the expression touches zero and turns back, and on both sides
-    of a corner of `abs`, `min` or `max`. A peak so narrow that it lies between these places is not seen.
+    needed. New values that contradict the constraints are an error. Of events at the same time any may end the motion, and all resets are
+    made from the state before; the first listed wins where two differ.
+
+    Roots are changes of sign; a pole is none. Within a step of the integrator bounds of the expression and of its rate tell where it has no
+    root, and where one: no root is missed, however narrow a dip is, down to 1e-11 of a step. An expression with accelerations or
+    multipliers in it, which are no part of the state, is looked at in several places instead, so closely that it is smooth between them.
+
+    A motion that starts on the surface of an event with a `direction`, and goes through it in this direction, meets it at once: a ball that
+    starts on the floor and moves downwards bounces. Other roots at the very beginning do not count: where there is no direction, where the
+    motion leaves the surface to the other side, and roots of expressions in velocities without a `reset`, which are zero because the motion
+    starts at rest.
     """
 
     expression: Any

@@ -12,12 +12,12 @@ from functools import lru_cache
 
 import casadi as ca
 
-from chetaev.analysis.ranks import matrices_at, rank
 from chetaev.equations import Equations
 from chetaev.numerics.closure import Closure, End, closure, closure_of
 from chetaev.numerics.digits import sure_rank
-from chetaev.numerics.elimination import balanced, elimination_order, solve
+from chetaev.numerics.elimination import elimination_order, samples_of, solve
 from chetaev.numerics.prolong import Prolongation, square_prolongation
+from chetaev.numerics.residues import residues_of
 from chetaev.numerics.sampling import points_from
 from chetaev.symbols import Input, Jet
 
@@ -25,6 +25,8 @@ _POINTS = 8
 _MOST = 8
 _PROBED = 1
 _LARGEST = 1e3
+_NEIGHBOURS = 2
+"""States that are needed to speak of a family."""
 
 
 @lru_cache(maxsize=32)
@@ -49,11 +51,11 @@ def _on_loci(found: Closure) -> tuple[Closure, ...]:
 
 def _pivots(system: Prolongation) -> list[ca.SX]:
     """Pivots of the elimination that depend on the state."""
-    matrices = matrices_at(system.structure.jacobian, system.generic_points, system.algebra)
-    if not matrices:
+    if not any(a is not None for a in system.jacobians(system.generic_points)):
         return []
-    order = elimination_order(balanced(matrices)[0], rank(matrices[0]))
-    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, matrices).pivots
+    samples, residues = samples_of(system, system.generic_points), residues_of(system.algebra, system.structure.jacobian)
+    order = elimination_order(samples, len(system.structure.top) - system.nullity, residues=residues)
+    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, samples, residues).pivots
     return [pivot for pivot in pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(pivot))]
 
 
@@ -68,7 +70,10 @@ def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
         if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
             continue
         r = sure_rank(system.structure.jacobian, rows, point, system.algebra)
-        if r is not None and r < len(system.structure.top) - usual and system.near(point).nullity > usual:
+        near = system.near(point)
+        if len(near.points) < _NEIGHBOURS:  # a point without neighbours that satisfy the rows shows no family
+            continue
+        if r is not None and r < len(system.structure.top) - usual and near.nullity > usual:
             other = closure(system.original.near(point), alone=True)
             if other.end is End.CLOSED:
                 return other

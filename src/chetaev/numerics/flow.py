@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.analysis.ranks import Point, matrices_at
+from chetaev.analysis.exact_ranks import exactly_zero
+from chetaev.analysis.ranks import Point
 from chetaev.calculus import Calculus, total_derivative
 from chetaev.numerics.bounds import Bounds
 from chetaev.numerics.elimination import (
     Flags,
     Matrix,
     PivotOrder,
+    Samples,
     Solved,
-    balanced,
     elimination_order,
     pivots_of,
     solve,
@@ -31,12 +32,12 @@ from chetaev.numerics.elimination import (
 )
 from chetaev.numerics.energy import energy_and_power
 from chetaev.numerics.graph import GraphAlgebra, larger, over, plus, size, times
+from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
-from chetaev.numerics.steady import Residues, residues_of
-from chetaev.symbols import TIME, Input, Jet, Parameter, Place
+from chetaev.numerics.residues import Residues, residues_of
+from chetaev.symbols import TIME, Input, Jet, Parameter, Place, highest_orders
 
-_NO_POWER = 1e-9
 _FEW_ROWS = 16
 
 
@@ -46,11 +47,13 @@ class Flow:
 
     system: Prolongation
     order: PivotOrder
-    samples: tuple[Matrix, ...]
+    samples: Samples
     given: tuple[Point, ...] = ()
     """States that the choices made here have to suit, besides random ones."""
     residues: Residues | None = None
-    """What tells steady entries of the system Jacobian, where that helps."""
+    """What tells which entries of the system Jacobian are identically zero, and which are constant along a motion."""
+    freeze: bool = False
+    """Whether constant entries are written without the state: that pays where there are constraints and few rows."""
 
     @property
     def graph(self) -> GraphAlgebra:
@@ -80,7 +83,7 @@ class Flow:
         """The top jets as expressions in the state."""
         rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
         right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
-        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues)
+        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
 
     @cached_property
     def tops(self) -> dict[Jet, ca.SX]:
@@ -120,11 +123,22 @@ class Flow:
 
     @cached_property
     def has_power(self) -> bool:
-        """Whether the energy changes: the power is not zero on the constraint manifold."""
-        if self.power.is_zero():
+        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold.
+
+        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
+        """
+        power = self._energy[1]
+        if power.is_zero():
             return False
-        found = matrices_at([[self.power, self.energy]], self.points, self.graph)
-        return not found or max(abs(a[0, 0]) / max(1.0, abs(a[0, 1])) for a in found) > _NO_POWER
+        offsets = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
+        above = [z.order - offsets[z.base] for z in self.graph.symbols(power) if isinstance(z, Jet) and z.base in offsets]
+        stages = self.system.staged(max([0, *above]))
+        for first in range(len(stages)):
+            rows = [row for staged, _ in stages[first:] for row in staged]
+            known = exactly_zero([power], rows, self.graph, stages[first:])
+            if known is not None and (known[0] or first == 0):
+                return not known[0]
+        return True
 
     def on_state(self, e: ca.SX) -> ca.SX:
         """An expression with every jet above the state written out by the equations of motion."""
@@ -168,7 +182,7 @@ class Flow:
         p = self.graph.vector(self.arguments)
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
         x, p = ca.vertcat(x, *self.work), ca.vertcat(p, self.start_energy)
-        return ca.Function(name, [self.graph.leaf(TIME), x, p], [ca.densify(column)])
+        return self.graph.function(name, [self.graph.leaf(TIME), x, p], column)
 
     @property
     def size(self) -> int:
@@ -194,11 +208,20 @@ class Flow:
         return self.function([*self.rates, *([self.power] if self.has_power else [])], "rhs")
 
     def measure(self) -> tuple[ca.Function, tuple[str, ...]]:
-        """Residuals of all constraints on the state and the balance of energy, with their names."""
+        """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
         balance = self.energy - self.start_energy - sum(self.work)
         rows = [self.system.row(pair) for pair in hidden]
-        return self.function([*rows, balance], "measure"), (*map(self.system.label, hidden), "balance")
+        *sizes, energies = magnitudes([*rows, self._terms_of_energy])
+        exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
+        return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
+
+    @property
+    def _terms_of_energy(self) -> ca.SX:
+        """What has the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
+        lagrangian = self.system.equations.lowered.lagrangian
+        first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
+        return self.graph.of(lagrangian) if first else self._energy[0]
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
         """The determinant, the smallest pivot, then functions of the user's.
@@ -206,12 +229,17 @@ class Flow:
         The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
         same state, and relative to the largest such value at those points: units drop out.
         """
+        return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+
+    @cached_property
+    def determinant(self) -> ca.SX:
+        """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
         determinant = ca.SX(self.solved.sign)
         for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
             determinant = determinant * (pivot / reference)
         if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
-        return self.function([determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+        return determinant
 
     @cached_property
     def _smallest_pivot(self) -> ca.SX:
@@ -233,7 +261,7 @@ class Flow:
 
         A column in units of its rows is never larger than one, so the largest entry that a row can have decides.
         """
-        if self.residues is None:
+        if not self.freeze:
             return None
         entries = [e for line in self.system.structure.jacobian for e in line]
         bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
@@ -248,11 +276,12 @@ class Flow:
     @cached_property
     def _usual_pivots(self) -> Matrix:
         """The largest sizes of the pivots at the samples, in units of their rows and columns, but not more than one."""
-        numbers = np.abs(np.array(self.samples, dtype=float))
+        samples = self.samples
+        numbers = np.abs(samples.numbers) * samples.down[:, :, None] * samples.across[:, None, :]
         used = [i for i, _ in self.order.pairs]
         rows = np.where((sizes := numbers.max(axis=2, initial=0.0)) > 0, sizes, 1.0)
         columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
-        found = pivots_of(self.samples, self.order)
+        found = pivots_of(samples, self.order, self.residues)
         for k, (i, j) in enumerate(self.order.pairs):
             found[:, k] /= rows[:, i] * columns[:, j]
         usual: Matrix = np.minimum(found.max(axis=0), 1.0)
@@ -265,38 +294,33 @@ class Flow:
 
 def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
     """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if there are too few pivots."""
-    samples = [a for a in system.jacobians([*extra_points, *system.generic_points]) if a is not None]
-    if not samples or system.generic_nullity is None:
+    if system.generic_nullity is None:
+        return None
+    found = [a for a in (*system.measured(extra_points, given=True), *system.measured(system.generic_points)) if a is not None]
+    if not found:
         return None
     rank = len(system.structure.top) - system.generic_nullity
-    order, residues = _order(system, balanced(samples)[0], rank)
-    return Flow(system, order, tuple(samples), tuple(extra_points), residues) if len(order.pairs) == rank else None
+    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+    order, residues, freeze = _order(system, samples, rank)
+    return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None
 
 
-def _order(system: Prolongation, samples: Matrix, rank: int) -> tuple[PivotOrder, Residues | None]:
-    """The order by Markowitz' count, or one that takes steady pivots first where that costs less; and what tells steady entries.
+def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:
+    """The order by Markowitz' count, or one that takes constant pivots first where that costs less; what tells zero and constant entries;
+    and whether constant ones are written without the state.
 
-    Where there are no constraints, or many rows, nothing is gained by steady entries, and they are not looked for.
+    Where there are no constraints, or many rows, nothing is gained by constant entries, and they are not preferred.
     """
-    sparse = elimination_order(samples, rank, _lasting(system))
-    few = samples.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
-    residues = _residues(system) if few else None
-    before = None if residues is None else residues.cost_of(sparse.pairs)
-    if residues is None or before is None:
-        return sparse, None
-    steady = elimination_order(samples, rank, residues=residues)
-    after = residues.cost_of(steady.pairs) if len(steady.pairs) == rank else None
-    return (sparse if after is None or before <= after else steady), residues
-
-
-def _residues(system: Prolongation) -> Residues | None:
-    """The system Jacobian in a finite field."""
     graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
-    present = graph.symbols_of([e for line in system.structure.jacobian for e in line])
-    steady = [z for z in present if isinstance(z, Parameter)]
-    moving = [z for z in present if not isinstance(z, Parameter)]
-    at_rest = partial(graph.without, symbols=moving)
-    return residues_of(system.structure.jacobian, graph.vector(steady), graph.vector(moving), at_rest)
+    residues = residues_of(graph, system.structure.jacobian)
+    sparse = elimination_order(samples, rank, _lasting(system), residues)
+    few = samples.numbers.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
+    before = None if residues is None or not few else residues.cost_of(sparse.pairs)
+    if residues is None or before is None:
+        return sparse, residues, False
+    constant = elimination_order(samples, rank, residues=residues, prefer=True)
+    after = residues.cost_of(constant.pairs) if len(constant.pairs) == rank else None
+    return (sparse if after is None or before <= after else constant), residues, True
 
 
 def _lasting(system: Prolongation) -> Flags:

@@ -2,22 +2,28 @@
 
 CasADi's SX graphs share sub-expressions and differentiate in a time proportional to their size, where SymPy's trees swell. The assembler,
 the structural analysis and everything below them run on either algebra; here is the one for numbers.
+
+A number that has no exact double, such as 1/10 or pi, is a leaf of the graph like a parameter: then 3*(1/10) - 3/10 is exactly zero for
+formal questions (`program`), and becomes 5.6e-17 only where the graph is made into a function of doubles (`function`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from sympy import Expr, Symbol
+from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.analysis.factored import Matrix
+from chetaev.exact.program import Program
 from chetaev.functions import SPELLING
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.numerics.doubts import values_and_doubts
+from chetaev.numerics.tape import program_of
 from chetaev.symbols import Entry, Parameter
 from chetaev.values import Undefined
 
@@ -63,6 +69,22 @@ def size(a: ca.SX) -> ca.SX:
     return ca.SX.unary(ca.OP_FABS, a)
 
 
+def step(u: ca.SX) -> ca.SX:
+    """0 for u < 0, 1 for u > 0, 1/2 at 0."""
+    return times(plus(ca.SX.unary(ca.OP_SIGN, u), ca.SX(1)), ca.SX(0.5))
+
+
+def piecewise(u: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
+    """The value a where u < 0, else b; what stands on the other side need not have a value."""
+    below = ca.SX.binary(ca.OP_LT, u, ca.SX(0))
+    left = ca.SX.binary(ca.OP_IF_ELSE_ZERO, below, a)
+    return plus(left, ca.SX.binary(ca.OP_IF_ELSE_ZERO, ca.SX.unary(ca.OP_NOT, below), b))
+
+
+_BUILT: dict[str, Callable[..., ca.SX]] = {"step": step, "piecewise": piecewise}
+"""Functions made of several operations of the graph."""
+
+
 class GraphAlgebra:
     """SX expressions; one instance owns the graph's symbols, so expressions of different instances do not mix.
 
@@ -72,6 +94,7 @@ class GraphAlgebra:
     def __init__(self) -> None:
         self._leaves: dict[Symbol, ca.SX] = {}
         self._names: dict[str, Symbol] = {}
+        self._numbers: dict[Expr, ca.SX] = {}
         self._known: dict[Expr, ca.SX] = {}
         self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
         # by the address of a node; the expressions are kept, so that no other node can have it
@@ -99,6 +122,25 @@ class GraphAlgebra:
             self._leaves[symbol] = ca.SX.sym(name)
             self._names[name] = symbol
         return self._leaves[symbol]
+
+    def numeric(self, e: ca.SX) -> ca.SX:
+        """The expression with its numbers rounded to doubles."""
+        present = {leaf.name() for leaf in ca.symvar(e)} if self._numbers else set()
+        used = {node: leaf for node, leaf in self._numbers.items() if leaf.name() in present}
+        return ca.substitute(e, ca.vertcat(*used.values()), ca.DM([_float(node) for node in used])) if used else e
+
+    def function(self, name: str, arguments: Sequence[ca.SX], column: ca.SX, **options: Any) -> ca.Function:
+        """A function of doubles with one dense output column."""
+        return ca.Function(name, list(arguments), [ca.densify(self.numeric(column))], options)
+
+    def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact."""
+        column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
+        order = sorted(self.symbols(column), key=lambda z: z.name) if symbols is None else list(symbols)
+        leaves = [self.vector(order), *self._numbers.values()]
+        found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [ca.densify(column)]), [_exact(node) for node in self._numbers])
+        found.positive = {k for k, z in enumerate(order) if z.is_positive}
+        return found, order
 
     def vector(self, symbols: Sequence[Symbol]) -> ca.SX:
         """A column of leaves."""
@@ -135,13 +177,17 @@ class GraphAlgebra:
 
     def symbols(self, e: ca.SX) -> frozenset[Symbol]:
         if not e.is_scalar(True):
-            return frozenset(self._names[leaf.name()] for leaf in ca.symvar(e))
+            return self._symbols_in(e)
         if e.is_constant():
             return frozenset()
         key = int(e.element_hash())
         if key not in self._symbols:
-            self._symbols[key] = (e, frozenset(self._names[leaf.name()] for leaf in ca.symvar(e)))
+            self._symbols[key] = (e, self._symbols_in(e))
         return self._symbols[key][1]
+
+    def _symbols_in(self, e: ca.SX) -> frozenset[Symbol]:
+        names = self._names
+        return frozenset(names[name] for leaf in ca.symvar(e) if (name := leaf.name()) in names)
 
     def symbols_of(self, expressions: Sequence[ca.SX]) -> frozenset[Symbol]:
         return self.symbols(ca.vertcat(*expressions)) if expressions else frozenset()
@@ -174,11 +220,13 @@ class GraphAlgebra:
             return self.of(GroupCoordinate(node.group, node.kind, True).chart[node])
         if node.is_Symbol:
             return self.leaf(node)
-        if node.is_Rational:
-            return ca.SX(_float(node.p, node.q))
-        if node.is_NumberSymbol:
-            return ca.SX(float(node))
+        if node.is_Rational and _is_double(node):
+            return ca.SX(_float(node))
+        if node.is_Rational or node.is_NumberSymbol:
+            return self._numbers.setdefault(node, ca.SX.sym(f"number {node}"))
         arguments = [self._known[a] for a in node.args]
+        if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
+            return self._scaled_product(node)
         if node.is_Add:
             return _balanced(arguments, plus)
         if node.is_Mul:
@@ -186,7 +234,24 @@ class GraphAlgebra:
         if node.is_Pow:
             return _power(arguments[0], node.exp, arguments[1])
         name = SPELLING[type(node)]
+        if name in _BUILT:
+            return _BUILT[name](*arguments)
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
+
+
+    def _scaled_product(self, node: Expr) -> ca.SX:
+        """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""
+        number, *factors = node.args
+        powers = [f for f in factors if f.is_Pow and f.exp.is_Integer]
+        if powers:
+            power = max(powers, key=lambda f: abs(int(f.exp)))
+            n = int(power.exp)
+            shift = round((number.p.bit_length() - number.q.bit_length()) / n)
+            unit = Rational(2) ** shift
+            rest = Mul(number / unit**n, *[f for f in factors if f is not power])
+            base = times(self.of(unit), self.of(power.base))
+            return times(self.of(rest), _power(base, power.exp, self.of(power.exp)))
+        return _balanced([self._known[a] for a in node.args], times)
 
 
 class GraphTape:
@@ -196,7 +261,7 @@ class GraphTape:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         self.symbols: frozenset[Symbol] = algebra.symbols(column)
         self._order = sorted(self.symbols, key=lambda z: z.name)
-        self._function = ca.Function("tape", [algebra.vector(self._order)], [ca.densify(column)])
+        self._function = algebra.function("tape", [algebra.vector(self._order)], column)
         self._size = len(expressions)
 
     def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
@@ -217,11 +282,32 @@ class GraphTape:
         return values_and_doubts(self._function, point, spread)[1]
 
 
-def _float(p: int, q: int) -> float:
+_LARGEST_EXPONENT = 1000
+"""Binary exponents of numbers that doubles hold with room for a product; their largest is 1023."""
+
+
+def _in_range(node: Expr) -> bool:
+    return abs(abs(node.p).bit_length() - node.q.bit_length()) < _LARGEST_EXPONENT
+
+
+def _is_double(node: Expr) -> bool:
+    """Whether a rational number is a double exactly."""
+    return bool(node.q & (node.q - 1) == 0 and abs(node.p) < 2**53 and node.q < 2**900)
+
+
+def _float(node: Expr) -> float:
+    if not node.is_Rational:
+        return float(node)
     try:
-        return p / q
+        found = node.p / node.q
     except OverflowError:
-        return math.inf  # found out when the graph is evaluated
+        return math.inf if node.p > 0 else -math.inf  # found out when the graph is evaluated
+    return found if found or not node.p else math.nan  # so is a number too small for a double, which is not zero
+
+
+def _exact(node: Expr) -> Fraction | str:
+    """A number for exact arithmetic: a fraction, or the name of a constant."""
+    return Fraction(node.p, node.q) if node.is_Rational else str(node)
 
 
 def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> ca.SX:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chetaev.certificate import Certificate
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.trajectory import Outcome
 
@@ -51,6 +52,15 @@ def singular(ending: Ending) -> Verdict:
     """The motion met a singular locus."""
     where = f", where {ending.locus}" if ending.locus else ""
     return Outcome.LEFT_DOMAIN, f"the system Jacobian becomes singular at t = {ending.t:.12g}{where}."
+
+
+def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
+    """The motion's own evidence contradicts it, also after it was computed again."""
+    how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
+    return Outcome.NOT_CERTIFIED, (
+        f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  A smaller tolerance may help, or "
+        f"another start; print(motion.certificate) shows all figures."
+    )
 
 
 def not_unique(surface: str, t: float) -> Verdict:

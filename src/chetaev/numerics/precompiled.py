@@ -1,9 +1,9 @@
 """Functions that numba compiles once per machine: afterwards they are loaded from disk, without numba.
 
 Importing numba with its tables takes half a second, loading the code a few milliseconds. The code is kept beside this file, or in the
-user's cache directory where that cannot be written to. The name of its file is a digest of the sources it was made from, of the processor
-and of the versions of LLVM, so that nothing that changed is loaded; the file begins with a digest of itself, so that half a file is not
-loaded either.
+user's cache directory where that cannot be written to; what others than the user could have written is not used. The name of its file is a
+digest of the sources it was made from, of the processor and of the versions of LLVM, so that nothing that changed is loaded; the file
+begins with a digest of itself, so that half a file is not loaded either.
 
 The functions return nothing; results are written to arrays. Numba passes an array by its parts and a tuple by its fields. So does `_flat`,
 and what it passes is compared with what was compiled: machine code does not notice when it is given something else.
@@ -16,8 +16,8 @@ import hashlib
 import importlib
 import json
 import os
+import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from typing import Any
 import llvmlite
 import numpy as np
 
+from chetaev.files import open_file, replacing
 from chetaev.numerics.engine import bind, load_object
 from chetaev.numerics.processor import name_and_features
 
@@ -131,22 +132,32 @@ def _folders() -> list[Path]:
         return [beside]
 
 
+def _is_private(status: os.stat_result) -> bool:
+    """Whether nobody but this user and the system's administrator could have put something here: what is loaded is run."""
+    if not hasattr(os, "geteuid"):  # Windows keeps the user's folder from others by other means
+        return True
+    return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def _read(file: Path) -> Code | None:
     try:
-        return Code.unpacked(file.read_bytes())
+        with open_file(file) as stream:
+            trusted = _is_private(os.stat(file.parent)) and _is_private(os.fstat(stream.fileno()))
+            return Code.unpacked(stream.read()) if trusted else None
     except OSError:
         return None
 
 
 def _write(name: str, contents: bytes) -> None:
-    """Keep code in the first folder where that is possible; without any it is compiled again next time."""
+    """Keep code in the first private folder where that is possible; without any it is compiled again next time."""
     for folder in _folders():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=folder) as beside:
-                written = Path(beside, name)
-                written.write_bytes(contents)
-                written.replace(folder / name)  # at once: another process may be reading
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_private(folder.stat()):
+                continue
+            with replacing(folder / name) as beside:  # at once: another process may be reading
+                beside.write_bytes(contents)
+                beside.chmod(0o644)
         except OSError:
             continue
         return

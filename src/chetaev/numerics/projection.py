@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix, matrices_at, rank
-from chetaev.numerics.elimination import balanced, elimination_order, solve, solve_positive
+from chetaev.analysis.ranks import Matrix, matrices_at, rank, rank_at
+from chetaev.numerics.elimination import Samples, elimination_order, solve, solve_positive
 from chetaev.numerics.graph import plus, times
+from chetaev.numerics.residues import residues_of
 from chetaev.symbols import Action, Jet, Multiplier
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _stages_suffice(flow: Flow) -> bool:
 
 
 def _rank(entries: Entries, flow: Flow) -> int:
-    return max((rank(a) for a in matrices_at(entries, flow.points, flow.graph)), default=0)
+    return rank_at(entries, flow.points, flow.graph)
 
 
 def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
@@ -99,9 +100,10 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     normal = [[products[min(a, b), max(a, b)] for b in kept] for a in kept]
     right = [rows[a] for a in kept]
     squares = [(a[kept] * weights) @ a[kept].T for a in samples]
-    order = elimination_order(balanced(squares)[0]) if squares and kept else None
-    if order is not None and len(order.pairs) == len(kept):
-        shares: Sequence[ca.SX] = solve(normal, right, order, squares).solution
+    if squares and kept:
+        numbers, residues = Samples.of(squares), residues_of(flow.graph, normal)
+        order = elimination_order(numbers, len(kept), residues=residues)
+        shares: Sequence[ca.SX] = solve(normal, right, order, numbers, residues).solution
     else:
         shares = solve_positive(normal, right)
     columns = {z: k for k, z in enumerate(jets) if weights[k]}
@@ -119,8 +121,7 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
 def _independent(samples: Sequence[Matrix], weights: Sequence[float]) -> list[int]:
     """Rows that carry the rank, at every sample."""
     moving = np.flatnonzero(weights)
-    scaled = balanced([a[:, moving] for a in samples])[0]
-    order = elimination_order(scaled, max(map(rank, samples)))
+    order = elimination_order(Samples.of([a[:, moving] for a in samples]), max(map(rank, samples)))
     return sorted(i for i, _ in order.pairs)
 
 

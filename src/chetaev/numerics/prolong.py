@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
-from chetaev.analysis.ranks import Matrix, Point, matrices_at, numbers_at, points_on
+from chetaev.analysis.exact_ranks import exact_rank
+from chetaev.analysis.factored import Factored
+from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.analysis.structure import Structure, raised, structure
 from chetaev.budget import deadline
 from chetaev.calculus import Calculus, Evaluator
 from chetaev.equations import Equations
 from chetaev.errors import StateError
+from chetaev.exact.signature import related
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.nullspace import least_norm, null_space, open_jets
@@ -169,10 +172,11 @@ class Prolongation:
             matrices, right = (matrices_at(e, [point], self.algebra) for e in (self.structure.jacobian, rest))
             if matrices and right:
                 b = right[0].ravel()
-                left = b - matrices[0] @ least_norm(matrices[0], b, self._noise)[0]
-                size = float(np.abs(left).max(initial=0.0))
-                if size > _CONTRADICTION * max(1.0, float(np.abs(b).max(initial=0.0))):
-                    found[k] = size
+                solution = least_norm(matrices[0], b, self._noise)[0]
+                left = np.abs(b - matrices[0] @ solution)
+                terms = np.abs(b) + np.abs(matrices[0]) @ np.abs(solution)
+                if (left > _CONTRADICTION * terms).any():
+                    found[k] = float(left.max(initial=0.0))
         return found
 
     @property
@@ -255,7 +259,12 @@ class Prolongation:
 
     def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The null space of the system Jacobian at each point; None where it is undefined."""
-        return [None if a is None else null_space(a, self._noise) for a in self.jacobians(points)]
+        return [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
+
+    def measured(self, points: Sequence[Point], given: bool = False) -> list[tuple[Matrix, Matrix] | None]:
+        """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined."""
+        shape = (len(self.structure.jacobian), len(self.structure.unknowns))
+        return measured_at(self._jacobian_tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR)
 
     def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The system Jacobian at several points; None where it is undefined."""
@@ -267,15 +276,46 @@ class Prolongation:
         return self.algebra.tape([e for line in self.structure.jacobian for e in line])
 
     @cached_property
+    def exact_nullity(self) -> int | None:
+        """The nullity of the system Jacobian on the constraint manifold, found in a finite field; None if there is no easy point there.
+
+        Near a given state numbers decide: its component of the manifold may be another one.
+        """
+        if self._near is not None:
+            return None
+        rows = [self.row(pair) for pair in self.hidden()]
+        found = exact_rank(self.structure.jacobian, rows, self.algebra)
+        if found is None:
+            found = exact_rank(self.structure.jacobian, rows, self.algebra, self.staged(-1))
+        return None if found is None else len(self.structure.top) - found
+
+    def staged(self, last: int) -> list[tuple[list[Any], list[Jet]]]:
+        """The rows of every stage up to the last one, and the jets by which they are met."""
+        found = []
+        offsets = list(zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True))
+        for k in range(self.stages().start, last + 1):
+            jets = [w for z, d in offsets if d + k >= 0 for w in self.structure.at_order(z, d + k + 1, d + k)]
+            found.append(([self.row(pair) for pair in self.stage(k)], jets))
+        return found
+
+    @cached_property
     def _generic_null(self) -> Matrix:
+        """A point where the Jacobian has full rank, with digits to spare, settles the matter; where numbers see less, the field decides."""
+        n = len(self.structure.top)
         found = [null for null in self._nulls if null is not None]
-        return min(found, key=lambda n: n.shape[1]) if found else np.zeros((len(self.structure.top), 0))
+        least = min((null.shape[1] for null in found), default=n)
+        exact = self.exact_nullity if least else 0
+        if exact is None or exact >= least:
+            return min(found, key=lambda null: null.shape[1]) if found else np.zeros((n, 0))
+        forced = [Factored(a, doubts=doubts, rank=n - exact) for a, doubts in filter(None, self.measured(self.points))]
+        return max(forced, key=lambda factored: factored.kept).null if forced else np.zeros((n, exact))
 
     @property
     def generic_points(self) -> list[Point]:
         """The points at which the system Jacobian has its generic rank."""
         usual = self._generic_null.shape[1]
-        return [point for point, null in zip(self.points, self._nulls, strict=True) if null is not None and null.shape[1] == usual]
+        known = [(point, null.shape[1]) for point, null in zip(self.points, self._nulls, strict=True) if null is not None]
+        return [point for point, nullity in known if nullity == usual] or [point for point, _ in known]
 
     def harmless(self, null: Matrix) -> bool:
         """Whether a null space concerns multipliers only."""
@@ -301,9 +341,14 @@ class Prolongation:
         return [z for z in unknowns if z in found]
 
     def _vary(self, slopes: Sequence[Any], unknowns: Sequence[Jet]) -> list[bool]:
-        """Which slopes change when only the unknowns do."""
+        """Which slopes change when only the unknowns do; where the field has no point, by numbers."""
         if not slopes:
             return []
+        symbols = sorted(self.algebra.symbols_of(slopes), key=lambda z: (z in unknowns, z.name))
+        program, _ = self.algebra.program(slopes, symbols)
+        exact = related(program, sum(z not in unknowns for z in symbols))
+        if exact:
+            return [any(values[k] != exact[0][1][k] for _, values in exact) for k in range(len(slopes))]
         tape = self.algebra.tape(slopes)
         varies = np.zeros(len(slopes), dtype=bool)
         for seed in range(_TRIES):

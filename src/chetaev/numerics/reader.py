@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,17 @@ class Reader:
     def driven(self, expression: Expr, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> Array:
         """An expression as it stands in the equations: while the motion slides on s = 0, sign(s) is the value that keeps it there."""
         return self._along(expression, times, states, pieces, reading=False)
+
+    def several(self, expressions: Sequence[Expr], times: Array, states: Array) -> Array:
+        """Expressions as they stand in the equations, a line for each: at once, because all multipliers are found together."""
+        which = self.pieces_at(times)
+        found = np.empty((len(expressions), len(times)))
+        for k in np.unique(which):
+            piece, here = self.pieces[int(k)], which == k
+            function = piece.setting.functions([self.switched.driven(e, piece.setting.configuration) for e in expressions])
+            native = self.layout.native(piece, states[here])
+            found[:, here] = piece.setting.mapped(function, times[here], native, piece.reference)
+        return found
 
     def _along(self, e: Expr, times: Array, states: Array, pieces: NDArray[np.int64] | None, reading: bool) -> Array:
         which = self.pieces_at(times) if pieces is None else pieces

@@ -6,20 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from sympy import Expr, Symbol
 
 from chetaev.frozen import Frozen
+from chetaev.notation import show
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
+from chetaev.numerics.enclosures.kernels import nodes_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Integers
 from chetaev.numerics.modes import Switched
+from chetaev.numerics.net import NOTHING, Net, usual_state
 from chetaev.numerics.outcomes import Verdict
 from chetaev.numerics.pieces import Layout, Piece
 from chetaev.numerics.reader import Reader
 from chetaev.symbols import Jet
-from chetaev.trajectory import Event, Switch, Trajectory
+from chetaev.trajectory import Enclosed, Event, Switch, Trajectory
 
-_COUNTS = ("accepted", "rejected", "evaluations", "projections")
+_SUSPICIOUS = 1e-8
+"""A residual in units of its terms that may be round-off of terms that vanish."""
+_COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 
 
 @dataclass
@@ -31,36 +37,67 @@ class Record:
     final: bool
     dense: bool
     tolerance: float
+    net: Net
     pieces: list[Piece] = field(default_factory=list)
     jumps: list[bool] = field(default_factory=list)
     """For each piece whether something changes abruptly where it ends."""
     events: list[Event] = field(default_factory=list)
     switches: list[Switch] = field(default_factory=list)
     drift: dict[str, float] = field(default_factory=dict)
+    """The largest residual of each row, and of the balance."""
+    scales: dict[str, float] = field(default_factory=dict)
+    """The largest sum of the absolute values of its terms."""
     extrema: dict[Jet, tuple[float, float]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    nodes: dict[Expr, bool] = field(default_factory=dict)
+    """The functions in the data that may hide something between two places, and whether they were enclosed."""
+    worst: float = 1.0
+    """How many times what a step saw of one of them it may have been between."""
 
     @property
     def steps(self) -> int:
         """Steps tried so far."""
         return self.counts["accepted"] + self.counts["rejected"]
 
+    @property
+    def largest(self) -> dict[Jet, float]:
+        """The largest absolute values of jets so far."""
+        return {z: max(-low, high) for z, (low, high) in self.extrema.items()}
+
     def add(self, piece: Piece) -> None:
         """Take in a piece."""
         run, here = piece.run, piece.setting
-        for label, size in zip(here.labels, map(float, run.measured), strict=True):
+        count = len(here.labels)
+        for label, size, scale in zip(here.labels, map(float, run.measured), self._scales(piece, run.measured, count), strict=False):
             known = self.drift.get(label, 0.0)
             self.drift[label] = known if known >= size or np.isnan(known) else size
+            self.scales[label] = max(self.scales.get(label, 0.0), float(scale))
         for z, low, high in zip(here.flow.state, run.minima, run.maxima, strict=False):
             a, b = self.extrema.get(z, (np.inf, -np.inf))
             self.extrema[z] = (min(a, float(low)), max(b, float(high)))
         for name in _COUNTS:
             self.counts[name] += int(getattr(run, name))
+        nodes = nodes_kernel(here.flow, here.binding.inputs)
+        self.nodes |= {**dict.fromkeys(nodes.left_out, False), **dict.fromkeys(nodes.enclosed, True)}
+        self.worst = max(self.worst, float(run.worst))
         if self.final:
             self.pieces.clear()
             self.jumps.clear()
         self.pieces.append(piece)
         self.jumps.append(False)
+        self.net.add(piece)
+
+    def _scales(self, piece: Piece, measured: Array, count: int) -> Array:
+        """The sizes of the rows' terms; of a row whose terms are round-off, because they vanish, what is usual for its jets."""
+        residuals, sizes = measured[:count], measured[count:]
+        if np.all(residuals <= _SUSPICIOUS * sizes):
+            return sizes
+        here = piece.setting
+        largest = np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
+        state = usual_state(largest, piece)
+        usual = here.compiled.measure(piece.begin, state, here.parameters(piece.begin, piece.reference))[count:]
+        found: Array = np.where(np.isfinite(usual) & (sizes < NOTHING * usual), usual, sizes)
+        return found
 
     def met(self, text: str, t: float, jets: Mapping[Jet, float]) -> None:
         """Note an event."""
@@ -73,8 +110,8 @@ class Record:
         last = self.pieces[-1]
         end = layout.common(last, np.array([last.end]), np.array([last.run.y]))[0]
         outcome, message = verdict
-        balance = {"balance": self.drift["balance"]} if "balance" in self.drift else {}
-        drift = {label: size for label, size in self.drift.items() if label != "balance"} | balance
+        labels = sorted(self.drift, key=lambda label: label == "balance")
+        drift = {label: relative(self.drift[label], self.scales[label]) for label in labels}
         return Trajectory(
             equations=self.switched.original,
             t=nodes,
@@ -84,6 +121,8 @@ class Record:
             outcome=outcome,
             message=message,
             drift=Frozen(drift),
+            scales=Frozen({label: self.scales[label] for label in labels}),
+            certificate=self.net.certificate(drift.get("balance", 0.0), self.counts["accepted"], False),
             extrema=Frozen({z.name: self.extrema[z] for z in jets if z in self.extrema}),
             events=tuple(self.events),
             counts=Frozen(self.counts),
@@ -91,7 +130,15 @@ class Record:
             tolerance=self.tolerance,
             switches=tuple(self.switches),
             pieces=which,
+            enclosed=self._enclosed(),
         )
+
+    def _enclosed(self) -> Enclosed:
+        original = {mode.symbol: Symbol(f"sign({mode.text})") for mode in self.switched.modes}
+        texts = {True: [], False: []}  # type: dict[bool, list[str]]
+        for e, known in self.nodes.items():
+            texts[known].append(show(e.xreplace(original)))
+        return Enclosed(tuple(texts[True]), tuple(texts[False]), self.worst, self.counts["shortened"])
 
     def _kept(self, layout: Layout) -> tuple[Array, Array, Integers]:
         if self.final:
@@ -110,6 +157,11 @@ class Record:
             states.append(layout.common(piece, t[begin:end], native[begin:end]))
             which.append(np.full(max(end - begin, 0), k, np.int64))
         return np.concatenate(nodes), np.concatenate(states), np.concatenate(which)
+
+
+def relative(size: float, scale: float) -> float:
+    """A residual in units of its terms; one that vanishes has no need of any."""
+    return 0.0 if size == 0 else size / scale if scale > 0 else np.nan
 
 
 def wanted_times(times: Array, at: float, again: bool) -> Array:

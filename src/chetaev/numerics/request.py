@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
+from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.events import Watched
@@ -28,7 +29,10 @@ class Request:
     conserve: bool
     final: bool
     max_steps: int
+    max_step: float
     where: str
+    accuracy: Accuracy
+    """The tolerance with typical sizes."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, StateError, UsageError
 from chetaev.frozen import Frozen
+from chetaev.interrupted import Interrupted
 from chetaev.model import Model
+from chetaev.numerics.accuracy import read_accuracy
+from chetaev.numerics.asked import Asked, besides
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
@@ -20,18 +24,21 @@ from chetaev.numerics.events import On, read_events
 from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.modes import Switched, smooth
+from chetaev.numerics.outcomes import not_certified
+from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.request import Request
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import Surfaces
-from chetaev.symbols import Jet
-from chetaev.trajectory import Trajectory
+from chetaev.trajectory import Outcome, Trajectory
 from chetaev.values import Undefined
 
 __all__ = ["On", "simulate"]
 
-_SMALLEST = 1e-17
-"""A tenth of the round-off of double precision: no error of a step can be smaller."""
+_FINER = 1e-3
+"""Part of the tolerance with which a motion is computed again that its own evidence contradicts."""
+_FINEST = 1e-14
+"""A tolerance beyond which steps are not made smaller for that."""
 
 
 def simulate(
@@ -40,7 +47,8 @@ def simulate(
     t: Any = None,
     *,
     parameters: Mapping[str, Any] | None = None,
-    tolerance: float | None = None,
+    tolerance: Any = None,
+    scale: Mapping[str, Any] | None = None,
     method: Method | None = None,
     events: Sequence[Any] = (),
     inputs: Mapping[str, Any] | None = None,
@@ -49,6 +57,7 @@ def simulate(
     conserve: str | None = None,
     keep: str = "steps",
     max_steps: int = 1_000_000,
+    max_step: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
     """The motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
@@ -57,16 +66,25 @@ def simulate(
 
     An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
     constraints, hidden ones too. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances. `keep="final"`
-    stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. The
-    tolerance is 1e-9 unless given. A model brings its own start, interval and values.
+    stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. A model
+    brings its own start, interval and values.
+
+    The tolerance, 1e-9 unless given, is relative to each jet and to its typical size over the run, whatever its units are;
+    `scale={"x": 1e-9}` gives typical sizes. With `tolerance=(1e-9, 1e-12)` the error of a jet x in a step is at most 1e-9 |x| + 1e-12.
 
     Where motions live on several manifolds, `branch` names one, by number, by object (`analysis.branches[0]`, a leaf of the constraint
     algorithm) or by constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. Functions that the equations leave free are
     chosen by `gauge={"q2": "sin(t)"}`.
 
-    sign, abs, min and max are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists these moments.
+    sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists
+    these moments. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step.
+    No step leaps over a narrow barrier, a pulse or a pole in the data: what lies between the places a step looks at is enclosed by bounds
+    (`motion.enclosed`), and a step that might hide something is made shorter. `max_step` bounds the length of all steps, for what no bounds
+    are known of.
+
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
-    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C ends a run and returns what was computed.
+    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
+    `motion` holds what was computed, with the outcome `interrupted`.
 
     >>> from chetaev import System
     >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")
@@ -79,6 +97,8 @@ def simulate(
         start = model.start if start is None else start
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
+        max_step = model.max_step if max_step is None else max_step
+        method = model.method if method is None else method
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
@@ -92,8 +112,9 @@ def simulate(
     stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
     switched = smooth(equations, Frozen(binding.inputs))
-    tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
-    surfaces = Surfaces(switched, binding, tolerance, 1.0 if times[-1] > times[0] else -1.0)
+    accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
+    duration = float(times[-1] - times[0])
+    surfaces = Surfaces(switched, binding, accuracy.relative, float(np.sign(duration)), abs(duration))
     try:
         begun = begin(surfaces, start, float(times[0]), where)
     except StateError as fault:
@@ -105,21 +126,55 @@ def simulate(
         switched=switched,
         binding=binding,
         times=times,
-        tolerance=tolerance,
+        tolerance=accuracy.relative,
+        accuracy=accuracy,
         method=_method(method, where),
-        events=read_events(events, equations, _state_of(switched, begun), where),
+        events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
         conserve=_conserved(conserve, begun.setting.flow.has_power, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=_steps(max_steps, where),
+        max_step=_longest(max_step, where),
         where=where,
     )
     title = equations.system.name or "simulate"
-    return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where))
+
+    def run(request: Request, begun: Start, surfaces: Surfaces) -> Trajectory:
+        return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where), accuracy.relative)
+
+    motion = run(request, begun, surfaces)
+    if not motion.certificate.ok and motion.outcome in (Outcome.FINISHED, Outcome.EVENT):
+        finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
+        surfaces = replace(surfaces, tolerance=finer.relative)
+        begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
+        motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
+    pair = tolerance if isinstance(tolerance, list | tuple) else None
+    given = {"events": events, "branch": branch, "gauge": gauge, "conserve": conserve, "scale": scale, "a pair of tolerances": pair}
+    unwritten = besides(request.method, given, rewritten=stated.rewritten is not None)
+    begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
+    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten))
+    if motion.outcome is Outcome.INTERRUPTED:
+        raise Interrupted(motion)
+    return motion
 
 
-def _state_of(switched: Switched, begun: Start) -> tuple[Jet, ...]:
-    """The jets of the state, whatever modes are on."""
-    return compile_equations(switched.smooth).flow.state if switched.modes and not begun.setting.seated else begun.setting.flow.state
+def certified(first: Trajectory, second: Trajectory) -> Trajectory:
+    """Of a motion whose evidence contradicts it, and the same computed again by the safe way, the one that may be returned."""
+    better = second if second.outcome == first.outcome else first
+    found = replace(better.certificate, repeated=True)
+    if found.ok:
+        return replace(better, certificate=found, tolerance=first.tolerance)
+    outcome, message = not_certified(found, better.outcome)
+    return replace(better, certificate=found, tolerance=first.tolerance, outcome=outcome, message=message)
+
+
+def names_of_state(switched: Switched, scale: Any) -> list[str]:
+    """The jets of the state by name, if anybody asks."""
+    if not scale:
+        return []
+    stated = square_prolongation(switched.smooth)
+    state = compile_equations(switched.smooth).flow.state if stated is None else stated.structure.state
+    return [z.name for z in state]
+
 
 
 def _method(given: Any, where: str) -> Method:
@@ -156,6 +211,16 @@ def _steps(given: Any, where: str) -> int:
     return int(given)
 
 
+def _longest(given: Any, where: str) -> float:
+    """The longest step allowed; infinite if nothing is said."""
+    if given is None:
+        return np.inf
+    found = number(given, {}, f"{where}, max_step", InitialError)
+    if found <= 0:
+        raise InitialError(f"max_step = {found:g} is not positive.", where=where, hint="max_step=0.1, a length of time, or leave it out")
+    return found
+
+
 def _times(t: Any, where: str) -> Array:
     if isinstance(t, str):
         raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times")
@@ -170,14 +235,3 @@ def _times(t: Any, where: str) -> Array:
         hint = "t=(t0, t1) with t1 != t0, or increasing (or decreasing) times"
         raise InitialError("the times do not run from a beginning to an end.", where=where, hint=hint)
     return times
-
-
-def _positive(v: Any, name: str, where: str) -> float:
-    found = number(v, {}, f"{where}, {name}", InitialError)
-    if found <= 0:
-        raise InitialError(f"{name} = {found:g} is not positive.", where=where, hint=f"{name}=1e-9")
-    if found < _SMALLEST:
-        raise InitialError(
-            f"{name} = {found:g} is beyond double precision.", where=where, hint=f"{name}=1e-12, and not below {_SMALLEST:g}"
-        )
-    return found

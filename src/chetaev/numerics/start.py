@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sympy import Symbol
 
-from chetaev.errors import InitialError
+from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.completed import Completed, on_its_component, state_at
 from chetaev.numerics.evaluate import evaluate_from
 from chetaev.numerics.initial import State, read_state
-from chetaev.numerics.modes import Configuration
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.pieces import Seat, Setting
-from chetaev.numerics.switching import Surfaces
-from chetaev.symbols import Jet
+from chetaev.numerics.switching import TOO_LARGE, Jets, Surfaces
+from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Undefined, value
 
 
@@ -50,7 +50,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     if not surfaces.switched.modes:
         here = first(())
         return Start(here, jets(here))
-    configuration = first(_signs_at(surfaces, start, t, where)).configuration
+    configuration = first(signs_at(surfaces.switched, surfaces.binding, start, t, where)).configuration
     for _ in range(2 * len(configuration) + 2):
         here = surfaces.setting(configuration)
         signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
@@ -62,6 +62,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     else:
         raise InitialError("no choice of signs agrees with the data.", where=where, why="Each one leads to the opposite sign.")
     here = surfaces.setting(configuration)
+    _require_one_acceleration(surfaces, here, start, t, jets, where)
     met = surfaces.vanishing(here, t, jets(here))
     if not met:
         return Start(here, jets(here))
@@ -70,6 +71,8 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     if len(choice.configurations) == 1:
         here = surfaces.setting(choice.configurations[0])
         return Start(here, jets(here))
+    if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
+        return moving
     if not choice.configurations:
         raise InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
     raise InitialError(
@@ -78,6 +81,41 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         why="The equations lead away from this surface to both sides.",
         hint=f"say which side: a state with {names} a little above or below zero",
     )
+
+
+def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Jets) -> Start | None:
+    """The start of a body that planar friction does not hold at rest."""
+    direction = surfaces.switched.modes[met[0]]
+    if len(met) > 1 or not isinstance(direction, Direction):
+        return None
+    there = surfaces.setting(tuple(1 if k == met[0] else m for k, m in enumerate(here.configuration)))
+    moving = surfaces.resting.set_off(there, direction, t, jets(here))
+    return None if moving is None else Start(there, moving)
+
+
+def _require_one_acceleration(
+    surfaces: Surfaces, here: Setting, start: State | Mapping[str, Any] | None, t: float, jets: Jets, where: str
+) -> None:
+    """An InitialError if a corner of accelerations fits the data with either sign, as in x'' = 2*abs(x'') - 3, and no guess selects one."""
+    switched = surfaces.switched
+    data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
+    known = data.guess.keys() | data.fixed.keys()
+    for k, mode in enumerate(switched.modes):
+        above = jets_in(mode.function) - set(here.flow.state) - jets_in(mode.function, Input)
+        if not above or above <= known:
+            continue
+        other = surfaces.setting(tuple(-m if j == k else m for j, m in enumerate(here.configuration)))
+        try:
+            value = surfaces.values(other, t, jets(other))[k]
+        except StateError:
+            continue
+        if int(np.sign(value)) == other.configuration[k]:
+            names = " ".join(sorted(z.name for z in above))
+            raise InitialError(
+                f"the equations are not linear in {names}, and both signs of {mode.text} fit the data.",
+                where=where,
+                hint=f'say which one: State({{...}}, guess={{"{sorted(z.name for z in above)[0]}": ...}})',
+            )
 
 
 def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float) -> Completed:
@@ -106,9 +144,8 @@ def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
     return bool(np.isfinite(rates).all())
 
 
-def _signs_at(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:
+def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:
     """The signs of the switching functions as far as the data tell, +1 elsewhere."""
-    switched, binding = surfaces.switched, surfaces.binding
     data = read_state(switched.original, {} if start is None else start, binding, where, expressions=True)
     point: dict[Symbol, float] = {**data.guess, **data.fixed}
     signs = []
@@ -117,7 +154,7 @@ def _signs_at(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: fl
         sign = 1
         if mode.function.free_symbols <= here.keys():
             try:
-                sign = int(np.sign(value(mode.function, here))) or 1
+                sign = int(np.sign(value(mode.function, here))) or (SLIDING if isinstance(mode, Direction) else 1)
             except Undefined:
                 sign = 1
         point[mode.symbol] = float(sign)

@@ -20,8 +20,10 @@ import numpy as np
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
-from chetaev.numerics.modes import SLIDING, Configuration, Switched, bends_momenta
+from chetaev.numerics.jumps import has_jump
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched, bends_momenta
 from chetaev.numerics.pieces import Seat, Setting, setting
+from chetaev.numerics.resting import Resting
 from chetaev.symbols import Input, Jet, jets_in
 
 _ROUND_OFF = 1e-11
@@ -29,11 +31,18 @@ _ROUND_OFF = 1e-11
 _TINY = 1e-14
 _ORDERS = 3
 _NEAR = 1e-3
-"""A switching function below this part of the tolerance vanishes."""
+"""A switching function vanishes below this part of the tolerance, in units of its own terms. Larger, and switches that follow each other
+closely are taken for one; smaller, and those that happen at once are taken one after another, in the order of round-off.
+"""
 _APART = 1e-8
 _SAME = 1e-9
-_MOST = 3
-"""Surfaces that can be met at one moment: 27 configurations are tried."""
+_MOST = 6
+"""Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
+_MOST_SLIDING = 3
+"""Surfaces of which the motion may be held on some: each of the 19 choices is compiled."""
+
+
+TOO_LARGE = "the force that would keep the motion there is too large"
 
 
 @dataclass(frozen=True)
@@ -57,10 +66,18 @@ class Surfaces:
     tolerance: float
     direction: float
     """+1 for a run forwards in time, -1 backwards."""
+    span: float = 0.0
+    """The duration of the run."""
     seat: Seat | None = None
     """Where the run begins, if random states do not lie on its component of the constraint set."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    _largest: dict[int, float] = field(default_factory=dict)
+    """The largest size of the terms of each switching function at the places looked at so far."""
+    _jumps: dict[int, bool] = field(default_factory=dict)
+    _rest: Resting | None = None
+    _farthest: float = 0.0
+    """The largest value of a jet of the state at these places."""
 
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
@@ -68,36 +85,107 @@ class Surfaces:
             self._settings[configuration] = setting(self.switched, configuration, self.binding, self.seat)
         return self._settings[configuration]
 
+    def has_jump(self, k: int) -> bool:
+        """Whether the Lagrangian or a momentum may jump with a mode."""
+        if k not in self._jumps:
+            self._jumps[k] = has_jump(self.switched, self.switched.modes[k])
+        return self._jumps[k]
+
+    @property
+    def resting(self) -> Resting:
+        """What counts as rest in this run."""
+        self._rest = self._rest or Resting(self.tolerance, self.span)
+        return self._rest
+
+    def watched(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
+        """A setting for a piece from a state, in which speeds that count as rest are known."""
+        modes = zip(self.switched.modes, here.configuration, strict=True)
+        moving = [mode for mode, m in modes if isinstance(mode, Direction) and m != SLIDING]
+        return self.resting.watched(here, t, jets, moving) if moving else here
+
+    def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
+        """The state of a configuration, were it to slide on no surface."""
+        return self.setting(tuple(m or 1 for m in configuration)).flow.state
+
     def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
         """The switching functions at a state."""
         return np.array([self._number(here, k, 0, t, jets)[0] for k in range(len(self.switched.modes))])
 
     def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
-        """The modes whose functions vanish at a state, up to a small part of the tolerance."""
-        found = []
+        """The modes whose functions vanish at a state: up to a small part of the tolerance, in units of the terms they had on the way
+        and of what they change by in the duration of the run.
+        """
+        found, near = [], max(_NEAR * self.tolerance, _TINY)
+        self._farthest = self._extent(jets)
         for k, mode in enumerate(self.switched.modes):
             value, size = self._number(here, k, 0, t, jets)
-            if not mode.constant and abs(value) <= max(_NEAR * self.tolerance, _TINY) * max(1.0, size):
+            self._largest[k] = size = max(size, self._largest.get(k, 0.0))
+            if mode.constant or not np.isfinite(value):
+                continue
+            if isinstance(mode, Direction):
+                found += [k] if value <= self.resting.level(mode) else []
+                continue
+            change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
+            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0):
                 found.append(k)
         return tuple(found)
 
+    def _extent(self, jets: Mapping[Jet, float]) -> float:
+        """The largest value of a jet, here or before."""
+        return max([self._farthest, *map(abs, jets.values())])
+
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """The configurations that are consistent when some modes are open and the others stay."""
+        still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
+        if still:
+            return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
         if len(open_modes) == 1:
             return self._one(before, open_modes[0], t, jets)
         if len(open_modes) > _MOST:
-            return Choice((), f"{len(open_modes)} switching functions vanish together.")
-        found, reasons = [], []
-        for values in product((1, -1, SLIDING), repeat=len(open_modes)):
-            configuration = _with(before, dict(zip(open_modes, values, strict=True)))
-            reason = self._fault(configuration, open_modes, t, jets)
-            if reason:
-                reasons.append(reason)
-            else:
-                found.append(configuration)
+            return self._followed(before, open_modes, t, jets)
+        reasons: list[str] = []
+        for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
+            if slides and len(open_modes) > _MOST_SLIDING:
+                return Choice((), f"{len(open_modes)} switching functions vanish together, and the motion leaves none of them.")
+            found = []
+            for values in product(*[((before[k] or 1), -(before[k] or 1), SLIDING) for k in open_modes]):
+                if values.count(SLIDING) != slides:
+                    continue
+                configuration = _with(before, dict(zip(open_modes, values, strict=True)))
+                reason = self._fault(configuration, open_modes, t, jets)
+                if reason:
+                    reasons.append(reason)
+                else:
+                    found.append(configuration)
+            if len(found) > 1 and self._same_motion(found, t, jets):
+                found = found[:1]
+            if found:
+                return Choice(tuple(found))
+        return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
+        rest = _with(before, dict.fromkeys(still, SLIDING))
+        if others:
+            return self.choose(rest, others, t, jets)
+        reason = self.sliding_fault(rest, t, jets)
+        return Choice((), reason) if reason else Choice((rest,))
+
+    def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side."""
+        found: list[Configuration] = []
+        for side in (1, -1):
+            configuration = _with(before, {k: side * (before[k] or 1) for k in open_modes})
+            for _ in range(2 * len(open_modes)):
+                ways = {k: self.leaves(configuration, k, t, jets) for k in open_modes}
+                wanted = _with(configuration, {k: way for k, way in ways.items() if way})
+                if wanted == configuration:
+                    found.append(configuration)
+                    break
+                configuration = wanted
         if len(found) > 1 and self._same_motion(found, t, jets):
             found = found[:1]
-        return Choice(tuple(found), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+        return Choice(tuple(found), f"{len(open_modes)} switching functions vanish together.")
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
         """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""
@@ -109,7 +197,8 @@ class Surfaces:
             rates.append(dict(zip(here.flow.state, found, strict=True)))
         names = [z for z in rates[0] if all(z in r for r in rates)]
         table = np.array([[r[z] for z in names] for r in rates])
-        return bool(np.all(np.ptp(table, axis=0) <= _SAME * np.maximum(1.0, np.abs(table).max(axis=0))))
+        sizes = np.abs(table).max(axis=0)
+        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME * sizes, _ROUND_OFF * sizes.max(initial=0.0))))
 
     def _one(self, before: Configuration, k: int, t: float, jets: Jets) -> Choice:
         """The test for one surface, in which sliding is compiled only where it may happen."""
@@ -128,8 +217,11 @@ class Surfaces:
 
     def _fault(self, configuration: Configuration, open_modes: Iterable[int], t: float, jets: Jets) -> str:
         """Why a configuration is not consistent; empty if it is."""
+        leaving = [k for k in open_modes if configuration[k] != SLIDING]
+        if leaving and SLIDING in configuration and (reason := self._unlike(configuration)):
+            return reason
         try:
-            ways = {k: self.leaves(configuration, k, t, jets) for k in open_modes if configuration[k] != SLIDING}
+            ways = {k: self.leaves(configuration, k, t, jets) for k in leaving}
         except StateError:
             if SLIDING not in configuration:
                 raise
@@ -139,6 +231,17 @@ class Surfaces:
         if SLIDING not in configuration:
             return ""
         return self.sliding_fault(configuration, t, jets)
+
+    def _unlike(self, configuration: Configuration) -> str:
+        """Why a state off some surfaces is no state of motion on them; empty if it is."""
+        names = ", ".join(f"{mode.text} = 0" for mode, m in zip(self.switched.modes, configuration, strict=True) if m == SLIDING)
+        try:
+            slides = self.setting(configuration).flow.state
+        except StateError:
+            return f"the equations do not determine the motion while {names}."
+        if set(slides) != set(self.jets(configuration)):
+            return f"motion with {names} has other initial values than motion off it."
+        return ""
 
     def sliding_fault(self, configuration: Configuration, t: float, jets: Jets) -> str:
         """Why the motion cannot slide in a configuration; empty if it can."""
@@ -152,24 +255,25 @@ class Surfaces:
             state = jets(here)
         except StateError:
             return f"the equations do not determine the motion while {names}."
-        if set(here.flow.state) != set(self.setting(tuple(m or 1 for m in configuration)).flow.state):
-            return f"motion with {names} has other initial values than motion off it."
-        if {mode.unknown.name for mode in modes} & set(here.flow.system.undetermined):
+        reason = self._unlike(configuration)
+        if reason:
+            return reason
+        if {unknown.name for mode in modes for unknown in mode.unknowns} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
-        values = self.numbers(here, [mode.unknown for mode in modes], t, state)
+        values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
-        off = [abs(r) for r, label in zip(rows, here.labels, strict=True) if label.startswith("sliding[")]
-        if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * max(1.0, *map(abs, state.values())):
+        off = [abs(r) for r, label in zip(rows, here.labels, strict=False) if label.startswith("sliding[")]
+        if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
             return "the motion crosses the surface"
-        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else "the force that would keep the motion there is too large"
+        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else TOO_LARGE
 
     def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
         """Which way a switching function leaves zero along the flow of a configuration; 0 if it stays, up to third derivatives."""
         here = self.setting(configuration)
         state = jets(here)
-        if self._algebraic(here, k):  # such as sign(x''): on one side of the surface it may not vanish at all
+        if self.algebraic(here, k):  # such as sign(x''): on one side of the surface it may not vanish at all
             value, size = self._number(here, k, 0, t, state)
-            if abs(value) > _APART * max(1.0, size):
+            if abs(value) > _APART * size:
                 return int(np.sign(value))
         for order in range(1, _ORDERS + 1):
             rate, size = self._number(here, k, order, t, state)
@@ -179,10 +283,31 @@ class Surfaces:
                 return int(np.sign(rate * self.direction**order))
         return 0
 
-    def _algebraic(self, here: Setting, k: int) -> bool:
+    def algebraic(self, here: Setting, k: int) -> bool:
         """Whether a switching function depends on more than the state, and so on its own mode."""
         found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
         return not found <= set(here.flow.state)
+
+    def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
+        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
+        chosen, modes, jets = self.switched.chosen, self.switched.modes, here.named(native)
+        if not chosen or not np.all(np.isfinite(native)):
+            return None
+        for k in self.vanishing(here, t, jets):
+            m = here.configuration[k]
+            try:
+                if m and modes[k].symbol in chosen and self.leaves(here.configuration, k, t, lambda _: jets) == -m:
+                    return k
+            except StateError:
+                continue
+        return None
+
+    def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> dict[Jet, float]:
+        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+        jets = here.named(native)
+        value, rate = (self._number(here, k, order, t, jets)[0] for order in (0, 1))
+        moved = native + 2 * abs(value / rate) * self.direction * here.compiled.rhs(t, native, here.parameters(t))
+        return here.named(moved) if np.all(np.isfinite(moved)) else jets
 
     def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
         """Expressions at a state."""

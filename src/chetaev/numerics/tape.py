@@ -7,12 +7,16 @@ that table is, is no promise of CasADi's; so it is looked for by its first lines
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import casadi
 import numpy as np
 from numpy.typing import NDArray
+
+from chetaev.exact.program import Program, fraction_of
 
 Table = NDArray[np.int32]
 
@@ -42,6 +46,75 @@ def lines_of(table: Table) -> Iterator[tuple[int, int, int, int]]:
     """The lines of a table, without a list for each: thousands of lists would set the collector of garbage to work."""
     numbers = iter(table.ravel().tolist())
     return zip(numbers, numbers, numbers, numbers, strict=True)
+
+
+def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()) -> Program:
+    """The tape of a function of one column for exact arithmetic.
+
+    The last inputs may stand for given numbers: fractions, or constants by name. Constants of the tape are doubles, read as `fraction_of`.
+    """
+    found = Program(int(function.numel_in(0)) - len(numbers), outputs=[0] * int(function.numel_out(0)))
+    known: dict[int, Fraction] = {}
+    for operation, target, a, b in lines_of(tape_of(function)):
+        if operation == casadi.OP_OUTPUT:
+            _output(found, target, a, b)
+            continue
+        value = _number(operation, a, b)
+        if operation == casadi.OP_CONST:
+            found.add(("undefined" if value is None else "number", target, value, None))
+        elif operation == casadi.OP_INPUT and b >= found.inputs:
+            _add_number(found, target, numbers[b - found.inputs])
+        elif operation == casadi.OP_INPUT:
+            found.add(("input", target, b, None))
+        elif operation in _POWERS and b in known:
+            found.add(("power", target, a, known[b]))
+        else:
+            found.add((_EXACT[operation], target, a, b))
+        known.pop(target, None)
+        if value is not None:
+            known[target] = value
+    return found
+
+
+def _output(program: Program, target: int, slot: int, entry: int) -> None:
+    """An output keeps its value in a slot of its own: the tape uses slots again."""
+    own = -1 - entry
+    program.add(("assign", own, slot, None))
+    program.outputs[entry] = own
+
+
+def _number(operation: int, a: int, b: int) -> Fraction | None:
+    if operation != casadi.OP_CONST:
+        return None
+    number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
+    return fraction_of(number) if math.isfinite(number) else None
+
+
+def _add_number(program: Program, target: int, number: Fraction | str) -> None:
+    if isinstance(number, Fraction):
+        program.add(("number", target, number, None))
+    elif number == "E":
+        program.add(("number", target, Fraction(1), None))
+        program.add(("exp", target, target, None))
+    else:
+        program.add(("constant", target, number, None))
+
+
+_POWERS = (casadi.OP_POW, casadi.OP_CONSTPOW)
+_EXACT: dict[int, str] = {
+    **{getattr(casadi, f"OP_{name.upper()}"): name for name in "add sub mul div neg sq twice inv assign not sign sqrt exp log".split()},
+    **{getattr(casadi, f"OP_{name.upper()}"): name for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2".split()},
+    casadi.OP_FABS: "abs",
+    casadi.OP_FMIN: "min",
+    casadi.OP_FMAX: "max",
+    casadi.OP_POW: "pow",
+    casadi.OP_CONSTPOW: "pow",
+    casadi.OP_LT: "less",
+    casadi.OP_LE: "less",
+    casadi.OP_EQ: "equal",
+    casadi.OP_IF_ELSE_ZERO: "where",
+}
+"""Operations of a tape by the names of exact arithmetic."""
 
 
 def _line(function: casadi.Function, k: int) -> tuple[int, int, int, int]:

@@ -74,6 +74,8 @@ class Analysis:
     """The rows that each consequence among the hidden rows is made of."""
     assumptions: tuple[str, ...]
     evidence: str
+    sides: tuple[str, ...] = ()
+    """Where a branch lies if branches are sides of corners: inequalities, one of which holds."""
     leaf: Leaf | None = field(default=None, repr=False, compare=False)
     """The final constraint manifold, where the constraint algorithm found it."""
     tree: Tree | None = field(default=None, repr=False, compare=False)
@@ -96,6 +98,7 @@ class Analysis:
 
     def _report(self) -> list[str]:
         lines = [f"{self.verdict}: {self.verdict.sentence}"]
+        lines += [f"where {' or '.join(self.sides)}"] if self.sides else []
         if self.dimension is not None:
             example = f", for example {' '.join(self.free_data)}" if self.free_data else ""
             lines.append(f"{self.dimension} free initial value{'s' * (self.dimension != 1)}{example}")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr, default_sort_key
 
 from chetaev.functions import corners_in
 from chetaev.numerics.compiled import Array
+from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.methods.dop853.codes import CORNER
-from chetaev.numerics.modes import SLIDING, Configuration, Switched
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.pieces import WORST_PIVOT, Setting, reference
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
 from chetaev.numerics.request import Place, Request
 
-SMALLEST_DETERMINANT = 1e-7
-"""Part of its value at the beginning of a piece below which the determinant vanishes."""
+SMALLEST_DETERMINANT = 1e-10
+"""Part of its value at the beginning of a piece below which a determinant vanishes together with a switching function, whose root is found
+to 1e-13 of a step: then its surface is a singular locus, and no switch."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,10 @@ def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change
     """What may happen to the modes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1."""
     found = []
     for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
-        if m == SLIDING:
-            found += [Change(k, value, 1 - value * mode.unknown, -1) for value in (1, -1)]
+        if isinstance(mode, Direction):
+            found.append(Change(k, 1, 1 - mode.length, -1) if m == SLIDING else Change(k, SLIDING, mode.function - mode.symbol, -1))
+        elif m == SLIDING:
+            found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
         elif not mode.constant:
             found.append(Change(k, -m, switched.driven(mode.function, configuration), -m))
     return tuple(found)
@@ -48,6 +53,8 @@ class Watching:
 
     functions: tuple[Expr, ...]
     watches: tuple[Watch, ...]
+    bounds: Kernel | None
+    """Bounds of the functions and their rates over a tube."""
 
 
 def watching(request: Request, here: Setting) -> Watching:
@@ -57,8 +64,11 @@ def watching(request: Request, here: Setting) -> Watching:
     watches = [Watch(e.direction, e.stops, closely=True) for e in request.events]
     watches += [Watch(change.direction, True, closely=True) for change in changes]
     corners = {_inside(corner): None for e in events for corner in sorted(corners_in(e), key=default_sort_key)}
+    functions = (*events, *[change.function for change in changes])
+    bounds, known = bounds_kernel(here.flow, functions, here.binding.inputs) if functions else (None, ())
+    watches = [replace(watch, place=k) if known[k] else watch for k, watch in enumerate(watches)]
     watches += [Watch(CORNER, closely=True)] * len(corners)
-    return Watching((*events, *[change.function for change in changes], *corners), tuple(watches))
+    return Watching((*functions, *corners), tuple(watches), bounds)
 
 
 def _inside(corner: Expr) -> Expr:
@@ -75,9 +85,10 @@ def make_task(
     watch = here.watch(watched.functions)
     native, p = here.native(place.jets, place.work), here.parameters(place.t, reference(here, place.energy, place.work))
     determinant, pivot, *_ = watch(place.t, native, p)
-    floors = (abs(float(determinant)) * SMALLEST_DETERMINANT, WORST_PIVOT * min(1.0, float(pivot)))
-    lasting = here.lowest_pivot > floors[1]  # then the determinant is the same at all states, and no pivot wears out
-    jacobian = () if lasting and not watched.watches else (Watch(0, True, floors[0]), Watch(0, False, floors[1]))
+    floor = WORST_PIVOT * min(1.0, float(pivot))
+    lasting = here.lowest_pivot > floor  # then the determinant is the same at all states, and no pivot wears out
+    touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
+    jacobian = () if lasting and not watched.watches else (Watch(0, True), Watch(0, False, floor))
     return Task(
         compiled=here.compiled,
         binding=here.binding,
@@ -87,6 +98,11 @@ def make_task(
         inputs=here.compiled.inputs(here.binding),
         watch=watch,
         watches=(*jacobian, *watched.watches),
+        nodes=nodes_kernel(here.flow, here.binding.inputs).kernel,
+        bounds=watched.bounds,
+        turns=turns_kernel(here.flow, here.binding.inputs) if touching else None,
+        determinant=here.compiled.determinant if touching else None,
+        first_determinant=abs(float(determinant)),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,
@@ -94,6 +110,7 @@ def make_task(
         y0=native,
         tolerance=request.tolerance,
         max_steps=max(steps, 0),
+        max_step=request.max_step,
         keep=keep_of(request.final, request.times),
         times=wanted,
         flag=progress.flag,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chetaev.errors import UsageError
+from chetaev.files import replacing
 
 if TYPE_CHECKING:
     from chetaev.plot.animation import Animation
@@ -28,22 +29,31 @@ def write(animation: Animation, path: Path, width: int | None) -> Path:
     kind = path.suffix.lower()
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {str(path.parent)!r}.", where=f"save {path.name}", hint="make the folder first")
+    if kind not in (".html", ".mp4", ".gif", *_PICTURES):
+        raise UsageError(
+            f"no animation is written to {kind or 'a file without an ending'}.",
+            where=f"save {path.name}",
+            hint="an ending among .mp4 .gif .html .png .svg .pdf",
+        )
+    try:
+        with replacing(path) as beside:
+            _write(animation, beside, kind, width)
+    except OSError as cause:
+        what = f"the file cannot be written: {cause.strerror or cause}."
+        raise UsageError(what, where=f"save {path.name}", hint="another path") from None
+    return path
+
+
+def _write(animation: Animation, path: Path, kind: str, width: int | None) -> None:
     if kind == ".html":
         path.write_text(animation.page(), encoding="utf-8")
     elif kind == ".mp4":
         _mp4(animation, path, width)
     elif kind == ".gif":
         _gif(animation, path, width or _GIF_WIDTH)
-    elif kind in _PICTURES:
+    else:
         figure = animation.frame()
         figure.savefig(path, dpi=figure.dpi * (1 if width is None else width / (figure.get_figwidth() * figure.dpi)))
-    else:
-        raise UsageError(
-            f"no animation is written to {kind or 'a file without an ending'}.",
-            where=f"save {path.name}",
-            hint="an ending among .mp4 .gif .html .png .svg .pdf",
-        )
-    return path
 
 
 def _mp4(animation: Animation, path: Path, width: int | None) -> None:
@@ -67,9 +77,11 @@ def _mp4(animation: Animation, path: Path, width: int | None) -> None:
         if film.wait() != 0:
             complaints.seek(0)
             said = complaints.read().decode(errors="replace").strip().splitlines()
-            raise UsageError(
-                "the film could not be written.", where=f"save {path.name}", why=said[-1] if said else "", hint="a .gif or .html"
-            )
+            raise UsageError("the film could not be written.", where=_where(path), why=said[-1] if said else "", hint="a .gif or .html")
+
+
+def _where(path: Path) -> str:
+    return f"save a film {path.suffix}"
 
 
 def _ffmpeg(path: Path) -> str:
@@ -79,7 +91,7 @@ def _ffmpeg(path: Path) -> str:
     except ImportError as fault:
         found = which("ffmpeg")
         if found is None:
-            raise UsageError("films need imageio-ffmpeg.", where=f"save {path.name}", hint='pip install "chetaev[plot]"') from fault
+            raise UsageError("films need imageio-ffmpeg.", where=_where(path), hint='pip install "chetaev[plot]"') from fault
         return found
     return str(imageio_ffmpeg.get_ffmpeg_exe())
 
@@ -88,7 +100,7 @@ def _gif(animation: Animation, path: Path, width: int) -> None:
     try:
         from PIL import Image
     except ImportError as fault:
-        raise UsageError("gifs need pillow.", where=f"save {path.name}", hint='pip install "chetaev[plot]"') from fault
+        raise UsageError("gifs need pillow.", where=_where(path), hint='pip install "chetaev[plot]"') from fault
     last = len(animation.times) - 1
     count = max(1, round(animation.seconds / _GIF_DELAY))
     chosen = np.unique(np.rint(np.linspace(0, last, count + 1)).astype(int))

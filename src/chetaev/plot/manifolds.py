@@ -17,6 +17,7 @@ from chetaev.notation import show
 from chetaev.numerics.verdicts import Analysis, Verdict
 from chetaev.plot.boxes import Box, drawn
 from chetaev.plot.style import ALERT, COLOURS, SOFT, Picture, label, shortened, title_of
+from chetaev.text import in_mathtext
 from chetaev.values import Tape, Undefined
 from chetaev.zero import random_point
 
@@ -34,7 +35,7 @@ def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
     2
     """
     if isinstance(found, Tree):
-        usual = f"{found.form.name or 'dynamical form'} · {found.dynamics} dynamics"
+        usual = in_mathtext(f"{found.form.name or 'dynamical form'} · {found.dynamics} dynamics")
         return drawn(_of_tree(found), usual if title is None else title, _notes(found))
     if not isinstance(found, Analysis):
         raise UsageError(f"a tree or an analysis is needed, not {type(found).__name__}.", where="tree", hint="tree(ch.analyze(equations))")

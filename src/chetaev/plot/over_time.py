@@ -34,6 +34,7 @@ _WORDS = {
     Outcome.LEFT_DOMAIN: "left the domain",
     Outcome.STEP_TOO_SMALL: "step too small",
     Outcome.DRIFT_EXCEEDED: "drift exceeded",
+    Outcome.NOT_CERTIFIED: "not certified",
     Outcome.INTERRUPTED: "interrupted",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 from chetaev.errors import UsageError
 from chetaev.plot.curves import broken, by_label, smooth, usual
 from chetaev.plot.style import COLOURS, DASHES, INK, Picture, figure, is_angle, label, legend, styled, title_of, turn_ticks, wrapped
+from chetaev.text import in_mathtext
 from chetaev.trajectory import Trajectory
 
 _PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
@@ -105,4 +106,4 @@ def _curves(ax: Any, motions: Mapping[str, Trajectory], x: str, y: str, wrap: bo
 
 def _title(motions: Mapping[str, Trajectory]) -> str:
     first = next(iter(motions.values()))
-    return title_of(first) if len(motions) == 1 else first.equations.system.name or "system"
+    return title_of(first) if len(motions) == 1 else in_mathtext(first.equations.system.name or "system")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.errors import UsageError
+from chetaev.plot.saving import save_figure
 from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
 from chetaev.plot.scene_space import Projection, paint_space
 from chetaev.plot.scene_text import number, pretty, time_digits
@@ -72,7 +73,18 @@ class Painter:
         figure.text(12 / WIDTH, middle, title, size=11, color=DARK, va="center", weight="bold", parse_math=False)
         time = figure.text(1 - 12 / WIDTH, middle, "", size=11, color=DARK, va="center", ha="right", family="monospace")
         if self.drawing.caption:
-            axes.text(0.5, 0.012, self.drawing.caption, transform=axes.transAxes, size=9, color=GREY, ha="center", va="bottom", zorder=10)
+            axes.text(
+                0.5,
+                0.012,
+                self.drawing.caption,
+                transform=axes.transAxes,
+                size=9,
+                color=GREY,
+                ha="center",
+                va="bottom",
+                zorder=10,
+                parse_math=False,
+            )
         _legend(figure, self.drawing, left + 12, _HEAD + 12)
         if self.drawing.axes is not None:
             _graph(axes, *self.drawing.axes)
@@ -110,7 +122,7 @@ class Painter:
             self._artists.append(
                 axes.annotate(
                     text, tuple(at), tuple(0.72 * s for s in item.shift), textcoords="offset points", ha=item.align, va="center",
-                    size=0.72 * item.size, color=item.colour, zorder=100,
+                    size=0.72 * item.size, color=item.colour, zorder=100, parse_math=False,
                 )
             )  # fmt: skip
 
@@ -125,6 +137,9 @@ def _still(figures: Any) -> Any:
     """A kind of figure that shows itself in a notebook though pyplot does not know it."""
 
     class Still(figures.Figure):
+        def savefig(self, fname: Any, **options: Any) -> None:
+            save_figure(super().savefig, fname, options)
+
         def _repr_png_(self) -> bytes:
             held = io.BytesIO()
             self.savefig(held, format="png")
@@ -157,7 +172,7 @@ def _legend(figure: Any, drawing: Drawing, left: int, down: int) -> None:
     """The names of the motions, each in its colour, in the upper corner of the picture."""
     for k, (name, colour) in enumerate(drawing.legend):
         height = 1 - (down + 18 * k) / (figure.get_figheight() * _DPI)
-        figure.text(left / WIDTH, height, f"\u25cf {name}", size=10, color=colour, va="center")
+        figure.text(left / WIDTH, height, f"\u25cf {name}", size=10, color=colour, va="center", parse_math=False)
 
 
 def _row(rows: Array, k: int) -> Array:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from chetaev.errors import ChetaevError, UsageError
 from chetaev.plot.formula import estimated_width, latex
+from chetaev.plot.saving import save_figure
+from chetaev.text import in_mathtext
 
 try:
     import matplotlib
@@ -82,7 +84,7 @@ class Picture(Figure):
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """As matplotlib's own, at a resolution that a page can show."""
-        super().savefig(fname, **{"dpi": _STYLE["savefig.dpi"], **options})
+        save_figure(super().savefig, fname, {"dpi": _STYLE["savefig.dpi"], **options})
 
     def _repr_png_(self) -> bytes:
         held = io.BytesIO()
@@ -128,7 +130,7 @@ def time_axis(axes: list[Any], columns: int) -> None:
 def title_of(motion_or_analysis: Any) -> str:
     """The system and the principle, as in every printed heading."""
     equations = motion_or_analysis.equations
-    return f"{equations.system.name or 'system'} · {equations.principle}"
+    return in_mathtext(f"{equations.system.name or 'system'} · {equations.principle}")
 
 
 def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
@@ -142,7 +144,7 @@ def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
     try:
         formula = latex(name)
     except ChetaevError:
-        return name.replace("$", r"\$")
+        return in_mathtext(name)
     return f"${formula}$" if estimated_width(formula) <= widest and _can_be_set(formula) else shortened(name, widest + 14)
 
 

@@ -14,7 +14,8 @@ from typing import ClassVar, final
 
 from sympy import Add, Expr, S
 
-from chetaev.analysis.ranks import Point, matrices_at, points_on, rank
+from chetaev.analysis.exact_ranks import exact_rank
+from chetaev.analysis.ranks import Point, Points, matrices_at, points_on, rank
 from chetaev.calculus import SYMBOLIC, Calculus
 from chetaev.constraints import Constraint
 from chetaev.errors import PrincipleError
@@ -140,7 +141,7 @@ def contact_calculus(system: System) -> Calculus[Expr]:
     return Calculus(SYMBOLIC, system.frame, system.action, system.lagrangian if system.action else None)
 
 
-def points_of(system: System, rows: Sequence[Constraint]) -> list[Point]:
+def points_of(system: System, rows: Sequence[Constraint]) -> Points:
     """Random points of the constraint manifold, every row prolonged to the highest order among them."""
     calculus = contact_calculus(system)
     top = max((r.order for r in rows), default=0)
@@ -152,7 +153,7 @@ def points_of(system: System, rows: Sequence[Constraint]) -> list[Point]:
             e = calculus.total(e)
             prolonged.append(system.charted(e))
     found = points_on(prolonged, [], count=_POINTS) or points_on([], [z for e in prolonged for z in e.free_symbols], count=_POINTS)
-    return [with_entries(system, point, seed) for seed, point in enumerate(found)]
+    return Points((with_entries(system, point, seed) for seed, point in enumerate(found)), found.rows)
 
 
 def with_entries(system: System, point: Point, seed: int = 0) -> Point:
@@ -171,17 +172,18 @@ def matrix(rows: Sequence[RowV], coordinates: Sequence[Coordinate]) -> list[list
 
 
 def same_span(first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]) -> bool:
-    """Whether two sets of rows span the same covectors at all points."""
+    """Whether two sets of rows span the same covectors where the constraints hold."""
     return inclusion(first, second, coordinates, points) == (True, True)
 
 
 def inclusion(
     first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]
 ) -> tuple[bool, bool]:
-    """Whether the span of the first rows contains that of the second, and the other way round, at all points."""
-    both = matrices_at(matrix([*first, *second], coordinates), points)
-    n = len(first)
-    ranks = [(rank(a), rank(a[:n]), rank(a[n:])) for a in both]
+    """Whether the span of the first rows contains that of the second, and the other way round, where the constraints hold."""
+    both, n = matrix([*first, *second], coordinates), len(first)
+    rows = points.rows if isinstance(points, Points) else ()
+    exact = [exact_rank(part, rows) for part in (both, both[:n], both[n:])]
+    ranks = [tuple(exact)] if None not in exact else [(rank(a), rank(a[:n]), rank(a[n:])) for a in matrices_at(both, points)]
     if not ranks:
         return False, False  # no point where the rows are defined was found: agreement cannot be claimed
     return all(r == r1 for r, r1, _ in ranks), all(r == r2 for r, _, r2 in ranks)

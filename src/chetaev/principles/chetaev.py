@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 import sympy
 from sympy import Expr
 
-from chetaev.analysis.ranks import Point, generic_rank, matrices_at
+from chetaev.analysis.exact_ranks import exactly_zero
+from chetaev.analysis.ranks import Points, generic_rank, matrices_at
 from chetaev.budget import deadline
 from chetaev.notation import show
 from chetaev.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
@@ -56,8 +56,14 @@ class Chetaev(Principle):
         return lowered_with(self, system)
 
 
-def _vanishes_on_itself(row: RowV, points: Sequence[Point]) -> bool:
-    """Whether all coefficients of a row are small on the constraint beside what they are elsewhere: a multiple root is only neared."""
+def _vanishes_on_itself(row: RowV, points: Points) -> bool:
+    """Whether all coefficients of a row vanish on the constraint.
+
+    Where that cannot be told exactly: whether they are small there beside what they are elsewhere, since a multiple root is only neared.
+    """
+    exact = exactly_zero(list(row.values()), points.rows)
+    if exact is not None:
+        return all(exact)
     entries = [list(row.values())]
     on = [float(np.abs(a).max()) for a in matrices_at(entries, points)]
     off = [

@@ -17,6 +17,7 @@ from typing import Any
 
 from chetaev import __version__
 from chetaev.errors import UsageError
+from chetaev.files import require_ending, write_text
 from chetaev.io.writing import dumps
 from chetaev.model import Model
 from chetaev.numerics.analyze import Analysis
@@ -33,10 +34,11 @@ class Report:
     motion: Trajectory | None = field(repr=False)
 
     def save(self, path: Any) -> Path:
-        """Write the page to a file."""
+        """Write the page to a file `.html`."""
+        require_ending(path, (".html", ".htm"), f"save the report on {self.title}")
         file = Path(path)
         try:
-            file.write_text(self.html, encoding="utf-8")
+            write_text(file, self.html)
         except OSError as cause:
             what = f"the report cannot be written: {cause.strerror or cause}."
             raise UsageError(what, where=str(file), hint="another path") from None
@@ -96,7 +98,7 @@ def report(
         ("accuracy", "Accuracy", moving.accuracy(subject, typeset)),
         ("principles", "Other principles", moving.others(subject, typeset)),
         ("references", "References", citations(subject)),
-        ("file", "Model file", _file(subject.model)),
+        ("file", "Model file", _file(subject.model, subject.motion)),
     ]
     kept = [part for part in parts if part[2]]
     subtitle = f"under {principle_name(subject.equations.principle)}"
@@ -104,10 +106,13 @@ def report(
     return Report(subject.title, html, subject.analysis, subject.motion)
 
 
-def _file(model: Model) -> str:
-    """The model in the format of model files, folded away."""
+def _file(model: Model, motion: Trajectory | None) -> str:
+    """The model in the format of model files, folded away; what it cannot hold of the motion is said."""
     text = escape(dumps(model))
-    return f"<p>For <code>ch.load</code> and the command line.</p><details><summary>Show the file</summary><pre>{text}</pre></details>"
+    besides = motion.asked.besides if motion is not None and motion.asked is not None else ()
+    missing = f" It does not hold {escape(', '.join(besides))}, with which the motion was computed." if besides else ""
+    said = f"<p>For <code>ch.load</code> and the command line.{missing}</p>"
+    return f"{said}<details><summary>Show the file</summary><pre>{text}</pre></details>"
 
 
 class _Callable(ModuleType):

@@ -121,7 +121,8 @@ def _told(found: Trajectory) -> str:
     kind = "good" if found.outcome in (Outcome.FINISHED, Outcome.EVENT) else "bad"
     steps = found.counts["accepted"]
     run = f"From t = {number(found.t[0])} to t = {number(found.end[0])} in {counted(steps, 'step')}"
-    run += f", tolerance {size(found.tolerance)}."
+    run += f", tolerance {size(found.tolerance)}"
+    run += f", method {escape(str(found.method))}." if found.method is not None else "."
     badge = f'<span class="badge {kind}">{escape(found.outcome.value.replace("_", " "))}</span>'
     return f"<p>{badge} {sentence(found.message)} {run}</p>"
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from html import escape
 
 from chetaev.errors import ChetaevError
-from chetaev.functions import FUNCTIONS
+from chetaev.functions import DECLARABLE, FUNCTIONS
 from chetaev.plot.formula import latex, symbol_latex
 from chetaev.report.typeset import Typesetter
 
@@ -22,19 +22,21 @@ _BETWEEN = {"=": "=", "+": "+", "-": "-", "*": "*", "/": "/", "!=": r"\neq", ">"
 _RELATIONS = ("!=", ">", "<")
 _WORDS = frozenset(("a", "A", "I"))
 _TAIL = ".,;:"
+_FUNCTIONS = FUNCTIONS.keys() - DECLARABLE
+"""Functions whose names are no words of English, and cannot be declared."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def prose(text: str, names: Collection[str], typeset: Typesetter) -> str:
     """Paragraphs of html; blank lines separate them."""
-    known = {*names, *FUNCTIONS, "t", "pi"}
+    known = {*names, *_FUNCTIONS, "t", "pi"}
     parts = [_paragraph(part.split(), known, typeset) for part in text.split("\n\n") if part.strip()]
     return "".join(f"<p>{part}</p>" for part in parts)
 
 
 def line(text: str, names: Collection[str], typeset: Typesetter) -> str:
     """The same for a single line."""
-    return _paragraph(text.split(), {*names, *FUNCTIONS, "t", "pi"}, typeset)
+    return _paragraph(text.split(), {*names, *_FUNCTIONS, "t", "pi"}, typeset)
 
 
 def _paragraph(words: list[str], known: set[str], typeset: Typesetter) -> str:
@@ -104,7 +106,7 @@ def _formula(words: list[str], known: set[str], typeset: Typesetter) -> str | No
     text = " ".join(words)
     bare = text.rstrip(_TAIL)
     tail = text[len(bare) :]
-    if not any(name in known and name not in FUNCTIONS for name in _NAME.findall(bare)) or _english(bare):
+    if not any(name in known and name not in _FUNCTIONS for name in _NAME.findall(bare)) or _english(bare):
         return None
     relation = next((sign for sign in _RELATIONS if f" {sign} " in bare), None)
     try:

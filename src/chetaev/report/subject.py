@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from chetaev.equations import Equations
 from chetaev.errors import ChetaevError, StateError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.model import Model
+from chetaev.notation import show
 from chetaev.numerics.analyze import Analysis, analyze
 from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
@@ -73,6 +74,7 @@ def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> S
         return _about(model, equations, None, None)
     options = {name: value for name, value in settings.items() if name in ("branch", "gauge", "events", "method", "conserve")}
     options |= {"parameters": model.parameters, "inputs": model.inputs, "tolerance": model.tolerance, "progress": False}
+    options |= {"method": model.method}
     try:
         motion = simulate(equations, model.start, model.t, **options)
     except StateError as verdict:  # no motion, several manifolds, free functions, or a singular start
@@ -84,30 +86,28 @@ def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[s
     """The model with what was given besides; equations become a model of their system."""
     base = given if isinstance(given, Model) else Model(given.system, given.principle)
     state = base.start if start is None else start if isinstance(start, State) else State(dict(start))
-    return Model(
-        base.system,
-        base.principle,
-        {**base.parameters, **(settings.get("parameters") or {})},
-        state,
-        base.t if t is None else (float(t[0]), float(t[-1])),
-        base.tolerance if settings.get("tolerance") is None else float(settings["tolerance"]),
-        {**base.inputs, **(settings.get("inputs") or {})},
-        base.also,
-        base.invariants,
-        base.prose,
-        base.reference,
-        base.corrections,
+    return replace(
+        base,
+        parameters={**base.parameters, **(settings.get("parameters") or {})},
+        start=state,
+        t=base.t if t is None else (float(t[0]), float(t[-1])),
+        tolerance=base.tolerance if settings.get("tolerance") is None else float(settings["tolerance"]),
+        inputs={**base.inputs, **(settings.get("inputs") or {})},
     )
 
 
 def _model_of(motion: Trajectory) -> Model:
-    """The model behind a motion: its values and its first state."""
-    equations = motion.equations
-    values = {p.name: float(motion[p.name][0]) for p in equations.system.parameters}
+    """The model behind a motion, which simulates to the same motion: its values, inputs, method, and the start as it was given."""
+    equations, asked = motion.equations, motion.asked
+    system = equations.system
+    values = {p.name: float(motion[p.name][0]) for p in system.parameters}
+    bound: Any = getattr(getattr(motion.reader, "binding", None), "inputs", {})
+    inputs = {z.base: show(bound[z.base]) for z, u in system.inputs.items() if u is None and z.base in bound}
     start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
     t = (float(motion.t[0]), float(motion.end[0]))
     tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
-    return Model(equations.system, equations.principle, values, State(start), t, tolerance)
+    given = Model(system, equations.principle, values, State(start), t, tolerance, inputs)
+    return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method)
 
 
 def _about(model: Model, equations: Equations, motion: Trajectory | None, refusal: ChetaevError | None) -> Subject:

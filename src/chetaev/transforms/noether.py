@@ -18,10 +18,12 @@ from enum import StrEnum
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.analysis.ranks import Point, points_on
+from chetaev.analysis.exact_ranks import exactly_zero
+from chetaev.analysis.ranks import Points, points_on
 from chetaev.assemble import right_hand_side
 from chetaev.budget import deadline
 from chetaev.equations import Equations
+from chetaev.functions import corners_in
 from chetaev.notation import show
 from chetaev.symbols import TIME, Coordinate, Input, Jet, jets_in, order_in
 from chetaev.transforms.affine_fields import Field
@@ -75,7 +77,7 @@ class Noether:
         self.damping = S.Zero if action is None else equations.lagrangian.diff(action)
         silent = dict.fromkeys(equations.multipliers, S.Zero)
         self.forces = {q: right_hand_side(equations.lowered, q).xreplace(silent) for q in system.coordinates}
-        self.points: list[Point] = _states(equations) if equations.lowered.reactions else []
+        self.points = _states(equations) if equations.lowered.reactions else Points()
 
     def symmetry(self, field: Field, exact: bool) -> Symmetry | None:
         """The momentum of a field and its rate; None if the field is no symmetry after all, or G was not found."""
@@ -149,6 +151,9 @@ class Noether:
         answer = vanishes(e)
         if answer is True or not self.points:
             return answer
+        exact = exactly_zero([e], self.points.rows)
+        if exact is not None:
+            return exact[0]
         tape = Tape(Add.make_args(sympy.expand(e)))  # the size of the terms that cancel is what a remainder is compared with
         for point in self.points:
             try:
@@ -174,7 +179,7 @@ class Noether:
     def _potential(self, change: Expr) -> Expr | None:
         """G with D G = change, for a change that is affine in the velocities; None if none is found."""
         equations = self.equations
-        if order_in(change, Jet) > 1:
+        if order_in(change, Jet) > 1 or corners_in(change):  # a potential with a corner may jump where the corner is crossed
             return None
         moving = sorted({Jet.__new__(type(z), z.base) for z in jets_in(change) if not isinstance(z, Input)}, key=str)
         speeds = {z.d(): z for z in moving}
@@ -189,7 +194,7 @@ class Noether:
         return gauge if not clock.expired and seems_zero(change - equations.total(gauge)) else None
 
 
-def _states(equations: Equations) -> list[Point]:
+def _states(equations: Equations) -> Points:
     """Random points where the constraints hold, and holonomic ones with their derivatives."""
     rows = [row.residual for row in equations.system.kinematic]
     moving = [equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sympy
 from sympy import Add, Expr, Matrix, Mul, S
 
-from chetaev.analysis.ranks import Point, matrices_at, rank
+from chetaev.analysis.ranks import Point, generic_rank
 from chetaev.analysis.reduction import row_reduce
 from chetaev.symbols import jets_in
 from chetaev.zero import seems_zero
@@ -78,9 +78,8 @@ def positive_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> l
 
 
 def independent(rows: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
-    """Whether rows are linearly independent at the points."""
-    found = [rank(a) for a in matrices_at(rows, points)]
-    return bool(found) and min(found) == len(rows)
+    """Whether rows are linearly independent on the set of the points."""
+    return generic_rank(rows, points) == len(rows)
 
 
 def tidy(e: Expr) -> Expr:
@@ -152,5 +151,4 @@ def is_singular(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bo
     """Whether a square matrix is singular wherever it was looked at."""
     if len(matrix) <= 2:
         return seems_zero(Matrix(matrix).det(method="berkowitz"))
-    found = [rank(a) for a in matrices_at(matrix, points)]
-    return not found or max(found) < len(matrix)
+    return generic_rank(matrix, points) < len(matrix)

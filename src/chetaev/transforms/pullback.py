@@ -3,6 +3,7 @@ r"""A system read in other coordinates: $q = f(t, y)$ inserted everywhere, deriv
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from sympy import Add, Expr, S
@@ -11,7 +12,7 @@ from chetaev.calculus import total_derivative
 from chetaev.constraints import Constraint
 from chetaev.declarations import read_value
 from chetaev.errors import ModelError, PrincipleError, UsageError, require_mapping
-from chetaev.functions import FUNCTIONS
+from chetaev.functions import DECLARABLE, FUNCTIONS
 from chetaev.notation import Vocabulary
 from chetaev.notation.lexer import Kind, spell, tokens
 from chetaev.symbols import Coordinate, Jet, Parameter, delta, jets_in
@@ -137,5 +138,7 @@ def _slope(table: Substitution, q: Coordinate, y: Coordinate) -> Expr:
 
 def _names(value: Any, where: str) -> list[str]:
     if isinstance(value, str):
-        return [spell(token.text) for token in tokens(value, where) if token.kind is Kind.NAME and token.text not in FUNCTIONS]
+        found = tokens(value, where)
+        names = [(token.text, after.text) for token, after in pairwise(found) if token.kind is Kind.NAME]
+        return [spell(name) for name, after in names if name not in FUNCTIONS or (name in DECLARABLE and after != "(")]
     return [z.base for z in jets_in(value)] if isinstance(value, Expr) else []

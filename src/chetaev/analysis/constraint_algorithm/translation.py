@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import sympy
 from sympy import Expr, Rational, S, Symbol
 
-from chetaev.functions import Magnitude, Maximum, Minimum, Sign, in_own_words
+from chetaev.functions import CORNERS, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_words
 from chetaev.symbols import TIME, Jet, Parameter
 
 _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
@@ -97,7 +97,7 @@ class Translation:
         if isinstance(e, _TRIGONOMETRIC):
             cos, sin = self._angle_sum(e.args[0])
             return cos if isinstance(e, sympy.cos) else sin if isinstance(e, sympy.sin) else sin / cos
-        if isinstance(e, Sign | Magnitude | Minimum | Maximum):
+        if isinstance(e, CORNERS):
             return self._corner(e)
         if isinstance(e, _OPAQUE):
             return self._opaque(e)
@@ -182,6 +182,11 @@ class Translation:
 
     def _corner(self, e: Expr) -> Expr:
         r"""$|u| = \sigma u$, $\max(a, b) = (a + b + |a - b|)/2$, with $\sigma^2 = 1$ away from the switching surface."""
+        if isinstance(e, Step):
+            return (1 + self.rational(Sign(e.args[0]))) / 2
+        if isinstance(e, Branch):
+            u, a, b = e.args
+            return self.rational((a + b + Sign(u) * (b - a)) / 2)
         if isinstance(e, Minimum | Maximum):
             a, b = e.args
             side = 1 if isinstance(e, Maximum) else -1

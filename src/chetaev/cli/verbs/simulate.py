@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,10 +10,12 @@ from chetaev.cli.examples import examples
 from chetaev.cli.outcome import code_of
 from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
 from chetaev.cli.say import note, say, table
+from chetaev.cli.session import UNFINISHED
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
 from chetaev.errors import UsageError
+from chetaev.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from chetaev.numerics.verify import Verification
@@ -37,6 +39,7 @@ _MEANING = f"certified: no row is off by more than {_ORDERS_ABOVE:.0f} times the
 @MODEL
 @wishes
 @click.option("--method", type=click.Choice(_METHODS), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight).")
+@click.option("--max-step", type=float, metavar="H", help="The longest step; the model's own, or any, unless given.")
 @click.option("--points", type=int, metavar="N", help="So many evenly spaced times in the table.")
 @click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.npz; - prints a csv.")
 @plot("The coordinates over time")
@@ -47,6 +50,7 @@ def command(
     given: str,
     wishes: Wishes,
     method: str | None,
+    max_step: float | None,
     points: int | None,
     output: str | None,
     picture: str | None,
@@ -63,26 +67,32 @@ def command(
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wishes.model(source.model)
+    from chetaev.numerics.asked import method_of
     from chetaev.numerics.simulate import simulate
 
-    motion = simulate(model, method=_method(method), **wishes.choice)
+    try:
+        motion = simulate(model, method=method_of(method, "--method"), max_step=max_step, **wishes.choice)
+    except Interrupted as stopped:  # what was computed is still said and written
+        motion = stopped.motion
     if output == "-":
         write_motion(motion, output, points)
     else:
         say(motion)
         _values(motion)
+    agrees = True
     if verify:
         certificate, err = motion.verify(), output == "-"  # standard output is a table then, and nothing else
         say(certificate, err=err)
-        say(certified(certificate, motion.tolerance), heading=False, err=err)
+        agrees, verdict = certified(certificate, motion.tolerance)
+        say(verdict, heading=False, err=err)
     if output is not None and output != "-":
         note(f"wrote {write_motion(motion, output, points)}")
     if picture is not None:
         save_picture(lambda plots: plots.series(motion), picture, source.stem)
-    ctx.exit(code_of([motion]))
+    ctx.exit(code_of([motion]) if agrees else UNFINISHED)
 
 
-def certified(found: Verification, tolerance: float) -> str:
+def certified(found: Verification, tolerance: float) -> tuple[bool, str]:
     """Whether residuals are what the tolerance of the motion lets expect: up to three orders above it, and never below round-off.
 
     The derivative of an interpolant is less exact than the interpolant, by one or two orders and a half over the gallery.
@@ -90,21 +100,9 @@ def certified(found: Verification, tolerance: float) -> str:
     allowed = max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
     expected = f"a tolerance of {tolerance:.0e} lets expect"
     if found.worst <= allowed:
-        return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
+        return True, f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
     fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {allowed:.0e}"
-    return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
-
-
-def _method(name: str | None) -> Any:
-    if name == "implicit":
-        from chetaev.numerics.methods.implicit import Implicit
-
-        return Implicit()
-    if name == "taylor":
-        from chetaev.numerics.methods.taylor import Taylor
-
-        return Taylor()
-    return None
+    return False, f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
 
 
 def _values(motion: Trajectory) -> None:

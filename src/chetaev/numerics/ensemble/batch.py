@@ -40,7 +40,7 @@ class Batch:
             return None
         graph = flow.graph
         known = graph.vector(flow.system.equations.system.parameters)
-        return ca.Function("inputs", [graph.leaf(TIME), known], [ca.densify(ca.vertcat(*map(self._written, flow.inputs)))])
+        return graph.function("inputs", [graph.leaf(TIME), known], ca.vertcat(*map(self._written, flow.inputs)))
 
     def with_inputs(self, e: ca.SX) -> ca.SX:
         """An expression in which jets of inputs that do not stand in p are written out."""

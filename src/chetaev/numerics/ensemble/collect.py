@@ -41,7 +41,7 @@ def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[in
         shape=read.shape,
         t=run.at,
         outcome=outcome.astype(object),
-        drift=Frozen(zip(labels, run.measured.T.copy(), strict=True)),
+        drift=Frozen(zip(labels, run.drift.T.copy(), strict=True)),
         extrema=Frozen({z.name: (run.low[:, k].copy(), run.high[:, k].copy()) for k, z in enumerate(state)}),
         counts=Frozen(zip(COUNTS, run.counts.T.copy(), strict=True)),
         start=Columns(read.switched, read.batch, np.full(read.size, read.t), run.completion.states, flows, which),
@@ -57,11 +57,14 @@ def _insert(run: Integration, k: int, motion: Trajectory) -> None:
     t, state = motion.end
     run.at[k], run.y[k] = t, np.nan
     for j, z in enumerate(run.pivoted[0].compiled.flow.state):
-        run.y[k, j] = state[motion.jets.index(z)]
-        run.low[k, j], run.high[k, j] = motion.extrema[z.name]
-    run.measured[k] = [motion.drift.get(label, np.nan) for label in run.pivoted[0].compiled.labels]
+        if z in motion.jets:  # configurations may differ in their states
+            run.y[k, j] = state[motion.jets.index(z)]
+            run.low[k, j], run.high[k, j] = motion.extrema[z.name]
+    labels = run.pivoted[0].compiled.labels
+    run.measured[k] = [*[motion.drift_absolute.get(z, np.nan) for z in labels], *[motion.scales.get(z, np.nan) for z in labels]]
     run.counts[k] = [motion.counts[name] for name in COUNTS]
-    run.status[k] = next(int(s) for s in Status if outcomes.verdict(s, Ending(0.0, event="."))[0] is motion.outcome)
+    ended = (int(s) for s in Status if outcomes.verdict(s, Ending(0.0, event="."))[0] is motion.outcome)
+    run.status[k] = next(ended, int(Status.FINISHED))  # a motion that is not certified reached its end
 
 
 def _sentence(run: Integration, k: int) -> str:

@@ -11,6 +11,8 @@ from sympy import Expr
 
 from chetaev.equations import Equations
 from chetaev.notation import parse_expression
+from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.modes import Switched
@@ -61,6 +63,12 @@ class Columns(Standing, Mapping[str, Any]):
             found[members] = self.batch.values(function, self.t, self.states, members)[:, 0]
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without graphs and machine code, which are made again where the columns are read."""
+        orders = tuple(flow.order for flow in self.flows)
+        parts = (self.switched, self.batch.p, dict(self.batch.written), self.t, self.states, orders, self.which, dict(self.alone))
+        return _made_again, parts
+
     def __iter__(self) -> Iterator[str]:
         return (z.name for z in self.flows[0].state)
 
@@ -69,3 +77,19 @@ class Columns(Standing, Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}  {self[name]}" for name in self)
+
+
+def _made_again(
+    switched: Switched,
+    p: Array,
+    written: Mapping[str, Expr],
+    t: Array,
+    states: Array,
+    orders: tuple[PivotOrder, ...],
+    which: Indices,
+    alone: Mapping[int, Trajectory],
+) -> Columns:
+    compiled = compile_equations(switched.smooth)
+    base = compiled.flow
+    flows = [base if order == base.order else Flow(base.system, order, base.samples, residues=base.residues) for order in orders]
+    return Columns(switched, Batch(compiled, p, written), t, states, tuple(flows), which, alone)

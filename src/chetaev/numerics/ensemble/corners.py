@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from chetaev.errors import ChetaevError
+from chetaev.interrupted import Interrupted
+from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
-from chetaev.trajectory import Outcome, Trajectory
+from chetaev.trajectory import Trajectory
 
 
 def follow_alone(
-    read: Given, members: Iterable[int], t1: float, tolerance: float, max_steps: int, workers: Workers
+    read: Given, members: Iterable[int], t1: float, accuracy: Accuracy, max_steps: int, max_step: Any, workers: Workers
 ) -> tuple[dict[int, Trajectory], Notes]:
     """The motions of some members, and notes for those that have none. Ctrl-C ends the motion under way and begins no other."""
     motions: dict[int, Trajectory] = {}
@@ -33,15 +36,19 @@ def follow_alone(
                 (read.t, t1),
                 parameters=values,
                 inputs=read.given_inputs,
-                tolerance=tolerance,
+                **accuracy.wish,
                 keep="final",
                 max_steps=max_steps,
+                max_step=max_step,
                 progress=False,
             )
         except ChetaevError as refused:
             notes[member] = refusal(refused)
             continue
-        if motions[member].outcome is Outcome.INTERRUPTED:
+        except Interrupted as stopped:
+            motions[member] = stopped.motion
+            workers.flag[0] = 1
+        except KeyboardInterrupt:  # before the motion began
             workers.flag[0] = 1
         workers.show()
     return motions, notes

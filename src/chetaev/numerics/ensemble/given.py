@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
@@ -252,7 +251,7 @@ class _Columns:
 
     def _computed(self, expression: Expr, parameters: Array) -> Array:
         graph = GraphAlgebra()
-        function = ca.Function("value", [graph.vector(self.parameters)], [ca.densify(graph.of(expression))])
+        function = graph.function("value", [graph.vector(self.parameters)], graph.of(expression))
         return mapped(function, parameters)[:, 0]
 
     def _value(self, given: Any, where: str) -> Array | Expr:

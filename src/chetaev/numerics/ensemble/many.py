@@ -10,7 +10,9 @@ import numpy as np
 from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.errors import UsageError
+from chetaev.interrupted import Interrupted
 from chetaev.model import Model
+from chetaev.numerics.accuracy import read_accuracy
 from chetaev.numerics.ensemble.collect import collect
 from chetaev.numerics.ensemble.completion import completed
 from chetaev.numerics.ensemble.corners import follow_alone
@@ -18,7 +20,7 @@ from chetaev.numerics.ensemble.given import read
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
-from chetaev.numerics.simulate import _positive, _steps, _times
+from chetaev.numerics.simulate import _longest, _steps, _times, names_of_state
 from chetaev.numerics.stability.given import refuse_choice
 
 
@@ -28,10 +30,12 @@ def simulate_many(
     t: Any = None,
     *,
     parameters: Mapping[str, Any] | None = None,
-    tolerance: float | None = None,
+    tolerance: Any = None,
+    scale: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     threads: int | None = None,
     max_steps: int = 1_000_000,
+    max_step: Any = None,
     progress: bool | None = None,
     branch: None = None,
     gauge: None = None,
@@ -43,9 +47,10 @@ def simulate_many(
     `keep="final"` ends from the same start, whatever the other members and the number of threads are. Members that meet a corner of sign,
     abs, min or max on their way are run by `simulate` itself, one after another, which takes longer.
 
-    A member that fails affects no other: `ensemble.failed` lists them, `ensemble.started` tells which had a motion at all, and
-    `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
-    notebook (`progress=False`: never). Ctrl-C ends the run and returns what was computed. A branch or a gauge is not taken.
+    `max_step` is the longest step allowed, as in `simulate`. A member that fails affects no other: `ensemble.failed` lists them,
+    `ensemble.started` tells which had a motion at all, and `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles
+    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
+    `motion` holds the ensemble with what was computed. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
@@ -60,6 +65,7 @@ def simulate_many(
         starts = model.start if starts is None else starts
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
+        max_step = model.max_step if max_step is None else max_step
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate_many(ch.derive(system, principle), starts, t, ...)"
@@ -70,15 +76,18 @@ def simulate_many(
     times = _times(t, where)
     if len(times) != 2:
         raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
-    tolerance = _positive(1e-9 if tolerance is None else tolerance, "tolerance", where)
-    max_steps = _steps(max_steps, where)
+    max_steps, longest = _steps(max_steps, where), _longest(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
     given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
+    accuracy = read_accuracy(tolerance, scale, names_of_state(given.switched, scale), where)
     t1 = float(times[1])
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
-        run = Integration(given, completed(given), tolerance, max_steps, workers)
+        run = Integration(given, completed(given), accuracy, max_steps, longest, workers)
         run.to(t1)
         cornered = map(int, np.flatnonzero(run.cornered))
-        motions, notes = follow_alone(given, cornered, t1, tolerance, max_steps, workers)
-    return collect(run, motions, run.completion.notes | notes)
+        motions, notes = follow_alone(given, cornered, t1, accuracy, max_steps, max_step, workers)
+    ensemble = collect(run, motions, run.completion.notes | notes)
+    if workers.stopped:
+        raise Interrupted(ensemble)
+    return ensemble

@@ -1,7 +1,7 @@
 """Kernels of one set of equations for one order of elimination, with a watch whose floors differ from member to member.
 
-Every member is watched against the determinant and the smallest pivot it had where its order was chosen, so the floors stand in its vector
-p. Kernels are remembered by equations and order: a second ensemble of the same equations compiles nothing.
+Every member is watched against the smallest pivot it had where its order was chosen, so the floor stands in its vector p. Kernels are
+remembered by equations and order: a second ensemble of the same equations compiles nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sympy import Expr
 
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.elimination import PivotOrder
+from chetaev.numerics.enclosures.kernels import bounds_kernel
 from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.machine import Kernel, compile_kernel
@@ -27,7 +28,7 @@ class Pivoted:
 
     compiled: Compiled
     watch: Kernel
-    """The determinant, whether it and the pivots are above their floors; then, for every mode that can change, its function times its sign,
+    """The determinant, whether the pivots are above their floor; then, for every mode that can change, its function times its sign,
     which becomes negative beyond the corner."""
     pivots: Kernel
     """The determinant and the smallest pivot."""
@@ -36,6 +37,10 @@ class Pivoted:
     """The switching functions of all modes."""
     changing: int
     """How many modes can change."""
+    bounds: Kernel | None
+    """Bounds of these functions over a tube."""
+    places: tuple[int, ...]
+    """The place of each function among the bounds; -1 = none."""
     timed: bool
     """Whether a corner comes by the clock: error control, which looks at states, does not see it coming."""
 
@@ -54,6 +59,7 @@ def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pi
     functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
     changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]
     signed = [flow.graph.leaf(mode.symbol) * e for mode, e in changing]
+    bounds, known = bounds_kernel(flow, [mode.symbol * switched.replaced(mode.function) for mode, _ in changing], switched.inputs)
     jacobian = flow.function([e for line in flow.system.structure.jacobian for e in line], "jacobian")
     return Pivoted(
         compiled,
@@ -62,6 +68,8 @@ def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pi
         compile_kernel(jacobian, hot=False),
         compile_kernel(flow.function(functions, "surfaces"), hot=False),
         len(changing),
+        bounds,
+        tuple(k if found else -1 for k, found in enumerate(known)),
         any(z == TIME or isinstance(z, Input) for _, e in changing for z in flow.graph.symbols(e)),
     )
 
@@ -73,14 +81,14 @@ def _on_flow(flow: Flow, e: Expr, switched: Switched) -> ca.SX:
 
 def _with_order(base: Compiled, order: PivotOrder) -> Compiled:
     """The kernels for another order of elimination; the projection does not depend on it."""
-    flow = Flow(base.flow.system, order, base.flow.samples, residues=base.flow.residues)
+    flow = Flow(base.flow.system, order, base.flow.samples, residues=base.flow.residues, freeze=base.flow.freeze)
     return Compiled(flow, compile_kernel(flow.rhs()), base.project, compile_kernel(flow.measure()[0], hot=False), base.labels)
 
 
 def _watch(flow: Flow, plain: ca.Function) -> ca.Function:
-    """With one function in place of the smallest pivot: 0 below the floors that stand in p after the energy, 1 above."""
+    """With one function in place of the smallest pivot: 0 below the floor that stands in p after the energy, 1 above."""
     length = len(flow.arguments) + 1
-    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", plain.size1_in(1)), ca.SX.sym("p", length + 2)
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", plain.size1_in(1)), ca.SX.sym("p", length + 1)
     found = plain(t, x, p[:length])
-    below = ca.logic_or(ca.fabs(found[0]) < p[length], found[1] < p[length + 1])
+    below = found[1] < p[length]
     return ca.Function("watch", [t, x, p], [ca.densify(ca.vertcat(found[0], 1 - below, found[2:]))], {"cse": True})

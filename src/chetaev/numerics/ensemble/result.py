@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,18 @@ from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
 from chetaev.trajectory import Outcome
 
-COUNTS = ("accepted", "rejected", "evaluations", "projections")
+COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 NOT_STARTED = -1
+
+
+@dataclass(frozen=True)
+class Endings:
+    """Sentences that were found before."""
+
+    sentences: tuple[str, ...]
+
+    def __call__(self, member: int) -> str:
+        return self.sentences[member]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -37,7 +47,7 @@ class Ensemble:
     outcome: NDArray[Any]
     """Why each member ended, as an array of `Outcome`."""
     drift: Frozen[str, Array]
-    """The largest residual of every constraint and of the energy balance, by member."""
+    """The largest residual of every constraint and of the energy balance, relative to its terms, by member."""
     extrema: Frozen[str, tuple[Array, Array]]
     """The least and the largest value of every jet of the state, by member."""
     counts: Frozen[str, Indices]
@@ -76,6 +86,15 @@ class Ensemble:
         """Why a member ended, or why it did not start."""
         k = range(len(self))[member]
         return self.notes.get(k) or self.endings(k)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: of the function that words the endings, the words."""
+        kept = {part.name: getattr(self, part.name) for part in fields(self)}
+        return kept | {"endings": Endings(tuple(self.message(k) for k in range(len(self))))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.t)

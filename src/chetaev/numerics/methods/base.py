@@ -7,18 +7,21 @@ A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 
+from chetaev.numerics.accuracy import Accuracy, Measures
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Compiled
 from chetaev.numerics.machine import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
+from chetaev.symbols import Jet
 
 NESTED, POWERS = "nested", "powers"
 
@@ -28,12 +31,15 @@ _FIRST_STEPS = 128
 
 @dataclass(frozen=True)
 class Watch:
-    """One watched function: its direction, whether it ends the run, how small it may become, and whether no root of it may be missed."""
+    """One watched function: its direction, whether it ends the run, how small it may become, whether no root of it may be missed,
+    and its place among the functions with bounds over a tube (-1 = none).
+    """
 
     direction: int = 0
     terminal: bool = False
     floor: float = 0.0
     closely: bool = False
+    place: int = -1
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,16 @@ class Task:
     inputs: Kernel | None
     watch: Kernel
     watches: tuple[Watch, ...]
+    nodes: Kernel | None
+    """What the functions in the data can be over a tube (`chetaev.numerics.enclosures`)."""
+    bounds: Kernel | None
+    """The same of watched functions and their rates."""
+    turns: Kernel | None
+    """How far the arguments of sine and cosine move in a tube, where the determinant may touch zero."""
+    determinant: Kernel | None
+    """The determinant of the system Jacobian, if it may touch zero."""
+    first_determinant: float
+    """Its size at the beginning."""
     p: Array
     """Parameters, room for the inputs, the energy at the start."""
     first_input: int
@@ -58,12 +74,25 @@ class Task:
     y0: Array
     tolerance: float
     max_steps: int
+    max_step: float
+    """A step is not longer."""
     keep: int
     times: Array
     flag: Integers = field(compare=False)
     """Its first entry is set to stop the run."""
     reached: Callable[[float], None] = field(compare=False)
     """To be called with the time every now and then."""
+    before: Mapping[Jet, float] = field(default_factory=dict, compare=False)
+    """The largest values of jets before the piece."""
+    accuracy: Accuracy | None = None
+    """Tolerances and typical sizes; without them the tolerance is all there is."""
+
+    @cached_property
+    def measures(self) -> Measures:
+        """What errors are measured by."""
+        flow = self.compiled.flow
+        wanted = self.accuracy or Accuracy(self.tolerance)
+        return wanted.measures(flow.state, flow.size, flow.system.equations.system, self.before)
 
 
 class Method(ABC):
@@ -71,6 +100,8 @@ class Method(ABC):
 
     basis: ClassVar[str] = POWERS
     """The polynomials of its steps."""
+    smooth: ClassVar[bool] = True
+    """Whether these have almost the order of the method, so that their derivatives tell something."""
 
     @abstractmethod
     def run(self, task: Task) -> Run:
@@ -87,7 +118,17 @@ class Explicit(Method):
         """Integrate one piece. The first steps are tried with code that is made at once and computes the same: a short piece is done
         before the code for a long one would have been made.
         """
-        kernels = [task.rhs, task.project, task.inputs, task.watch, task.compiled.measure]
+        kernels = [
+            task.rhs,
+            task.project,
+            task.inputs,
+            task.watch,
+            task.compiled.measure,
+            task.nodes,
+            task.bounds,
+            task.turns,
+            task.determinant,
+        ]
         if task.max_steps > _FIRST_STEPS and any(kernel is not None and kernel.provisional for kernel in kernels):
             done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
@@ -96,7 +137,7 @@ class Explicit(Method):
 
 
 def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
-    rhs, project, inputs, watch, measure = addresses
+    rhs, project, inputs, watch, measure, nodes, bounds, turns, determinant = addresses
     return dop853.run(
         rhs,
         project,
@@ -108,17 +149,23 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         y0=task.y0,
         p=task.p,
         first_input=task.first_input,
-        rtol=task.tolerance,
-        atol=task.tolerance,
+        **task.measures.options,
+        max_step=task.max_step,
         max_steps=max_steps,
         keep=task.keep,
         times=task.times if task.keep == dop853.TIMES else (),
         n_watch=len(task.watches),
-        n_measure=len(task.compiled.labels),
+        n_measure=task.compiled.measure.n_out,
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
+        places=[w.place for w in task.watches],
+        nodes=nodes,
+        n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
+        bounds=bounds,
+        turns=turns,
+        determinant=determinant,
         flag=task.flag,
         paused=task.reached,
     )
@@ -142,3 +189,18 @@ def interpolate(basis: str, nodes: Array, states: Array, coefficients: Array, ti
         value = theta * (value + rows[:, k])
     found[between] = states[step] + value
     return found
+
+
+def derivatives(basis: str, nodes: Array, states: Array, coefficients: Array, times: Array) -> tuple[Array, Array]:
+    """States at times within the nodes, and their derivatives, from what a run kept with STEPS."""
+    if basis == NESTED:
+        return dop853.interpolate(nodes, states, coefficients, times)
+    forward = 1.0 if nodes[-1] >= nodes[0] else -1.0
+    step = np.clip(np.searchsorted(forward * nodes, forward * times, side="right") - 1, 0, len(nodes) - 2)
+    h = (nodes[step + 1] - nodes[step])[:, None]
+    theta, rows = (times - nodes[step])[:, None] / h, coefficients[step]
+    value, slope = np.zeros((2, len(times), states.shape[1]))
+    for k in range(rows.shape[1] - 1, -1, -1):
+        slope = theta * slope + (k + 1) * rows[:, k]
+        value = theta * (value + rows[:, k])
+    return states[step] + value, slope / h

@@ -35,7 +35,7 @@ _SHORTEST = 2.0**-20
 _PATIENCE = 8
 """Shortest parts, beyond the number of the others, that are too many."""
 _ROOT = 1e-13
-_REFINEMENTS = 6
+_REFINEMENTS = 12
 _INSIDE = 1e-3
 """How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,10 @@ from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.march import Step, StepFailed, call, march, right_hand_side
+from chetaev.numerics.methods.sizes import Sizes
+
+_ORDER = 4
+"""With which power of the step its estimated error grows."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Implicit(Method):
     Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
+    smooth: ClassVar[bool] = False
+
     def run(self, task: Task) -> Run:
         """Integrate one piece."""
         return march(task, _Radau(task))
@@ -34,22 +40,31 @@ class Implicit(Method):
 class _Radau:
     """SciPy's Radau, step by step."""
 
+    places: tuple[float, ...] = (0.0, (4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0)
+
     def __init__(self, task: Task) -> None:
         self.task = task
         self.rates, self.slopes = right_hand_side(task), _jacobian(task)
         self.rejected, self.evaluations = 0, 0
-        self.solver = self._solver(task.t0, task.y0, task.t1, None)
+        self.limit: float | None = None
+        """The longest next step, if it is to be shorter than usual."""
+        self.sizes = Sizes(task.measures, self.rates, task.t0, task.y0, task.t1 - task.t0)
+        first = max(self.sizes.first_step(_ORDER, task.t1 - task.t0), 100 * np.spacing(abs(task.t0)))
+        self.solver = self._solver(task.t0, task.y0, task.t1, first)
 
-    def _solver(self, t0: float, y0: Array, t1: float, first: float | None) -> Any:
+    def _solver(self, t0: float, y0: Array, t1: float, first: float) -> Any:
         from scipy.integrate import Radau
 
-        tolerance = self.task.tolerance
-        relative = max(tolerance, 100 * np.finfo(float).eps)
-        first = None if first is None else min(first, abs(t1 - t0))
-        return Radau(self.rates, t0, np.array(y0), t1, rtol=relative, atol=tolerance, jac=self.slopes, first_step=first)
+        relative, absolute = max(self.task.tolerance, 100 * np.finfo(float).eps), self.sizes.absolute
+        steps = {"first_step": min(first, abs(t1 - t0), self.task.max_step), "max_step": self.task.max_step}
+        return Radau(self.rates, t0, np.array(y0), t1, rtol=relative, atol=absolute, jac=self.slopes, **steps)
 
     def step(self) -> Step:
         solver, before = self.solver, self.solver.nfev
+        if self.limit is not None:
+            solver.max_step, self.limit = self.limit, None
+        else:
+            solver.max_step = self.task.max_step
         with np.errstate(all="ignore"):
             try:
                 solver.step()
@@ -60,6 +75,8 @@ class _Radau:
             raise StepFailed(Status.STEP_TOO_SMALL)
         if not np.all(np.isfinite(solver.y)):
             raise StepFailed(Status.NOT_FINITE)
+        self.sizes.remember(solver.y)
+        solver.atol = self.sizes.absolute
         return Step(float(solver.t), np.array(solver.y), np.array(solver.dense_output().Q.T))
 
     def restart(self, t: float, y: Array) -> None:
@@ -68,6 +85,9 @@ class _Radau:
             self.solver.y = np.array(y)
             self.solver.f = self.rates(t, y)
             self.evaluations += 1
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        self.solver, self.limit = self._solver(t, y, self.task.t1, abs(h)), abs(h)
 
     def straight(self, t0: float, y0: Array, t1: float) -> Array:
         if t0 == t1:

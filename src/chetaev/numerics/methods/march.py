@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY
 from chetaev.numerics.methods.dop853.types import Array, Run
+from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
 _FAR = 10.0
 _AT_ONCE = 1e-9
@@ -54,9 +55,14 @@ class Stepper(Protocol):
 
     rejected: int
     evaluations: int
+    places: tuple[float, ...]
+    """Where a step looks at the rates, in parts of it."""
 
     def step(self) -> Step:
         """The next accepted step, not beyond the end of the interval."""
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        """Go back to a state; the next step is not longer than h."""
 
     def restart(self, t: float, y: Array) -> None:
         """Continue from another state."""
@@ -75,13 +81,16 @@ class _March:
     found: list[tuple[float, int, Array]] = field(default_factory=list)
     accepted: int = 0
     projections: int = 0
+    shortened: int = 0
+    worst: float = 1.0
+    surprise: int = -1
 
     def __post_init__(self) -> None:
         task = self.task
         self.t, self.y = task.t0, np.array(task.y0)
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.low, self.high = self.y.copy(), self.y.copy()
-        self.measured = np.zeros(len(task.compiled.labels))
+        self.measured = np.zeros(task.compiled.measure.n_out)
         self.signs = [0] * len(task.watches)
         self.asked = 0
         self._include(self.t, self.y)
@@ -111,9 +120,17 @@ class _March:
         task, t, y = self.task, self.t, self.y
         step = self.stepper.step()
         end, far = self._projected(step.t, step.y)
-        if not far <= _FAR:
+        if not far <= _FAR and not far <= _FAR * self._echo(step.t, end):
             raise StepFailed(Status.DRIFT)
         rows = bent(step.rows, end - step.y)
+        whole = self._safe_part(t, y, step.t, end, rows)
+        if whole < 1.0:
+            h = (step.t - t) * whole
+            if abs(h) < 4 * np.finfo(float).eps * (abs(t) + 1e-3 * abs(task.t1 - t)):
+                raise StepFailed(Status.STEP_TOO_SMALL)
+            self.stepper.rejected += 1
+            self.stepper.shorten(t, y, h)
+            return Status.FINISHED, -1
         stop, t_new = self._roots(t, y, step.t, end, rows)
         if stop >= 0:
             t_new, end = self._sharpened(t, y, t_new, stop, step.t)
@@ -129,6 +146,24 @@ class _March:
         values = np.abs(call(task, task.watch, t_new, end))
         below = [k for k, w in enumerate(task.watches) if values[k] < w.floor]
         return (Status.FLOOR, below[0]) if below else (Status.FINISHED, -1)
+
+    # -- what lies between the places a step looked at
+
+    def _safe_part(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> float:
+        """The part of a step in which no node surprises, and no determinant touches zero unseen; 1 = the whole."""
+        task, whole = self.task, 1.0
+        if task.nodes is not None:
+            safe = safe_part(task.nodes, task.p, Stretch(t, t_new - t, y, rows), self.stepper.places)
+            if safe.part < 1.0:
+                self.shortened, self.surprise, whole = self.shortened + 1, safe.surprise, safe.part
+            else:
+                self.worst = max(self.worst, safe.worst)
+        if whole == 1.0 and task.determinant is not None:
+            along = _Along(self, t, t_new - t, y, rows, {1.0: self._watched(t_new, end)})
+            tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
+            turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
+            whole = level_part(partial(along.value, 0), turn)
+        return whole
 
     # -- watched functions
 
@@ -172,13 +207,28 @@ class _March:
         Its sign is remembered.
         """
         watch, sign = self.task.watches[k], self.signs[k]
-        if watch.closely:
+        proved = self._proved(k, along, left, right) if watch.place >= 0 else None
+        if proved is not None:
+            found, self.signs[k] = proved
+        elif watch.closely:
             first = watch.direction if watch.terminal else None
             found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look, corners=corners)
         else:
             new = sign_of(along.value(k, 1.0))
             found, self.signs[k] = [Change(left, 1.0, new)] if sign * new < 0 else [], new or sign
         return [change for change in found if watch.direction in (0, change.sign)]
+
+    def _proved(self, k: int, along: _Along, left: float, right: float) -> tuple[list[Change], int] | None:
+        """The changes of sign of a watched function that has bounds; None if they do not tell."""
+        task, kernel = self.task, self.task.bounds
+        watch, step = task.watches[k], Stretch(along.t, along.h, along.y, along.rows)
+        first = watch.direction if watch.terminal else None
+
+        def bounds(a: float, b: float) -> Array:
+            assert kernel is not None  # noqa: S101 - a watch with a place has one
+            return kernel(0.0, step.box(a, b), task.p)[4 * watch.place : 4 * watch.place + 4]
+
+        return proved_changes(partial(along.value, k), bounds, left, right, self.signs[k], first)
 
     def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
         """A terminal root on the motion itself instead of its polynomial, by secants."""
@@ -223,9 +273,23 @@ class _March:
         task = self.task
         if task.project is None:
             return np.array(states), np.zeros(len(times))
-        addresses = (task.project.address, 0 if task.inputs is None else task.inputs.address)
         self.projections += len(times)
-        return dop853.settle(*addresses, times, states, task.p, task.first_input, rtol=task.tolerance, atol=task.tolerance)
+        return dop853.settle(*self._addresses, times, states, task.p, task.first_input, **self._measures)
+
+    @property
+    def _addresses(self) -> tuple[int, int]:
+        task = self.task
+        return 0 if task.project is None else task.project.address, 0 if task.inputs is None else task.inputs.address
+
+    @property
+    def _measures(self) -> dict[str, Any]:
+        measures = self.task.measures
+        sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.low, self.high))
+        return {"rtol": measures.rtol, "atol": measures.atol, "sizes": sizes, "kinds": measures.kinds}
+
+    def _echo(self, t: float, y: Array) -> float:
+        """How far round-off alone has a state moved by the projection, in tolerances."""
+        return dop853.echo(*self._addresses, t, y, self.task.p, self.task.first_input, **self._measures)
 
     def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
         if self.task.keep == dop853.STEPS and t_new != t:
@@ -272,6 +336,9 @@ class _March:
             rejected=self.stepper.rejected,
             evaluations=self.stepper.evaluations,
             projections=self.projections,
+            shortened=self.shortened,
+            worst=self.worst,
+            surprise=self.surprise,
         )
 
 

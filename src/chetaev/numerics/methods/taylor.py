@@ -16,12 +16,16 @@ from chetaev.numerics.flow import Flow
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array, Run
-from chetaev.numerics.methods.march import Step, StepFailed, march
+from chetaev.numerics.methods.march import Step, StepFailed, march, right_hand_side
+from chetaev.numerics.methods.sizes import Sizes
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME
 
 _LARGE = 70
 """Above so many instructions heyoka's compact code is made, which takes less time to compile."""
+
+_GROWTH = 6.0
+"""The step after one that had to be shortened may be so much longer."""
 
 _PLAIN = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf"
 _CORNERS = ("fabs", "sign", "fmin", "fmax", "floor", "ceil")
@@ -43,46 +47,67 @@ class Taylor(Method):
 
 
 class _Series:
-    """heyoka's integrator, step by step."""
+    """heyoka's integrator, step by step, for a state in units of its own typical sizes: heyoka compares errors with the number one."""
+
+    places: tuple[float, ...] = (0.0,)
+    """A series knows the rates and their derivatives where it begins."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.rejected, self.evaluations = 0, 0
         self.series = _integrator(task)
+        self.sizes = Sizes(task.measures, right_hand_side(task), task.t0, task.y0, task.t1 - task.t0)
         count = len(task.compiled.flow.system.equations.system.parameters)
-        self.series.pars[:] = np.append(task.p[:count], task.p[-1])[: len(self.series.pars)]  # heyoka knows them up to the last that occurs
+        self.known = np.append(task.p[:count], task.p[-1])
+        self.limit, self.limited = task.max_step, False
         self.restart(task.t0, task.y0)
 
     def step(self) -> Step:
-        series, y, t = self.series, np.array(self.series.state), float(self.series.time)
-        self._try(self.task.t1 - t)
+        series, y, t = self.series, self.y, float(self.series.time)
+        self._try(np.copysign(min(abs(self.task.t1 - t), self.limit), self.task.t1 - t))
         self.evaluations += 1
         at = float(series.time)
         h = at - t
+        self.limit = min(self.task.max_step, _GROWTH * abs(h)) if self.limited else self.task.max_step
+        self.limited = False
         if abs(self.task.t1 - at) <= 4 * np.spacing(abs(self.task.t1)):
             at = self.task.t1
         if h == 0.0 or abs(h) < 10 * np.finfo(float).eps * abs(t):
             raise StepFailed(Status.STEP_TOO_SMALL)
         powers = h ** np.arange(1, series.tc.shape[1])
-        rows = np.array(series.tc[:, 1:] * powers).T
-        end = np.array(series.state)
+        rows = np.array(series.tc[:, 1:] * powers).T * self.units
+        end = np.array(series.state) * self.units
         rows[-1] += end - y - rows.sum(axis=0)
+        self.sizes.remember(end)
+        self.restart(float(series.time), end)
         return Step(at, end, rows)
 
     def restart(self, t: float, y: Array) -> None:
+        self.y, self.units = np.array(y), _powers_of_two(self.sizes.units)
+        values = np.append(self.known, self.units)
         self.series.time = t
-        self.series.state[:] = y
+        self.series.pars[:] = values[: len(self.series.pars)]  # heyoka knows them up to the last that occurs
+        self.series.state[:] = y / self.units
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        self.restart(t, y)
+        self.limit, self.limited = abs(h), True
 
     def straight(self, t0: float, y0: Array, t1: float) -> Array:
         self.restart(t0, y0)
         while self.series.time != t1:
             self._try(t1 - float(self.series.time))
-        return np.array(self.series.state)
+        return np.array(self.series.state) * self.units
 
     def _try(self, limit: float) -> None:
         outcome, _ = self.series.step(limit, write_tc=True)
         if outcome.name not in ("success", "time_limit") or not np.all(np.isfinite(self.series.state)):
             raise StepFailed(Status.NOT_FINITE)
+
+
+def _powers_of_two(units: Array) -> Array:
+    """Numbers by which one divides without rounding."""
+    return np.exp2(np.round(np.log2(units)))
 
 
 _KNOWN: Remembered[Any] = Remembered(16)
@@ -106,12 +131,12 @@ def _made(rates: ca.Function, tolerance: float) -> Any:
 
 
 def _written_out(rhs: ca.Function, flow: Flow, inputs: list[ca.SX]) -> ca.Function:
-    """The rates as a function of (t, x, p) in which p holds the parameters and the energy only, and inputs are functions of t."""
+    """The rates as a function of (t, x, p): x is in units of sizes, p holds parameters, energy and sizes, inputs depend on t."""
     graph, parameters = flow.graph, flow.system.equations.system.parameters
-    known = graph.vector(parameters)
-    t, x, energy = graph.leaf(TIME), ca.SX.sym("x", rhs.size1_in(1)), ca.SX.sym("e")
-    column = rhs(t, x, ca.vertcat(known, *inputs, energy))
-    return ca.Function("rates", [t, x, ca.vertcat(known, energy)], [ca.densify(column)], {"cse": True})
+    known, n = graph.vector(parameters), rhs.size1_in(1)
+    t, x, energy, units = graph.leaf(TIME), ca.SX.sym("x", n), ca.SX.sym("e"), ca.SX.sym("u", n)
+    column = rhs(t, x * units, ca.vertcat(known, *inputs, energy)) / units
+    return graph.function("rates", [t, x, ca.vertcat(known, energy, units)], column, cse=True)
 
 
 def expressions(function: ca.Function, arguments: list[list[Any]]) -> list[Any]:

@@ -12,15 +12,20 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
+| `nodes` | largest and smallest absolute values of functions over a tube |
+| `bounds` | bounds of watched functions and of their rates over a tube |
+| `turns` | how far angles turn in a tube, at most |
+| `determinant` | the first watched function alone, if it may touch zero |
 
-**Steps.** An error above 1 in units of `atol + rtol*|y|` (root mean square) rejects the step; factors lie between 1/3 and 6, and the step
-after a rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a
-row.
+**Steps.** An error above 1 in units of `atol + rtol*(|y| + 2*size) + noise` (root mean square) rejects the step; `size` is the typical size
+of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, and the step after a rejection does not grow. A step
+that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a row.
 
 **Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 3e-9 (relative to
-`|y| + atol/rtol`), so that the next one of Newton's method, of the order of its square, would be round-off, or no longer shrinks. A first
-correction of more than 10 tolerances rejects the step and halves it; the third such rejection in a row is DRIFT. States between the nodes
-are those of the interpolant, not projected; `settle` projects them.
+the component and the largest of its kind), so that the next one of Newton's method, of the order of its square, would be round-off, or no
+longer shrinks. A first correction of more than 10 tolerances, and more than ten times what the round-off of the state causes, rejects the
+step and halves it; the third such rejection in a row is DRIFT. States between the nodes are those of the interpolant, not projected;
+`settle` projects them.
 
 **Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
 with projected trial states; the time found lies on the new side. Of a function that is watched closely several roots in one step are
@@ -46,6 +51,7 @@ from numpy.typing import ArrayLike
 
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -58,12 +64,13 @@ from chetaev.numerics.methods.dop853.types import (
     Run,
     Seen,
     System,
+    Tube,
     Watches,
     Work,
 )
 from chetaev.numerics.precompiled import Precompiled
 
-__all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "evaluate", "interpolate", "run", "run_many", "settle"]
+__all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "echo", "evaluate", "interpolate", "run", "run_many", "settle"]
 
 _loop = Precompiled(
     "chetaev.numerics.methods.dop853.loop",
@@ -73,12 +80,14 @@ _loop = Precompiled(
 _ROOM = 64
 """Steps for which there is room at first."""
 _FOUND = 4
+"""Roots, for each watched function."""
 _NEVER = 2**62
 _FIRST_PORTION = 64
 """Steps until a run is first asked whether it should go on."""
 _PORTION = 0.02
 """Seconds between two pauses, about."""
-"""Roots, for each watched function."""
+_SHAKES = 4
+"""States in which round-off is looked for."""
 
 
 class Status(IntEnum):
@@ -124,6 +133,8 @@ class Ensemble(NamedTuple):
     rejected: Integers
     evaluations: Integers
     projections: Integers
+    shortened: Integers
+    worst: Array
 
 
 def run(
@@ -138,7 +149,7 @@ def run(
     p: ArrayLike = (),
     first_input: int = 0,
     rtol: float = 1e-9,
-    atol: ArrayLike = 1e-9,
+    atol: ArrayLike = 0.0,
     first_step: float = 0.0,
     max_step: float = np.inf,
     max_steps: int = 1_000_000,
@@ -151,53 +162,65 @@ def run(
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
+    places: Sequence[int] | Integers | None = None,
+    nodes: int = 0,
+    n_nodes: int = 0,
+    bounds: int = 0,
+    turns: int = 0,
+    determinant: int = 0,
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
+    sizes: ArrayLike = -1.0,
+    before: ArrayLike = 0.0,
+    kinds: ArrayLike | None = None,
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
-    p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `first_step` 0 = choose;
-    `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from
-    t0 towards t1). Watched functions are not terminal, fire in both directions and are not watched closely unless said otherwise. Set
-    `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now and then, and handlers of
-    signals run then. It changes nothing else.
+    p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `sizes` are typical
+    sizes of the components, negative where the run itself shows them; `before` are the largest values before the run; `kinds` tells by
+    equal numbers which components are comparable, none of them unless given. `first_step` 0 = choose; `max_steps` counts rejected steps
+    too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from t0 towards t1). Watched functions
+    are not terminal, fire in both directions and are not watched closely unless said otherwise. Set `flag[0]` to stop the run, from
+    another thread, or from `paused`: that is called with the time every now and then, and handlers of signals run then. It changes
+    nothing else.
     """
     y = _row(y0, "y0")
     system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))
-    control = _control(y.size, rtol, atol, first_step, max_step, max_steps)
+    control = _control(y.size, rtol, atol, first_step, max_step, max_steps, sizes, before, kinds)
     wanted = _row(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
     _check(system, t0, t1, n_watch, n_measure, keep)
-    watches = _watches(n_watch, directions, terminal, floor, closely)
+    watches = _watches(n_watch, directions, terminal, floor, closely, places)
     kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
-    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(8, np.int64))
+    work, progress = _work(y.size, n_watch), Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
+    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
         began = time.perf_counter()
         if paused is not None:
             control.pause[0] = progress.counts[codes.ACCEPTED] + portion
-        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, progress)
+        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
         status = int(progress.counts[codes.STATUS])
         if status == codes.NO_ROOM:
             kept, found = _with_room(keep, kept, found, n_watch, progress.counts)
         if status == codes.NO_ROOM and paused is not None:
             paused(float(progress.clock[codes.NOW]))
             portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
-    return _run(keep, work.start, kept, found, seen, progress)
+    return _run(keep, work, tube, kept, found, seen, progress)
 
 
-def _run(keep: int, y: Array, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
+def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
     """What is in the arrays, without the room that is left."""
-    accepted, rejected, evaluations, projections, size, roots, status, stopper = map(int, progress.counts)
+    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened = map(int, progress.counts)
     steps = size - 1 if keep == STEPS else 0
     return Run(
         Status(status),
         stopper,
         float(progress.clock[codes.NOW]),
-        y.copy(),
+        work.start.copy(),
         kept.nodes[:size],
         kept.states[:size],
         kept.coefficients[:steps],
@@ -212,6 +235,9 @@ def _run(keep: int, y: Array, kept: Kept, found: Found, seen: Seen, progress: Pr
         rejected,
         evaluations,
         projections,
+        shortened,
+        float(tube.notes[codes.WORST]),
+        int(tube.notes[codes.SURPRISE]),
     )
 
 
@@ -227,7 +253,7 @@ def run_many(
     p: ArrayLike,
     first_input: int = 0,
     rtol: float = 1e-9,
-    atol: ArrayLike = 1e-9,
+    atol: ArrayLike = 0.0,
     first_step: float = 0.0,
     max_step: float = np.inf,
     max_steps: int = 1_000_000,
@@ -238,8 +264,16 @@ def run_many(
     terminal: Sequence[bool] | Flags | None = None,
     floor: Sequence[float] | Array | None = None,
     closely: Sequence[bool] | Flags | None = None,
+    places: Sequence[int] | Integers | None = None,
+    nodes: int = 0,
+    n_nodes: int = 0,
+    bounds: int = 0,
+    turns: int = 0,
+    determinant: int = 0,
     flag: Integers | None = None,
     threads: int | None = None,
+    sizes: ArrayLike = -1.0,
+    kinds: ArrayLike | None = None,
 ) -> Ensemble:
     """Integrate from every row of y0 with the same row of p (one row of p serves all), several members at a time.
 
@@ -253,7 +287,8 @@ def run_many(
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
     code = (rhs, project, inputs, watch, measure, first_input)
     _check(System(*code, given[0]), t0, t1, n_watch, n_measure, FINAL)
-    control = _control(n, rtol, atol, first_step, max_step, max_steps)
+    limits = (rtol, atol, first_step, max_step, max_steps, sizes, 0.0, kinds)
+    _control(n, *limits)
     results = Results(
         status=np.full(members, codes.INTERRUPTED),
         index=np.full(members, -1),
@@ -263,13 +298,17 @@ def run_many(
         maxima=starts.copy(),
         measured=np.zeros((members, n_measure)),
         counts=np.zeros((members, 4), np.int64),
+        shortened=np.zeros(members, np.int64),
+        worst=np.ones(members),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
-    watches = _watches(n_watch, directions, terminal, floor, closely)
+    watches = _watches(n_watch, directions, terminal, floor, closely, places)
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
-        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), np.zeros(8, np.int64))
+        control = _control(n, *limits)
+        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, turns, determinant), np.zeros(codes.COUNTS, np.int64)
+        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch), tube, counted)
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
         )
@@ -284,7 +323,7 @@ def run_many(
             stop[0] = 1
             raise
     counts = np.ascontiguousarray(results.counts.T)
-    return Ensemble(*results[:-1], *counts)
+    return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], results.shortened, results.worst)
 
 
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
@@ -303,15 +342,37 @@ def settle(
     p: ArrayLike = (),
     first_input: int = 0,
     rtol: float = 1e-9,
-    atol: ArrayLike = 1e-9,
+    atol: ArrayLike = 0.0,
+    sizes: ArrayLike = 0.0,
+    kinds: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """States projected at their times, as `run` does after a step, and how far each was moved at first, in units of the tolerance."""
+    """States projected at their times, as `run` does after a step, and how far each was moved at first, in units of the tolerance.
+
+    `sizes` are typical sizes of the components, besides those of the states themselves.
+    """
     moved = np.array(states, np.float64, order="C", ndmin=2)
     system = System(project, project, inputs, 0, 0, first_input, _row(p, "p"))
     wanted = _row(times, "times")
     far = np.empty(wanted.size)
-    _loop.settle(system, _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0), wanted, moved, np.empty(moved.shape[1]), far)
+    control = _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
+    np.maximum.at(control.among, control.kinds, np.fmax(control.given, np.abs(moved).max(axis=0, initial=0.0)))
+    _loop.settle(system, control, wanted, moved, np.empty(moved.shape[1]), far)
     return moved, far
+
+
+def echo(
+    project: int,
+    inputs: int,
+    t: float,
+    state: Array,
+    p: ArrayLike,
+    first_input: int,
+    **how: Any,
+) -> float:
+    """How much further the projection moves a state on the constraints, in tolerances, if it is shaken by some units in the last place."""
+    sides = np.vstack([np.zeros(state.size), np.random.default_rng(0).choice([-1.0, 1.0], (_SHAKES, state.size))])
+    far = settle(project, inputs, np.full(len(sides), t), state * (1.0 + SHAKEN * sides), p, first_input, **how)[1]
+    return float(far[1:].max() - far[0])
 
 
 def evaluate(address: int, times: ArrayLike, states: ArrayLike, p: ArrayLike, outputs: int) -> Array:
@@ -335,15 +396,41 @@ def _in_order(times: Array) -> bool:
     return bool(np.all(steps >= 0) or np.all(steps <= 0))
 
 
-def _control(n: int, rtol: float, atol: ArrayLike, first_step: float, max_step: float, max_steps: int) -> Control:
-    each = np.ascontiguousarray(np.broadcast_to(np.asarray(atol, np.float64), (n,))).copy()
+def _control(
+    n: int,
+    rtol: float,
+    atol: ArrayLike,
+    first_step: float,
+    max_step: float,
+    max_steps: int,
+    sizes: ArrayLike,
+    before: ArrayLike,
+    kinds: ArrayLike | None,
+) -> Control:
     if n == 0:
         raise ValueError("a state needs at least one component")
-    if not (rtol >= 0 and np.all(each >= 0) and rtol + each.min() > 0):
+    room = np.zeros((7, n))
+    absolute, given, known, largest, own, among, noise = room
+    absolute[:], given[:], known[:] = atol, sizes, before
+    if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
         raise ValueError("tolerances must be positive")
     if not (first_step >= 0 and max_step > 0):
         raise ValueError("first_step must not be negative and max_step must be positive")
-    return Control(float(rtol), each, float(min(first_step, max_step)), float(max_step), int(max_steps), np.array([_NEVER], np.int64))
+    return Control(
+        rtol=float(rtol),
+        atol=absolute,
+        first_step=float(min(first_step, max_step)),
+        max_step=float(max_step),
+        max_steps=int(max_steps),
+        pause=np.array([_NEVER], np.int64),
+        given=given,
+        before=known,
+        kinds=np.arange(n, dtype=np.int64) if kinds is None else np.array(kinds, np.int64).reshape(n),
+        largest=largest,
+        sizes=own,
+        among=among,
+        noise=noise,
+    )
 
 
 def _watches(
@@ -352,12 +439,14 @@ def _watches(
     terminal: Sequence[bool] | Flags | None,
     floor: Sequence[float] | Array | None,
     closely: Sequence[bool] | Flags | None,
+    places: Sequence[int] | Integers | None,
 ) -> Watches:
     return Watches(
         np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
         np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
         np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
         np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
+        np.array(np.broadcast_to(-1 if places is None else places, (n,)), np.int64),
     )
 
 
@@ -387,6 +476,21 @@ def _work(n: int, watched: int) -> Work:
         samples=np.zeros((codes.SAMPLES, watched)),
         rough=values[4],
         room=np.zeros(16),
+        inaccurate=np.zeros(1, np.bool_),
+    )
+
+
+def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int) -> Tube:
+    return Tube(
+        nodes=nodes,
+        bounds=bounds,
+        turns=turns,
+        determinant=determinant,
+        box=np.zeros(4 * n + 2),
+        rows=np.zeros((6, n)),
+        values=np.zeros((5, n_nodes)),
+        limits=np.zeros(4 * watched),
+        notes=np.array([1.0, -1.0, 0.0, 0.0]),
     )
 
 

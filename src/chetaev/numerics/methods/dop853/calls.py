@@ -8,6 +8,7 @@ from chetaev.numerics.methods.dop853.types import Array, Control, System
 from chetaev.numerics.native import call_kernel, part
 
 TINY = 1e-300
+HUGE = 1e100
 _SQUARE_SETTLED = 3e-9
 """A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
 
@@ -37,31 +38,36 @@ def finite(x: Array) -> bool:
 
 
 @part
-def distance(x: Array, y: Array, at: Array, control: Control) -> float:
-    """Root mean square of x - y in units of the tolerance at a state."""
-    total = 0.0
+def distance(x: Array, y: Array, at: Array, control: Control) -> tuple[float, float]:
+    """Root mean squares of x - y at a state, each component measured by itself and the largest of its kind: in tolerances, and relative."""
+    far, part_of = 0.0, 0.0
     for j in range(at.size):
-        total += ((x[j] - y[j]) / (control.atol[j] + control.rtol * abs(at[j]) + TINY)) ** 2
-    return np.sqrt(total / at.size)
+        step, usual = abs(x[j] - y[j]), abs(at[j]) + control.among[control.kinds[j]]
+        far += bounded(step / (control.atol[j] + control.rtol * usual + control.noise[j] + TINY)) ** 2
+        part_of += bounded(step / (usual + TINY)) ** 2
+    return np.sqrt(far / at.size), np.sqrt(part_of / at.size)
+
+
+@part
+def bounded(ratio: float) -> float:
+    """A ratio whose square is a number: what has no size at all is off by a lot, not by infinity. What is no number stays none."""
+    return HUGE + 0.0 * ratio if ratio > HUGE else ratio
 
 
 @part
 def settle(system: System, control: Control, t: float, y: Array, trial: Array) -> tuple[float, int]:
     """Project y in place until the correction is round-off or no longer shrinks; the first correction, in tolerances, and the calls."""
-    unit = control.rtol
-    for j in range(y.size):
-        unit = max(unit, control.atol[j])
     first, previous, calls = 0.0, np.inf, 0
     while calls < 3:
         call(system.project, system, t, y, trial)
         calls += 1
-        size = distance(trial, y, y, control)
+        far, size = distance(trial, y, y, control)
         if calls == 1:
-            first = size
+            first = far
         if not size < previous:
             break
         copy(trial, y)
-        if size * unit < _SQUARE_SETTLED:
+        if size < _SQUARE_SETTLED:
             break
         previous = size
     return first, calls

@@ -7,8 +7,10 @@ NO_ROOM = -3
 FINAL, STEPS, TIMES = range(3)
 """What is kept: the final state, every accepted step, given times."""
 
-ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER = range(8)
+ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED = range(9)
 """Places in the counts of a run."""
+COUNTS = 9
+"""How many there are."""
 NOW, STEP = range(2)
 """Places in its clock."""
 
@@ -22,3 +24,30 @@ NEAR = 0.25
 """A parabola's extreme value, in parts of the value beside it, that is worth a look at the function there."""
 EARLY = 1e-6
 """Roots in this part of the first step are the start itself."""
+BEYOND_SEEN = 30.0
+"""How many times what a step saw of a node it may be between the places the step looked at. Motions that resolve their forces stay below
+3, those that leap are above 1e9: in between any number will do."""
+NOTHING = 1e-100
+"""What is smaller than this, in whatever units, is nothing: the tails of a Gaussian reach down to 1e-308 before they vanish."""
+FOUND_MOST, FOUND_LEAST, WAS_SEEN, REACHES, EDGE = range(5)
+"""Rows of what is known of the nodes: the largest and the smallest absolute value over a box, the largest that the step saw, the largest
+over the whole step, and where a surprise begins."""
+WORST, SURPRISE, TURN, MIDDLE = range(4)
+"""Places in the notes of a tube."""
+SLACK = 0.05
+"""Part of its width by which a box is widened where the motion turns back in it. What a polynomial does between three places is known up
+to that; without it a turning point between them would be cut off."""
+FIRST_PART, FINEST_PART, LONGEST_PART = 0.25, 1.0 / 64.0, 0.9
+"""Parts of a step over which nodes are enclosed, at first and at least, and the longest part of a step that leaps which is tried next. A
+surprise shorter than the finest part is found too, only its place is known no better."""
+SHORTEST_PART = 2.0**-36
+"""A part of a step that is not halved again in search of roots."""
+TRIES = 1000
+"""So often bounds of a function are asked for in one step."""
+FALL = 1e-2
+"""A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
+RADIAN = 1.0
+"""Angles that move by less in a step do not make a determinant come to zero and turn back twice in it; otherwise it is looked at in so
+many places that they move by less than a fifth of that between two."""
+SECTIONS, GOLDEN = 60, 0.3819660112501051
+"""Sections of the golden ratio that look for the lowest value of a determinant."""

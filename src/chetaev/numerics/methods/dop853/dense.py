@@ -15,11 +15,10 @@ from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import call, copy
 from chetaev.numerics.methods.dop853.codes import EVALUATIONS
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, System, Work
-from chetaev.numerics.native import add_rows, part, sum_rows
+from chetaev.numerics.native import add_rows, inner, part, sum_rows
 
 
-@part
-def interpolant(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+def _interpolant(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
     """The polynomial of the step just accepted, ending in `end` with slope `slope`, unless it is there already.
 
     Three evaluations, four if the projection moved the state.
@@ -50,6 +49,11 @@ def interpolant(system: System, t: float, h: float, y: Array, work: Work, counts
     sum_rows(dense[4].ctypes, h, k.ctypes, width, c.D4)
     sum_rows(dense[5].ctypes, h, k.ctypes, width, c.D5)
     sum_rows(dense[6].ctypes, h, k.ctypes, width, c.D6)
+
+
+interpolant = part(_interpolant)
+interpolant_in_line = inner(_interpolant)
+"""The same where every step passes."""
 
 
 @part

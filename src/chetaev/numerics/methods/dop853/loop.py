@@ -23,16 +23,22 @@ from chetaev.numerics.methods.dop853.codes import (
     NOW,
     REJECTED,
     RUNNING,
+    SHORTENED,
     STATUS,
     STEP,
     STEP_TOO_SMALL,
     STEPS,
     STOPPER,
+    SURPRISE,
     TIMES,
     TOO_MANY_STEPS,
+    WORST,
 )
-from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
+from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
+from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.scales import begin_sizes
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
+from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -45,6 +51,7 @@ from chetaev.numerics.methods.dop853.types import (
     Seen,
     Stack,
     System,
+    Tube,
     Watches,
     Work,
 )
@@ -127,7 +134,7 @@ def _commit(
 ) -> None:
     """An accepted step becomes part of the run: what is kept of it, and y at its end."""
     if keep == STEPS and t_new != t:
-        interpolant(system, t, step, y, work, counts)
+        interpolant_in_line(system, t, step, y, work, counts)
         _keep_step(kept, t_new, work, counts)
     elif keep == TIMES:
         _keep_times(times, kept, system, t, t_new, step, y, work, counts)
@@ -152,14 +159,18 @@ def _start(
     kept: Kept,
     seen: Seen,
     work: Work,
+    tube: Tube,
     counts: Integers,
 ) -> tuple[int, float]:
     """Everything before the first step: status and size of that step."""
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
+    begin_sizes(control, y)
+    work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
+    tube.notes[WORST], tube.notes[SURPRISE] = 1.0, -1.0
     for j in range(y.size):
         seen.minima[j] = seen.maxima[j] = y[j]
     for j in range(seen.measured.size):
@@ -195,6 +206,12 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
     return RUNNING
 
 
+@part
+def _vanishes(h: float, t: float, t1: float) -> bool:
+    """Whether a step that had to be shortened is too small to be one: it is lost in the time, or in the time that is left."""
+    return abs(h) < 4.0 * EPSILON * (abs(t) + 1e-3 * abs(t1 - t))
+
+
 @inner
 def _goes_on(control: Control, keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> bool:
     """Is there room for one more step, and for a root of every watched function, and no pause wanted?"""
@@ -221,6 +238,7 @@ def _follow(
     found: Found,
     seen: Seen,
     work: Work,
+    tube: Tube,
     counts: Integers,
 ) -> tuple[int, float, float]:
     """Steps until the run ends or needs room, its state in y: status, time, size of the next step."""
@@ -244,15 +262,32 @@ def _follow(
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
+        if tube.nodes != 0 and may_surprise(system, t, step, y, work, tube):
+            whole = safe_part(system, t, step, y, work, tube, counts)
+            if whole < 1.0:
+                counts[REJECTED] += 1
+                counts[SHORTENED] += 1
+                shortened, rejected, h = max(shortened, 1), True, step * whole
+                if _vanishes(h, t, t1):
+                    return STEP_TOO_SMALL, t, h
+                continue
         if watched > 0:
             call(system.watch, system, t_new, work.end, work.after)
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
-                whole = seen_part(system, watches, t, step, y, work, counts)
+                whole = seen_part(system, watches, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
                     rejected, h = True, step * whole
+                    continue
+            if tube.determinant != 0 and may_touch(system, t, step, y, work, tube):
+                whole = level_part(system, t, step, y, work, tube, counts)
+                if whole < 1.0:
+                    counts[REJECTED] += 1
+                    shortened, rejected, h = max(shortened, 1), True, step * whole
+                    if _vanishes(h, t, t1):
+                        return STEP_TOO_SMALL, t, h
                     continue
         proposal = abs(step) * (min(1.0, growth) if rejected else growth)
         h = direction * min(control.max_step, max(proposal, abs(h)) if last else proposal)
@@ -283,14 +318,15 @@ def integrate(
     found: Found,
     seen: Seen,
     work: Work,
+    tube: Tube,
     progress: Progress,
 ) -> None:
     """Integrate to t1 from a new state, or go on; arguments as `chetaev.numerics.methods.dop853.run` prepares them."""
     counts, t, h, status = progress.counts, progress.clock[NOW], progress.clock[STEP], RUNNING
     if counts[STATUS] == NEW:
-        status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, counts)
+        status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, tube, counts)
     if status == RUNNING:
-        status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, counts)
+        status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
     progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
 
 
@@ -311,6 +347,7 @@ def integrate_some(
     found: Found,
     seen: Seen,
     work: Work,
+    tube: Tube,
     counts: Integers,
     results: Results,
 ) -> None:
@@ -322,10 +359,10 @@ def integrate_some(
     for i in range(first, last):
         copy(p[i], system.p)
         copy(y0[i], y)
-        status, h = _start(system, t0, t1, y, control, keep, times, kept, seen, work, counts)
+        status, h = _start(system, t0, t1, y, control, keep, times, kept, seen, work, tube, counts)
         t = t0
         if status == RUNNING:
-            status, t, h = _follow(system, t0, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, counts)
+            status, t, h = _follow(system, t0, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
         results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
         copy(y, results.y[i])
         copy(seen.minima, results.minima[i])
@@ -333,6 +370,7 @@ def integrate_some(
         copy(seen.measured, results.measured[i])
         for j in range(results.counts.shape[1]):
             results.counts[i, j] = counts[j]
+        results.shortened[i], results.worst[i] = counts[SHORTENED], tube.notes[WORST]
 
 
 # ------------------------------------------------------------ afterwards

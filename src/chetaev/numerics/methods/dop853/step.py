@@ -5,43 +5,59 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.methods.dop853 import tableau as c
-from chetaev.numerics.methods.dop853.calls import TINY, call, copy, distance, finite, settle
+from chetaev.numerics.methods.dop853.calls import TINY, bounded, call, copy, finite, settle
 from chetaev.numerics.methods.dop853.codes import EVALUATIONS, PROJECTIONS
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, WEIGHT
+from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 from chetaev.numerics.native import add_rows, inner, part, sum_rows
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""
 
-EPSILON = 2.0**-52
 _FAR = 10.0
-"""A correction, in units of the tolerance, that no projection should make."""
+"""A correction, in units of the tolerance and of what round-off alone causes, that no projection should make."""
+_SUSPECT = 1e3
+"""An error, in units of the tolerance, that may be the round-off of a component without a size of its own; so may the second in a row."""
+_FINEST = 1e-16
+"""The relative tolerance with which the first step is chosen, where there is none."""
 _SAFETY = 0.8
 """Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every sixth: as many evaluations in all, smaller errors."""
 
 
 @part
 def first_step(system: System, control: Control, t: float, y: Array, span: float, work: Work) -> float:
-    """Size of the first step: Hairer, Norsett, Wanner I, section II.4. One evaluation. `span` has the sign of the direction.
+    r"""Size of the first step: a part of the time in which a rate bends the motion as much as the state or the rate itself amounts to.
 
-    Not so small that time does not feel it: a state of almost zero that is moved by large rates would suggest that.
+    For each component that is $\max(\sqrt{|y/y''|}, |y'/y''|)$, whatever the units are; the least of these times counts, and the part is
+    $(0.01\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. Not so
+    small that time does not feel it. After Hairer, Norsett, Wanner I, section II.4. One evaluation, if it gives numbers.
     """
-    k, zero = work.k, work.free
+    k, whole = work.k, abs(span) if np.isfinite(span) else 1.0
+    slowest = 0.0
     for j in range(y.size):
-        zero[j] = 0.0
-    size, speed = distance(y, zero, y, control), distance(k[0], zero, y, control)
-    guess = 1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed
-    guess = max(guess, 1000.0 * EPSILON * abs(t))
-    guess = np.copysign(min(guess, abs(span), control.max_step), span)
+        if y[j] != 0.0 and k[0, j] != 0.0:
+            slowest = max(slowest, abs(y[j] / k[0, j]))
+    guess = min(0.01 * slowest, 1e-3 * whole) if slowest > 0.0 else 1e-6 * whole
+    least = 1000.0 * EPSILON * abs(t)
+    guess = min(max(guess, least), whole, control.max_step)
+    for _ in range(GUESSES):
+        for j in range(y.size):
+            work.stage[j] = y[j] + np.copysign(guess, span) * k[0, j]
+        call(system.rhs, system, t + np.copysign(guess, span), work.stage, k[1])
+        if finite(k[1, : y.size]):
+            break
+        guess = max(1e-3 * guess, least)
+    bend = np.inf
     for j in range(y.size):
-        work.stage[j] = y[j] + guess * k[0, j]
-    call(system.rhs, system, t + guess, work.stage, k[1])
-    bend = distance(k[1], k[0], y, control) / abs(guess)
-    steepest = max(speed, bend)
-    if not np.isfinite(steepest):
-        return guess
-    better = max(1e-6, 1e-3 * abs(guess)) if steepest <= 1e-15 else (0.01 / steepest) ** 0.125
-    return np.copysign(min(100.0 * abs(guess), better, abs(span), control.max_step), span)
+        second = abs(k[1, j] - k[0, j]) / guess
+        size = max(abs(y[j]), BESIDE * control.among[control.kinds[j]])
+        time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
+        if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
+            bend = time
+    part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, _FINEST))))
+    better = 1e-3 * whole if bend == np.inf else part_of * bend
+    return np.copysign(min(max(better, least), whole, control.max_step), span)
 
 
 @inner
@@ -84,9 +100,10 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
     sum_rows(third.ctypes, 1.0, k.ctypes, k.shape[1], c.E3)
     five, three = 0.0, 0.0
     for j in range(y.size):
-        inverse = 1.0 / (control.atol[j] + control.rtol * max(abs(y[j]), abs(work.free[j])) + TINY)
-        five += (fifth[j] * inverse) ** 2
-        three += (third[j] * inverse) ** 2
+        usual = max(abs(y[j]), abs(work.free[j])) + WEIGHT * control.sizes[j]
+        inverse = 1.0 / (control.atol[j] + control.rtol * usual + control.noise[j] + TINY)
+        five += bounded(abs(fifth[j]) * inverse) ** 2
+        three += bounded(abs(third[j]) * inverse) ** 2
     if five == 0.0:
         return 0.0 * three
     return abs(h) * five / np.sqrt((five + 0.01 * three) * y.size)
@@ -101,17 +118,27 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
     error = _error(control, h, y, work)
     if not (np.isfinite(error) and finite(work.free)):
         return BROKEN, error
+    if error > 1.0 and (work.inaccurate[0] or error > _SUSPECT):
+        listen(system, control, t, h, y, work, counts)
+        error = _error(control, h, y, work)
+    work.inaccurate[0] = error > 1.0
     if error > 1.0:
         return INACCURATE, error
     copy(work.free, work.end)
     if system.project != 0:
         far, calls = settle(system, control, t + h, work.end, work.trial)
         counts[PROJECTIONS] += calls
+        if far > _FAR:
+            listen(system, control, t, h, y, work, counts)
+            far /= max(1.0, echo(system, control, t + h, work.end, work, counts))
         if not far <= _FAR:
             return (DRIFTED if far > _FAR else BROKEN), error
     call(system.rhs, system, t + h, work.end, work.slope)
     counts[EVALUATIONS] += 1
-    return (ACCURATE if finite(work.slope) else BROKEN), error
+    if not finite(work.slope):
+        return BROKEN, error
+    remember_sizes(control, work.end)
+    return ACCURATE, error
 
 
 @part

@@ -31,7 +31,7 @@ class System(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Tolerances and limits: the error of a step is measured in units of atol + rtol*|y|. `first_step` 0 = choose."""
+    """Tolerances and limits: the error of a step is measured in units of atol + rtol*(|y| + 2*size) + noise. `first_step` 0 = choose."""
 
     rtol: float
     atol: Array
@@ -40,27 +40,42 @@ class Control(NamedTuple):
     max_steps: int
     pause: Integers
     """After how many accepted steps the run pauses; its first entry may be changed meanwhile."""
+    given: Array
+    """Typical sizes of the components that somebody gave; negative where the run itself shows them."""
+    before: Array
+    """The largest values before the run."""
+    kinds: Integers
+    """Components of the same number are of the same kind, and comparable."""
+    largest: Array
+    """The largest values so far; this and what follows belong to the run."""
+    sizes: Array
+    """Typical sizes now."""
+    among: Array
+    """The largest value of each kind so far."""
+    noise: Array
+    """Errors that round-off makes, as far as they were met."""
 
 
 class Watches(NamedTuple):
-    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any), and
-    whether steps are to be so short that none of its changes of sign is missed.
+    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any),
+    whether steps are to be so short that none of its changes of sign is missed, and its place among the limits of a tube (-1 = none).
     """
 
     directions: Integers
     terminal: Flags
     floor: Array
     closely: Flags
+    places: Integers
 
 
 class Work(NamedTuple):
     """Room for one step.
 
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
-    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and at
-    a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each was
-    too `rough` to be seen; sixteen numbers of `room`. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the
-    other rows have as much room behind them.
+    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and
+    at a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each
+    was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`. The rows of `k` and `dense` are
+    longer than a state, up to a multiple of four; the other rows have as much room behind them.
     """
 
     k: Matrix
@@ -80,6 +95,27 @@ class Work(NamedTuple):
     samples: Matrix
     rough: Array
     room: Array
+    inaccurate: Flags
+
+
+class Tube(NamedTuple):
+    """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent; code of the determinant,
+    0 = it cannot touch zero; and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the `limits`
+    of watched functions; `notes`: the worst ratio of found to seen in accepted steps, the last node that was a surprise, by how much angles
+    turn in the step, and a determinant.
+
+    Apart from the other room, and in few arrays, because a call of a part of the loop passes all fields of what it is given.
+    """
+
+    nodes: int
+    bounds: int
+    turns: int
+    determinant: int
+    box: Array
+    rows: Matrix
+    values: Matrix
+    limits: Array
+    notes: Array
 
 
 class Found(NamedTuple):
@@ -142,6 +178,12 @@ class Run(NamedTuple):
     rejected: int
     evaluations: int
     projections: int
+    shortened: int = 0
+    """Steps that were tried again, shorter, because a node might have surprised."""
+    worst: float = 1.0
+    """How many times what a step saw of a node it may have been between, at most, over all accepted steps."""
+    surprise: int = -1
+    """The last node for which a step was shortened; -1 = none."""
 
 
 class Results(NamedTuple):
@@ -155,3 +197,5 @@ class Results(NamedTuple):
     maxima: Matrix
     measured: Matrix
     counts: Table
+    shortened: Integers
+    worst: Array

@@ -1,7 +1,8 @@
 r"""Watched functions: their changes of sign within a step, found and recorded.
 
-A change of sign from one end of a step to the other is located on the interpolant. A function that is watched closely is also looked at on
-the way, in `_PLACES`. The step is too long
+A change of sign from one end of a step to the other is located on the interpolant. How often a function that is watched closely changes its
+sign on the way is proved by bounds over the tube of the step (`roots`). Where there are none, because the function contains unknowns that
+are no part of the state, it is looked at on the way, in `_PLACES`. The step is too long
 
 - if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
   the function has not been seen, and half of the step is tried. A function that is not seen in the smallest of `_HALVINGS` halves either is
@@ -34,8 +35,9 @@ from chetaev.numerics.methods.dop853.codes import (
     WATCH,
 )
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
+from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.step import EPSILON
-from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Watches, Work
+from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 from chetaev.numerics.native import part
 
 _NEVER = 2.0
@@ -44,6 +46,9 @@ _ROOT = 1e-13
 """Width of the bracket of a root, in steps."""
 _HALVINGS = 12.0
 """So often a step is halved in order to see a function."""
+_POLE = 1e2
+"""A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
+there, and no root."""
 _REFINEMENTS = 24
 """Parabolas at most that look for a turning point."""
 _INSIDE = 1e-3
@@ -58,11 +63,6 @@ _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314
 _PLACES = tuple(sorted((*_EVEN, *_UNEVEN)))
 _WEIGHTS = tuple(tuple(prod((x - b) / (a - b) for b in _EVEN if b != a) for a in _EVEN) for x in _UNEVEN)
 """Lagrange's weights of the values at the even places for the polynomial at the uneven ones."""
-
-
-@part
-def _sign(x: float) -> int:
-    return 1 if x > 0.0 else (-1 if x < 0.0 else 0)
 
 
 @part
@@ -87,7 +87,7 @@ def begin(system: System, control: Control, t: float, h: float, y: Array, closel
     call(system.watch, system, t, y, work.before)
     clear = not closely
     for which in range(work.signs.size):
-        work.signs[which] = _sign(work.before[which])
+        work.signs[which] = sign_of(work.before[which])
         clear &= abs(work.before[which]) > _CLEAR * abs(work.after[which])
     if clear:
         return 0.0
@@ -96,7 +96,7 @@ def begin(system: System, control: Control, t: float, h: float, y: Array, closel
     _place(system, control, t, h, y, left, work.stage, work, counts)
     call(system.watch, system, t + left * h, work.stage, work.before)
     for which in range(work.signs.size):
-        work.signs[which] = _sign(work.before[which])
+        work.signs[which] = sign_of(work.before[which])
     return left
 
 
@@ -110,19 +110,29 @@ def any_closely(watches: Watches) -> bool:
 
 
 @part
-def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
 
     `before` and `after` hold the values at both ends.
     """
+    found = proved_part(system, watches, t, h, y, work, tube, counts) if tube.bounds != 0 else 1.0
+    rest = False
+    for which in range(watches.closely.size):
+        rest |= watches.closely[which] and watches.places[which] < 0 and watches.directions[which] != CORNER
+    return min(found, _sampled_part(system, watches, t, h, y, work, counts)) if rest else found
+
+
+@part
+def _sampled_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+    """As `seen_part`, for those functions of which there are no bounds."""
     interpolant(system, t, h, y, work, counts)
     samples, last, found = work.samples, SAMPLES - 1, 1.0
     copy(work.before, samples[0])
     copy(work.after, samples[last])
     for i in range(1, last):
-        _at(system, t, h, y, _PLACES[i], work, samples[i])
+        watched_at(system, t, h, y, _PLACES[i], work, samples[i])
     for which in range(watches.closely.size):
-        if watches.closely[which]:
+        if watches.closely[which] and watches.places[which] < 0:
             smooth = _smooth(work, which)
             bend = _NEVER if watches.directions[which] == CORNER else _bend(system, watches, t, h, y, work, which, smooth)
             if bend < 1.0:
@@ -134,13 +144,6 @@ def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, wo
                 work.rough[which] += 1.0
                 found = min(found, 0.5)
     return found
-
-
-@part
-def _at(system: System, t: float, h: float, y: Array, theta: float, work: Work, out: Array) -> None:
-    """The watched functions on the interpolant."""
-    state(y, work.dense, theta, work.stage)
-    call(system.watch, system, t + theta * h, work.stage, out)
 
 
 @part
@@ -165,7 +168,7 @@ def _smooth(work: Work, which: int) -> bool:
 def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Work, which: int) -> float:
     samples, sign, changes, first, before = work.samples, work.signs[which], 0, 0, 0
     for i in range(SAMPLES):
-        new = _sign(samples[i, which]) if i > 0 else sign
+        new = sign_of(samples[i, which]) if i > 0 else sign
         if new == 0:
             continue
         if sign != 0 and new != sign:
@@ -175,8 +178,8 @@ def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Wo
             first = i
         sign, before = new, i
     for i in range(1, SAMPLES - 1):
-        sign = _sign(samples[i, which])
-        if sign != 0 and sign == _sign(samples[i - 1, which]) and sign == _sign(samples[i + 1, which]):
+        sign = sign_of(samples[i, which])
+        if sign != 0 and sign == sign_of(samples[i - 1, which]) and sign == sign_of(samples[i + 1, which]):
             theta = _turn(system, t, h, y, work, which, i)
             if theta < 1.0:  # up to there, or if there is a change before, to where it is still the only one
                 return _PLACES[i - 1] if changes == 1 and i > first else theta
@@ -193,7 +196,9 @@ def _bend(system: System, watches: Watches, t: float, h: float, y: Array, work: 
         i = _interval_with_root(work, corner) if watches.directions[corner] == CORNER else -1
         if i >= 0:
             theta = _corner(system, t, h, y, work, corner, i)
-            hidden = _sign(work.values[which]) * _sign(samples[i, which]) < 0 < _sign(samples[i, which]) * _sign(samples[i + 1, which])
+            hidden = (
+                sign_of(work.values[which]) * sign_of(samples[i, which]) < 0 < sign_of(samples[i, which]) * sign_of(samples[i + 1, which])
+            )
             if hidden:
                 found = min(found, theta)
             elif not smooth and theta > _BEYOND:
@@ -205,7 +210,7 @@ def _bend(system: System, watches: Watches, t: float, h: float, y: Array, work: 
 def _interval_with_root(work: Work, which: int) -> int:
     """The first of two neighbouring samples between which a function changes its sign; -1 = none."""
     for i in range(SAMPLES - 1):
-        if _sign(work.samples[i, which]) * _sign(work.samples[i + 1, which]) < 0:
+        if sign_of(work.samples[i, which]) * sign_of(work.samples[i + 1, which]) < 0:
             return i
     return -1
 
@@ -213,15 +218,15 @@ def _interval_with_root(work: Work, which: int) -> int:
 @part
 def _corner(system: System, t: float, h: float, y: Array, work: Work, which: int, i: int) -> float:
     """Where a function changes its sign after the i-th sample; all functions at that place are left in `work.values`."""
-    left, right, sign = _PLACES[i], _PLACES[i + 1], _sign(work.samples[i, which])
+    left, right, sign = _PLACES[i], _PLACES[i + 1], sign_of(work.samples[i, which])
     while right - left > _ROOT:
         theta = 0.5 * (left + right)
-        _at(system, t, h, y, theta, work, work.values)
-        if _sign(work.values[which]) == sign:
+        watched_at(system, t, h, y, theta, work, work.values)
+        if sign_of(work.values[which]) == sign:
             left = theta
         else:
             right = theta
-    _at(system, t, h, y, right, work, work.values)
+    watched_at(system, t, h, y, right, work, work.values)
     return right
 
 
@@ -229,7 +234,7 @@ def _corner(system: System, t: float, h: float, y: Array, work: Work, which: int
 def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, i: int) -> float:
     """Where a function that has the same sign at three samples, the i-th in the middle, has the other one between them; 1 = nowhere."""
     a, b, c = work.samples[i - 1, which], work.samples[i, which], work.samples[i + 1, which]
-    left, middle, right, sign = _PLACES[i - 1], _PLACES[i], _PLACES[i + 1], _sign(b)
+    left, middle, right, sign = _PLACES[i - 1], _PLACES[i], _PLACES[i + 1], sign_of(b)
     for _ in range(_REFINEMENTS):
         # the parabola through three points, and where it is nearest to zero
         fall, rise = (b - a) / (middle - left), (c - b) / (right - middle)
@@ -241,9 +246,9 @@ def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, 
         extreme = b + (theta - middle) * (fall + bend * (theta - left))
         if theta == middle or not sign * extreme < NEAR * max(abs(a), abs(c)):
             return 1.0
-        _at(system, t, h, y, theta, work, work.values)
+        watched_at(system, t, h, y, theta, work, work.values)
         value = work.values[which]
-        if _sign(value) == -sign:
+        if sign_of(value) == -sign:
             return theta
         nearer = sign * value < sign * b
         if nearer == (theta < middle):
@@ -261,7 +266,7 @@ def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, 
 @part
 def _changed(watches: Watches, work: Work, which: int) -> bool:
     """Has a watched function changed its sign in the direction asked for?"""
-    old, new, wanted = work.signs[which], _sign(work.after[which]), watches.directions[which]
+    old, new, wanted = work.signs[which], sign_of(work.after[which]), watches.directions[which]
     return old != 0 and new != 0 and new != old and (wanted == 0 or wanted == new)
 
 
@@ -272,7 +277,7 @@ def quiet(watches: Watches, work: Work) -> bool:
         if _changed(watches, work, which):
             return False
     for which in range(watches.floor.size):
-        new = _sign(work.after[which])
+        new = sign_of(work.after[which])
         if new != 0:
             work.signs[which] = new
         work.before[which] = work.after[which]
@@ -281,7 +286,8 @@ def quiet(watches: Watches, work: Work) -> bool:
 
 @part
 def _root(system: System, control: Control, t: float, h: float, y: Array, left: float, which: int, work: Work, counts: Integers) -> float:
-    """Where a watched function changes sign between `left` and the end of the step: the end of a bracket of width 1e-13 on the new side.
+    """Where a watched function changes sign between `left` and the end of the step: the end of a bracket of width 1e-13 on the new side;
+    _NEVER if it has a pole there.
 
     The trial states are projected, so that the state found satisfies both. Method ITP: I. F. D. Oliveira, R. H. C. Takahashi, ACM Trans.
     Math. Softw. 47 (2020) 5; never more than one evaluation beyond bisection.
@@ -314,7 +320,8 @@ def _root(system: System, control: Control, t: float, h: float, y: Array, left: 
         else:  # no number: the root is where the new side begins
             a = theta
         radius *= 0.5
-    return b
+    least = min(abs(below), abs(above))
+    return _NEVER if least > _POLE * max(abs(work.before[which]), abs(work.after[which])) else b
 
 
 @part
@@ -327,9 +334,9 @@ def _roots(
         work.roots[which] = _NEVER
         if _changed(watches, work, which):
             work.roots[which] = _root(system, control, t, h, y, left, which, work, counts)
-            if watches.terminal[which] and (stop < 0 or work.roots[which] < work.roots[stop]):
+            if watches.terminal[which] and work.roots[which] < _NEVER and (stop < 0 or work.roots[which] < work.roots[stop]):
                 stop = which
-        new = _sign(work.after[which])
+        new = sign_of(work.after[which])
         if new != 0:
             work.signs[which] = new
     return stop

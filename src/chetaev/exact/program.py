@@ -1,0 +1,98 @@
+"""Expressions as lists of instructions, the form in which exact arithmetic reads them.
+
+A line is `(operation, target, first, second)`. Operations and what their last two places hold:
+
+| operation | first, second |
+|---|---|
+| `input` | number of the input |
+| `number` | a `Fraction` |
+| `constant` | name of a transcendental constant (`pi`) |
+| `undefined` | nothing: no finite number |
+| `add sub mul div` | slots |
+| `neg sq twice inv assign` | slot |
+| `power` | slot, a `Fraction` as exponent |
+| `pow` | slots of base and exponent |
+| `less` | slots: 1 where the first is smaller (or not larger), 0 elsewhere |
+| `equal` | slots: 1 where both are equal |
+| `not` | slot: 1 minus it |
+| `where` | slots of a condition (0 or 1) and a value: their product |
+| a function of the notation | slots |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+Line = tuple[str, int, Any, Any]
+
+_NEAR = 2**51
+"""A double is read as a simple fraction if it is that fraction to two units in its last place, one part in 2^51."""
+_SIMPLE = 2**36
+"""Numerator times denominator below which such a coincidence is no accident: chances are 2^36 / 2^51 that a random double is so near."""
+
+
+@dataclass
+class Program:
+    """Instructions that compute some outputs from some inputs."""
+
+    inputs: int
+    lines: list[Line] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    """The slot of each output."""
+    roots: bool = False
+    """Whether the value depends on branches of roots, so that an identity may hold on a part of the points only."""
+    corners: bool = False
+    """Whether sign, abs, min, max or a comparison occurs: then a slope of zero does not mean that nothing changes."""
+    positive: set[int] = field(default_factory=set)
+    """Inputs that stand for positive numbers: in the field, for squares."""
+
+    def add(self, line: Line) -> None:
+        """Append an instruction."""
+        operation, _, _, second = line
+        self.lines.append(line)
+        self.corners = self.corners or operation in _CORNERS
+        self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
+
+
+    def add_choice(self, target: int, free: int, arguments: Sequence[int]) -> None:
+        """Append the instructions of piecewise(u, a, b): a where u < 0, else b; they use five slots from `free` on."""
+        u, a, b = arguments
+        zero, below, left, above, right = range(free, free + 5)
+        self.add(("number", zero, Fraction(0), None))
+        self.add(("less", below, u, zero))
+        self.add(("where", left, below, a))
+        self.add(("not", above, below, None))
+        self.add(("where", right, above, b))
+        self.add(("add", target, left, right))
+
+
+_CORNERS = frozenset("sign abs min max step less equal".split())
+_ROOTED = frozenset("sqrt asin acos atan atan2 asinh acosh atanh pow".split())
+
+
+def fraction_of(number: float) -> Fraction:
+    """The fraction a double stands for: the simplest one within two units of its last place if that is simple, else the double itself.
+
+    A graph of doubles may hold 1/3 rounded, as an exponent or folded from other numbers; its dyadic value would make 3*(1/3) - 1 non-zero.
+    What is almost an integer is no integer: folding integers makes none of these.
+    """
+    exact = Fraction(number)
+    if exact.denominator == 1 and abs(exact.numerator) < 2**53:
+        return exact
+    rest = exact
+    before, now = (0, 1), (1, 0)
+    while True:
+        whole = math.floor(rest)
+        before, now = now, (whole * now[0] + before[0], whole * now[1] + before[1])
+        numerator, denominator = now
+        if abs(numerator) * denominator >= _SIMPLE:
+            return exact
+        if abs(numerator * exact.denominator - exact.numerator * denominator) * _NEAR <= abs(exact.numerator) * denominator:
+            return Fraction(numerator, denominator) if denominator > 1 else exact
+        if rest == whole:
+            return exact
+        rest = 1 / (rest - whole)

@@ -1,0 +1,122 @@
+"""How exact a motion is to be: a relative tolerance, an absolute one, and typical sizes of jets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.errors import InitialError, UsageError, did_you_mean
+from chetaev.frozen import Frozen
+from chetaev.numerics.binding import number
+from chetaev.symbols import Jet, Place
+from chetaev.system import System
+
+Array = NDArray[np.float64]
+
+_SMALLEST = 1e-17
+"""A tenth of the round-off of double precision: no error of a step can be smaller."""
+_USUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What the user asked for: `tolerance=1e-9`, `tolerance=(1e-9, 1e-12)`, `scale={"x": 1e-9}`.
+
+    One number is relative to each jet itself and its typical size, which is the one given by `scale`, or that over the run so far. With an
+    absolute tolerance beside it, the error of a jet x may be `relative*|x| + absolute`.
+    """
+
+    relative: float
+    absolute: float = 0.0
+    scale: Frozen[str, float] = field(default_factory=lambda: Frozen({}))
+
+    @property
+    def wish(self) -> dict[str, Any]:
+        """As arguments of `simulate`."""
+        return {"tolerance": (self.relative, self.absolute), "scale": dict(self.scale)}
+
+    def measures(self, state: Sequence[Jet], size: int, system: System, before: Mapping[Jet, float] | None = None) -> Measures:
+        """The same for the vector of a state, whose last component may be the work done; `before` tells the largest values so far."""
+        own = 0.0 if self.absolute > 0 else -1.0
+        sizes, seen = np.full(size, own), np.zeros(size)
+        for k, z in enumerate(state):
+            sizes[k] = self.scale.get(z.name, own)
+            seen[k] = 0.0 if before is None else before.get(z, 0.0)
+        return Measures(self.relative, self.absolute, sizes, seen, kinds_of(state, size, system))
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What errors of a state vector are measured by; arguments of `dop853.run`."""
+
+    rtol: float
+    atol: float
+    sizes: Array
+    """Typical sizes, negative where the run shows them."""
+    before: Array
+    """The largest values before the run."""
+    kinds: NDArray[np.int64]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As arguments of a run."""
+        return {"rtol": self.rtol, "atol": self.atol, "sizes": self.sizes, "before": self.before, "kinds": self.kinds}
+
+
+def kinds_of(state: Sequence[Jet], size: int, system: System) -> NDArray[np.int64]:
+    """A number for each component: jets of the same order of coordinates declared alike have the same. The work is of its own kind."""
+    return _kinds(tuple(state), size, system)
+
+
+@lru_cache(maxsize=64)
+def _kinds(state: tuple[Jet, ...], size: int, system: System) -> NDArray[np.int64]:
+    owner = {z.base: kind for name, kind in system.kinds.items() for z in _members(name, system)}
+    keys: list[Any] = [(type(z).__name__, 0 if isinstance(z, Place) else z.order, owner.get(z.base, "")) for z in state]
+    keys += ["work"] * (size - len(keys))
+    known = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+    return np.array([known[key] for key in keys], np.int64)
+
+
+def _members(name: str, system: System) -> Sequence[Any]:
+    group = system.groups.get(name)
+    return [*group.places, *group.components] if group is not None else [z for z in system.coordinates if z.base == name]
+
+
+def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) -> Accuracy:
+    """The user's `tolerance` and `scale`; `known` are the names of the jets of the state."""
+    pair = tolerance if isinstance(tolerance, list | tuple) else (_USUAL if tolerance is None else tolerance, 0.0)
+    if len(pair) != 2:
+        hint = "tolerance=1e-9, or tolerance=(1e-9, 1e-12): relative, absolute"
+        raise UsageError(f"tolerance={tolerance!r} is neither a number nor a pair of numbers.", where=where, hint=hint)
+    relative = positive(pair[0], "tolerance", where)
+    absolute = number(pair[1], {}, f"{where}, tolerance", InitialError)
+    if absolute < 0:
+        raise InitialError(f"an absolute tolerance of {absolute:g} is negative.", where=where, hint="tolerance=(1e-9, 1e-12)")
+    if scale is not None and not isinstance(scale, Mapping):
+        raise UsageError(f"scale={scale!r} is not a mapping.", where=where, hint='scale={"x": 1e-9}')
+    sizes = {}
+    for name, given in (scale or {}).items():
+        if name not in known:
+            hint = f"jets of the state: {' '.join(known)}.  {did_you_mean(str(name), list(known))}".rstrip()
+            raise UsageError(f"scale: {name} is no jet of the state.", where=where, hint=hint)
+        sizes[name] = number(given, {}, f"{where}, scale of {name}", InitialError)
+        if sizes[name] <= 0:
+            raise InitialError(f"scale: {name} = {sizes[name]:g} is not positive.", where=where, hint=f'scale={{"{name}": 1e-9}}')
+    return Accuracy(relative, absolute, Frozen(sizes))
+
+
+def positive(v: Any, name: str, where: str) -> float:
+    """A positive number within double precision."""
+    found = number(v, {}, f"{where}, {name}", InitialError)
+    if found <= 0:
+        raise InitialError(f"{name} = {found:g} is not positive.", where=where, hint=f"{name}=1e-9")
+    if found < _SMALLEST:
+        raise InitialError(
+            f"{name} = {found:g} is beyond double precision.", where=where, hint=f"{name}=1e-12, and not below {_SMALLEST:g}"
+        )
+    return found

@@ -1,0 +1,107 @@
+r"""Bounds of a graph at all states: whether a pivot can vanish anywhere, whatever the motion does.
+
+The tape of the graph is run once in intervals, with everything that moves between minus and plus infinity. Sine and cosine stay between -1
+and 1 and a square is not negative, which is enough for many mass matrices.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from math import inf, isnan, sqrt
+
+import casadi as ca
+from sympy import Symbol
+
+from chetaev.frozen import Frozen
+from chetaev.numerics.flow import Flow
+from chetaev.numerics.remembered import Remembered
+from chetaev.numerics.tape import lines_of, tape_of
+
+Range = tuple[float, float]
+
+_MOST = 3000
+"""Instructions of a graph that are run: in Python, for a few milliseconds."""
+_EVERYTHING: Range = (-inf, inf)
+
+_KNOWN: Remembered[bool] = Remembered(256)
+
+
+def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range]) -> bool:
+    """Whether a pivot of the system Jacobian may be zero at some state, with parameters between bounds; remembered."""
+    return _KNOWN.get(flow, Frozen(parameters), lambda: _may_vanish(flow, parameters))
+
+
+def _may_vanish(flow: Flow, parameters: Mapping[Symbol, Range]) -> bool:
+    pivots = [e for e in flow.solved.pivots if not e.is_constant()]
+    if not pivots:
+        return False
+    graph = flow.graph
+    symbols = sorted(graph.symbols_of(pivots), key=lambda z: z.name)
+    function = graph.function("pivots", [graph.vector(symbols)], ca.vertcat(*pivots), cse=True)
+    if function.n_instructions() > _MOST:
+        return True
+    return any(low <= 0 <= high for low, high in _run(function, [parameters.get(z, _EVERYTHING) for z in symbols]))
+
+
+def _run(function: ca.Function, arguments: list[Range]) -> list[Range]:
+    held: dict[int, Range] = {}
+    found: dict[int, Range] = {}
+    for operation, target, a, b in lines_of(tape_of(function)):
+        if operation == ca.OP_CONST:
+            number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
+            held[target] = (number, number)
+        elif operation == ca.OP_INPUT:
+            held[target] = arguments[b]
+        elif operation == ca.OP_OUTPUT:
+            found[b] = held[a]
+        elif operation in _OF_TWO:
+            held[target] = _checked(_OF_TWO[operation](held[a], held[b]))
+        elif operation in _OF_ONE:
+            held[target] = _checked(_OF_ONE[operation](held[a]))
+        else:
+            held[target] = _EVERYTHING
+    return [found[k] for k in range(len(found))]
+
+
+def _checked(a: Range) -> Range:
+    return _EVERYTHING if isnan(a[0]) or isnan(a[1]) else a
+
+
+def _product(a: Range, b: Range) -> Range:
+    products = [0.0 if x == 0 or y == 0 else x * y for x in a for y in b]
+    return min(products), max(products)
+
+
+def _inverse(a: Range) -> Range:
+    return _EVERYTHING if a[0] <= 0 <= a[1] else (1 / a[1], 1 / a[0])
+
+
+def _square(a: Range) -> Range:
+    low = max(a[0], -a[1], 0.0)
+    high = max(-a[0], a[1])
+    return low * low, high * high
+
+
+def _root(a: Range) -> Range:
+    return sqrt(max(a[0], 0.0)), sqrt(max(a[1], 0.0))
+
+
+_OF_ONE: dict[int, Callable[[Range], Range]] = {
+    ca.OP_NEG: lambda a: (-a[1], -a[0]),
+    ca.OP_SQ: _square,
+    ca.OP_TWICE: lambda a: (2 * a[0], 2 * a[1]),
+    ca.OP_INV: _inverse,
+    ca.OP_SQRT: _root,
+    ca.OP_SIN: lambda _: (-1.0, 1.0),
+    ca.OP_COS: lambda _: (-1.0, 1.0),
+    ca.OP_TANH: lambda _: (-1.0, 1.0),
+    ca.OP_FABS: lambda a: (max(a[0], -a[1], 0.0), max(-a[0], a[1])),
+    ca.OP_ASSIGN: lambda a: a,
+}
+_OF_TWO: dict[int, Callable[[Range, Range], Range]] = {
+    ca.OP_ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    ca.OP_SUB: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    ca.OP_MUL: _product,
+    ca.OP_DIV: lambda a, b: _product(a, _inverse(b)),
+}

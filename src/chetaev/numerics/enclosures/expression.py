@@ -1,0 +1,209 @@
+r"""Expressions over a box: what they and their rates can be while the state and its rates stay between bounds.
+
+`Enclosing.value` is the interval of an expression over the box, `Enclosing.rate` that of its total derivative along a motion inside it, by
+the chain rule: $\dot f(u) = f'(u)\,\dot u$, with the slope $f'$ over the interval of $u$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+import casadi as ca
+from sympy import Expr, Symbol
+
+from chetaev.calculus import total_derivative
+from chetaev.functions import SPELLING
+from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.numerics.enclosures import interval as iv
+from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
+from chetaev.symbols import Entry, Input
+
+
+class NotEnclosed(Exception):
+    """An expression with something in it for which the box has no bounds: an unknown that is no part of the state."""
+
+
+def _squared(a: Interval) -> Interval:
+    return iv.whole_power(a, 2)
+
+
+def _root_of_inverse(a: Interval) -> Interval:
+    return iv.broken_power(a, -0.5)
+
+
+_VALUES: Mapping[str, Callable[..., Interval]] = {
+    "sin": iv.sine,
+    "cos": iv.cosine,
+    "tan": iv.tangent,
+    "asin": lambda u: iv.rising(u, ca.OP_ASIN, (-1.0, 1.0)),
+    "acos": iv.falling_arc,
+    "atan": lambda u: iv.rising(u, ca.OP_ATAN),
+    "sinh": lambda u: iv.rising(u, ca.OP_SINH),
+    "cosh": iv.hyperbolic_cosine,
+    "tanh": lambda u: iv.rising(u, ca.OP_TANH),
+    "asinh": lambda u: iv.rising(u, ca.OP_ASINH),
+    "acosh": lambda u: iv.rising(u, ca.OP_ACOSH, (1.0, iv.inf)),
+    "atanh": lambda u: iv.rising(u, ca.OP_ATANH, (-1.0, 1.0)),
+    "exp": lambda u: iv.rising(u, ca.OP_EXP),
+    "log": lambda u: iv.rising(u, ca.OP_LOG, (0.0, iv.inf)),
+    "abs": iv.magnitude,
+    "sign": iv.sign,
+    "min": iv.minimum,
+    "max": iv.maximum,
+    "atan2": iv.angle,
+}
+
+_SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
+    "sin": lambda u, _: iv.cosine(u),
+    "cos": lambda u, _: iv.opposite(iv.sine(u)),
+    "tan": lambda _, v: iv.add(ONE, _squared(v)),
+    "asin": lambda u, _: _root_of_inverse(iv.subtract(ONE, _squared(u))),
+    "acos": lambda u, _: iv.opposite(_root_of_inverse(iv.subtract(ONE, _squared(u)))),
+    "atan": lambda u, _: iv.reciprocal(iv.add(ONE, _squared(u))),
+    "sinh": lambda u, _: iv.hyperbolic_cosine(u),
+    "cosh": lambda u, _: iv.rising(u, ca.OP_SINH),
+    "tanh": lambda u, _: iv.reciprocal(_squared(iv.hyperbolic_cosine(u))),
+    "asinh": lambda u, _: _root_of_inverse(iv.add(ONE, _squared(u))),
+    "acosh": lambda u, _: _root_of_inverse(iv.subtract(_squared(u), ONE)),
+    "atanh": lambda u, _: iv.reciprocal(iv.subtract(ONE, _squared(u))),
+    "exp": lambda _, v: v,
+    "log": lambda u, _: iv.broken_power(u, -1.0),
+    "abs": lambda u, _: iv.sign(u),
+    "sign": lambda u, _: _jump(u),
+}
+"""The slope of a function of one argument, from the interval of its argument and its own."""
+
+
+def _jump(u: Interval) -> Interval:
+    """Zero, unless the argument changes its sign."""
+    jumps = iv.straddles(u)
+    return Interval(iv.chosen(jumps, EVERYTHING.low, ZERO.low), iv.chosen(jumps, EVERYTHING.high, ZERO.high))
+
+
+class Enclosing:
+    """Intervals of expressions, every shared part once."""
+
+    def __init__(
+        self,
+        leaves: Mapping[Symbol, tuple[Interval, Interval]],
+        parameter: Callable[[Symbol], ca.SX],
+        inputs: Mapping[str, Expr],
+    ) -> None:
+        """`leaves` are values and rates of what moves; `parameter` gives the graph's symbol of a constant, `inputs` functions of time."""
+        self._leaves, self._parameter, self._inputs = leaves, parameter, inputs
+        self._values: dict[Expr, Interval] = {}
+        self._rates: dict[Expr, Interval] = {}
+
+    def value(self, e: Expr) -> Interval:
+        """What an expression can be."""
+        return self._walked(e, self._values, self._value)
+
+    def rate(self, e: Expr) -> Interval:
+        """What its total derivative can be."""
+        self.value(e)
+        return self._walked(e, self._rates, self._rate)
+
+    def slope(self, e: Expr) -> Interval:
+        """The slope of a function or power of one argument with respect to that argument."""
+        value = self.value(e)
+        if e.is_Pow:
+            base, exponent = e.args
+            if not exponent.is_number:
+                return value
+            return iv.multiply(single(float(exponent)), self._power(self.value(base), exponent - 1))
+        name = SPELLING[type(e)]
+        if name == "atan2":
+            y, x = map(self.value, e.args)
+            return iv.broken_power(iv.add(_squared(y), _squared(x)), -0.5)
+        return _SLOPES[name](self.value(e.args[0]), value)
+
+    def _walked(self, e: Expr, known: dict[Expr, Interval], one: Callable[[Expr], Interval]) -> Interval:
+        stack = [(e, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in known:
+                continue
+            if node.args and not ready:
+                stack.append((node, True))
+                stack += [(a, False) for a in node.args]
+                continue
+            known[node] = one(node)
+        return known[e]
+
+    # -- values
+
+    def _value(self, e: Expr) -> Interval:
+        if e.is_Symbol:
+            return self._leaf(e)[0]
+        if e.is_number:
+            return single(float(e))
+        arguments = [self._values[a] for a in e.args]
+        if e.is_Add:
+            return reduce(iv.add, arguments)
+        if e.is_Mul:
+            return reduce(iv.multiply, sorted(arguments, key=lambda a: not a.single))
+        if e.is_Pow:
+            return self._power(arguments[0], e.exp)
+        return _VALUES[SPELLING[type(e)]](*arguments)
+
+    def _power(self, base: Interval, exponent: Expr) -> Interval:
+        if exponent.is_Integer:
+            return iv.whole_power(base, int(exponent))
+        if exponent.is_number:
+            return iv.broken_power(base, float(exponent))
+        return iv.rising(iv.multiply(self.value(exponent), iv.rising(base, ca.OP_LOG, (0.0, iv.inf))), ca.OP_EXP)
+
+    def _leaf(self, z: Symbol) -> tuple[Interval, Interval]:
+        if z in self._leaves:
+            return self._leaves[z]
+        if isinstance(z, Entry):
+            written = GroupCoordinate(z.group, z.kind, True).chart[z]
+            return self.value(written), self.rate(written)
+        if isinstance(z, Input) and z.base in self._inputs:
+            written = total_derivative(self._inputs[z.base], z.order)
+            return self.value(written), self.rate(written)
+        found = self._parameter(z)
+        return single(found), ZERO
+
+    # -- rates
+
+    def _rate(self, e: Expr) -> Interval:
+        if e.is_Symbol:
+            return self._leaf(e)[1]
+        if e.is_number:
+            return ZERO
+        rates = [self._rates[a] for a in e.args]
+        if all(_vanishes(rate) for rate in rates):
+            return ZERO
+        if e.is_Add:
+            return reduce(iv.add, [rate for rate in rates if not _vanishes(rate)])
+        if e.is_Mul:
+            return self._rate_of_product(e, rates)
+        if e.is_Pow and not e.exp.is_number:
+            growth = iv.multiply(self.value(e.exp), iv.multiply(rates[0], iv.reciprocal(self.value(e.base))))
+            steeper = iv.multiply(rates[1], iv.rising(self.value(e.base), ca.OP_LOG, (0.0, iv.inf)))
+            return iv.multiply(self.value(e), iv.add(growth, steeper))
+        if len(rates) == 2 and not e.is_Pow:
+            return self._rate_of_two(e, rates)
+        return iv.multiply(self.slope(e), rates[0])
+
+    def _rate_of_product(self, e: Expr, rates: list[Interval]) -> Interval:
+        total = ZERO
+        for k, rate in enumerate(rates):
+            if not _vanishes(rate):
+                others = [self._values[a] for j, a in enumerate(e.args) if j != k]
+                total = iv.add(total, reduce(iv.multiply, sorted([rate, *others], key=lambda a: not a.single)))
+        return total
+
+    def _rate_of_two(self, e: Expr, rates: list[Interval]) -> Interval:
+        """Of min and max one of two rates, of atan2(y, x) the rate (x y' - y x')/(x^2 + y^2)."""
+        if SPELLING[type(e)] != "atan2":
+            return iv.hull(*rates)
+        y, x = (self._values[a] for a in e.args)
+        turning = iv.subtract(iv.multiply(x, rates[0]), iv.multiply(y, rates[1]))
+        return iv.multiply(turning, iv.reciprocal(iv.add(_squared(x), _squared(y))))
+
+
+def _vanishes(a: Interval) -> bool:
+    return a.single and a.low.is_zero()

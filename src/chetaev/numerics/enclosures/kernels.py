@@ -1,0 +1,137 @@
+r"""Machine code of enclosures. A kernel reads a *tube* in place of a state: bounds of the state, bounds of its rates, and of the time.
+
+| entries of the tube | |
+|---|---|
+| $0 \dots n - 1$ | lower bounds of the state |
+| $n \dots 2n - 1$ | upper bounds |
+| $2n \dots 3n - 1$ | lower bounds of its rates |
+| $3n \dots 4n - 1$ | upper bounds |
+| $4n$, $4n + 1$ | bounds of the time |
+
+p is the one of all kernels; inputs are written out as functions of time, and their places in p are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+from sympy import Expr, Symbol
+
+from chetaev.frozen import Frozen
+from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
+from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, largest, least
+from chetaev.numerics.enclosures.nodes import angles_of, nodes_of, told_by_value
+from chetaev.numerics.flow import Flow
+from chetaev.numerics.graph import larger, minus
+from chetaev.numerics.machine import Kernel, compile_kernel
+from chetaev.numerics.remembered import Remembered
+from chetaev.symbols import TIME, Parameter
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a system: code that gives, over a tube, the largest absolute values of all, then the smallest."""
+
+    kernel: Kernel | None
+    enclosed: tuple[Expr, ...]
+    left_out: tuple[Expr, ...]
+    """Nodes with unknowns in them that are no part of the state, such as multipliers."""
+
+
+_NODES: Remembered[Nodes] = Remembered(64)
+_TURNS: Remembered[Kernel | None] = Remembered(64)
+_BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
+
+
+def nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
+    """The nodes of the equations that a flow belongs to; remembered."""
+    return _NODES.get(flow, Frozen(inputs), lambda: _nodes_kernel(flow, inputs))
+
+
+def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
+    found = nodes_of(flow.system.equations, {z.base: inputs[z.base] for z in flow.inputs if z.base in inputs})
+    if not found:
+        return Nodes(None, (), ())
+    tube = _Tube(flow, inputs)
+    most, low = [], []
+    enclosed, left_out = [], []
+    for node in found:
+        try:
+            bounds = tube.enclosing.value(node) if told_by_value(node) else tube.enclosing.slope(node)
+        except NotEnclosed:
+            left_out.append(node)
+            continue
+        enclosed.append(node)
+        most.append(largest(bounds))
+        low.append(least(bounds))
+    return Nodes(tube.kernel([*most, *low], "nodes") if most else None, tuple(enclosed), tuple(left_out))
+
+
+def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
+    """Code that gives bounds of some functions and of their rates over a tube, four numbers each, and which functions it knows.
+
+    Of the others, which contain unknowns that are no part of the state, it says nothing: they are between minus and plus infinity.
+    """
+    key = (tuple(functions), Frozen(inputs))
+    return _BOUNDS.get(flow, key, lambda: _bounds_kernel(flow, functions, inputs))
+
+
+def _bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
+    tube = _Tube(flow, inputs)
+    outputs: list[ca.SX] = []
+    known = []
+    for e in functions:
+        try:
+            value, rate = tube.enclosing.value(e), tube.enclosing.rate(e)
+        except NotEnclosed:
+            value = rate = EVERYTHING
+        known.append(value is not EVERYTHING)
+        outputs += [value.low, value.high, rate.low, rate.high]
+    return (tube.kernel(outputs, "bounds") if any(known) else None), tuple(known)
+
+
+def turns_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Kernel | None:
+    """Code that gives the largest width over a tube of the arguments of sine and cosine in the data; None without any. Remembered."""
+    return _TURNS.get(flow, Frozen(inputs), lambda: _turns_kernel(flow, inputs))
+
+
+def _turns_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Kernel | None:
+    tube, widest = _Tube(flow, inputs), ca.SX(0)
+    for angle in angles_of(flow.system.equations, inputs):
+        try:
+            bounds = tube.enclosing.value(angle)
+        except NotEnclosed:
+            continue
+        widest = larger(widest, minus(bounds.high, bounds.low))
+    return None if widest.is_constant() else tube.kernel([widest], "turns")
+
+
+class _Tube:
+    """The symbols of a tube, and intervals over it."""
+
+    def __init__(self, flow: Flow, inputs: Mapping[str, Expr]) -> None:
+        self.flow, n = flow, flow.size
+        self.tube = ca.SX.sym("tube", 4 * n + 2)
+        entries = [self.tube[k] for k in range(4 * n + 2)]
+        values = [Interval(entries[k], entries[n + k]) for k in range(n)]
+        rates = [Interval(entries[2 * n + k], entries[3 * n + k]) for k in range(n)]
+        leaves: dict[Symbol, tuple[Interval, Interval]] = {TIME: (Interval(entries[-2], entries[-1]), ONE)}
+        for z, rate in zip(flow.state, rates, strict=False):
+            leaves[z.d()] = (rate, EVERYTHING)
+        for z, value, rate in zip(flow.state, values, rates, strict=False):
+            leaves[z] = (value, rate)
+        self.enclosing = Enclosing(leaves, self._parameter, inputs)
+
+    def _parameter(self, z: Symbol) -> ca.SX:
+        if isinstance(z, Parameter):
+            return self.flow.graph.leaf(z)
+        raise NotEnclosed(z.name)
+
+    def kernel(self, outputs: Sequence[ca.SX], name: str) -> Kernel:
+        """Code of (time, which is not read; tube; p)."""
+        graph, flow = self.flow.graph, self.flow
+        p = ca.vertcat(graph.vector(flow.arguments), flow.start_energy)
+        function = graph.function(name, [graph.leaf(TIME), self.tube, p], ca.vertcat(*outputs), cse=True)
+        return compile_kernel(function)

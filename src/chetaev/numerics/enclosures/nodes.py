@@ -1,0 +1,122 @@
+"""The functions, quotients and powers in the data of a system that may surprise a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import sympy
+from sympy import Expr
+
+from chetaev.equations import Equations
+from chetaev.functions import SPELLING
+from chetaev.symbols import TIME, Entry, Input, Jet, symbols_in
+
+_TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
+"""Functions that have nothing to hide. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep where it ends, but it has
+no more than a kink there, which is seen from both sides: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
+_HIGH = 5
+"""Powers from zero up to this are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
+_DIGITS = 120
+_NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
+_SAME = sympy.Rational(1, 10**15)
+"""How near to a pole the data are looked at, with how many digits, and up to what they have to agree there."""
+_GROWING = frozenset(("exp", "sinh", "cosh"))
+"""Functions whose value tells as much as their slope."""
+
+
+def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """The nodes of the data and of the inputs they are driven by, each once."""
+    data = [*_data(equations), *inputs.values()]
+    found = [e for e in _parts(data) if may_surprise(e) and _moves(e) and not _is_no_pole(e, data)]
+    return tuple(sorted(_most_telling(found), key=sympy.default_sort_key))
+
+
+def angles_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """The arguments of sine and cosine in the data that move, each once."""
+    found = {e.args[0] for e in _parts([*_data(equations), *inputs.values()]) if isinstance(e, sympy.sin | sympy.cos)}
+    return tuple(sorted((u for u in found if _moves(u)), key=sympy.default_sort_key))
+
+
+def _parts(data: Iterable[Expr]) -> list[Expr]:
+    """All parts of some expressions that are no symbols and no numbers, each once."""
+    seen: dict[Expr, None] = {}
+    stack = [e for e in data if e.args]
+    while stack:
+        e = stack.pop()
+        if e not in seen:
+            seen[e] = None
+            stack += [a for a in e.args if a.args]
+    return list(seen)
+
+
+def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
+    """One power of every base: of 1/u and 1/sqrt(u) the first has the larger changes."""
+    lowest: dict[Expr, Expr] = {}
+    others = []
+    for e in nodes:
+        if e.is_Pow and e.exp.is_number and e.exp < 0:
+            known = lowest.get(e.base)
+            lowest[e.base] = e if known is None or e.exp < known.exp else known
+        else:
+            others.append(e)
+    return [*lowest.values(), *others]
+
+
+def may_surprise(e: Expr) -> bool:
+    """Whether an expression can be, or rise, much more than at places beside it."""
+    if e.is_Pow:
+        return not (e.exp.is_number and 0 <= e.exp < _HIGH)
+    return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
+
+
+def told_by_value(e: Expr) -> bool:
+    """Whether a node's value tells more than its slope."""
+    return bool(not e.exp.is_number or e.exp >= _HIGH) if e.is_Pow else SPELLING[type(e)] in _GROWING
+
+
+def _is_no_pole(e: Expr, data: Iterable[Expr]) -> bool:
+    """Whether a quotient has a pole at a number and the data have none there: 1/x in sin(x)/x.
+
+    The data are looked at very near to the pole, in so many digits that cancellation leaves some; what grows towards the pole has one.
+    """
+    if not (e.is_Pow and e.exp.is_Integer and e.exp < 0):
+        return False
+    symbols = symbols_in(e.base)
+    z = next(iter(symbols))
+    slope = e.base.diff(z) if len(symbols) == 1 else None
+    if slope is None or not slope.is_Rational or not slope:
+        return False
+    root = z - e.base / slope
+    for part in data:
+        if not part.has(e):
+            continue
+        others = {s: sympy.Rational(k + 3, k + 7) for k, s in enumerate(sorted(symbols_in(part) - {z}, key=lambda s: s.name))}
+        values = [part.xreplace({**others, z: sympy.expand(root) + d}).evalf(_DIGITS) for d in _NEAR]
+        if not all(v.is_Float or v.is_Rational for v in values):
+            return False
+        if not max(abs(values[0] - v) for v in values[1:]) <= _SAME * (1 + abs(values[0])):
+            return False
+    return True
+
+
+def _moves(e: Expr) -> bool:
+    return any(z == TIME or isinstance(z, Jet | Entry | Input) for z in symbols_in(e))
+
+
+def _data(equations: Equations) -> Iterator[Expr]:
+    """All expressions that the rows are made from."""
+    system, lowered = equations.system, equations.lowered
+    if equations.rewritten is not None:
+        yield from _sides(equations.rewritten)
+    else:
+        yield from (lowered.lagrangian, system.dissipation)
+        yield from system.forces.values()
+        for row in lowered.reactions:
+            yield from row.values()
+    yield from _sides(system.kinematic)
+
+
+def _sides(rows: Iterable[object]) -> Iterator[Expr]:
+    for row in rows:
+        yield row.lhs  # type: ignore[attr-defined]
+        yield row.rhs  # type: ignore[attr-defined]

@@ -1,0 +1,191 @@
+"""No root is missed, and no determinant touches zero unseen: what bounds over the tube of a step prove, and what is looked at without them.
+
+Over a part of a step whose bounds exclude zero a function has no root; over one in which the bounds of its rate do, and its own are finite,
+one at most, which its signs at both ends tell. Other parts are halved. What cannot be decided in a part as short as `SHORTEST_PART`, where
+a function touches zero or has a pole, is told by the signs at its ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.methods.dop853.calls import call
+from chetaev.numerics.methods.dop853.codes import FALL, GOLDEN, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
+from chetaev.numerics.methods.dop853.dense import interpolant, state
+from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
+from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
+from chetaev.numerics.native import call_kernel, inner, part
+
+_FEW_TRIES = 40
+"""As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""
+_GIVEN_UP = 3.0
+_PARABOLA = 0.75
+"""As `FALL`, of the lowest value of a parabola, which is worth a closer look: a cosine is no parabola."""
+_CLOSE = 0.1
+"""A determinant that is smaller than this part of another value in the step is worth it too."""
+_MARGIN = 0.1
+"""How far beyond the ends of a step the lowest value of the parabola may lie, in halves of the step."""
+_LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
+"""Places in which a determinant is looked at more closely, at least and at most, and sections after which one that is not small is left."""
+
+
+@part
+def sign_of(x: float) -> int:
+    """1, -1, or 0 for zero and for what is no number."""
+    return 1 if x > 0.0 else (-1 if x < 0.0 else 0)
+
+
+@part
+def watched_at(system: System, t: float, h: float, y: Array, theta: float, work: Work, out: Array) -> None:
+    """The watched functions on the interpolant."""
+    state(y, work.dense, theta, work.stage)
+    call(system.watch, system, t + theta * h, work.stage, out)
+
+
+# ------------------------------------------------------------ roots
+
+
+@part
+def proved_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
+    """The part of the step in which every function that has bounds changes its sign once at most; 1 = the whole."""
+    around(t, h, y, work, tube)
+    _bound(system, tube)
+    found, all_clear = 1.0, True
+    for which in range(watches.places.size):
+        place = watches.places[which]
+        if place >= 0 and not _decided(tube.limits, place):
+            all_clear = False
+            work.samples[0, which] = 1.0
+        else:
+            work.samples[0, which] = 0.0
+    if all_clear:
+        return 1.0
+    interpolant(system, t, h, y, work, counts)
+    for which in range(watches.places.size):
+        if work.samples[0, which] > 0.0:
+            found = min(found, _part_with_one_root(system, t, h, y, which, watches.places[which], work, tube))
+    return found
+
+
+@part
+def _bound(system: System, tube: Tube) -> None:
+    call_kernel(tube.bounds, 0.0, tube.box.ctypes, system.p.ctypes, tube.limits.ctypes)
+
+
+@part
+def _clear(bounds: Array, place: int) -> int:
+    """The sign that a function has over the tube; 0 if that is not known."""
+    return 1 if bounds[4 * place] > 0.0 else (-1 if bounds[4 * place + 1] < 0.0 else 0)
+
+
+@part
+def _decided(bounds: Array, place: int) -> bool:
+    """Whether a function has one root at most over the tube: it keeps its sign, or has no pole and rises or falls throughout."""
+    low, high = bounds[4 * place], bounds[4 * place + 1]
+    monotone = bounds[4 * place + 2] > 0.0 or bounds[4 * place + 3] < 0.0
+    return low > 0.0 or high < 0.0 or (monotone and -np.inf < low and high < np.inf) or (low == 0.0 and high == 0.0)
+
+
+@part
+def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int, place: int, work: Work, tube: Tube) -> float:
+    sign, changes, first, left, width, tries = work.signs[which], 0, 0.0, 0.0, 1.0, 0
+    most = _FEW_TRIES if work.rough[which] >= _GIVEN_UP else TRIES
+    while left < 1.0 and tries < most:
+        right = min(left + width, 1.0)
+        between(t, h, y, left, right, work, tube)
+        _bound(system, tube)
+        tries += 1
+        new = _clear(tube.limits, place)
+        if new == 0:
+            if width > SHORTEST_PART and not _decided(tube.limits, place):
+                width *= 0.5
+                continue
+            watched_at(system, t, h, y, right, work, work.values)
+            new = sign_of(work.values[which])
+        if new * sign < 0:
+            changes += 1
+            if changes == 2:
+                return 0.5 * (first + left)
+            first = right
+        sign = new if new != 0 else sign
+        left, width = right, 2.0 * width
+    work.rough[which] = work.rough[which] + 1.0 if left < 1.0 else 0.0
+    return 1.0
+
+
+# ------------------------------------------------------------ determinants
+
+
+@inner
+def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
+    """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
+
+    It is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have.
+    """
+    tube.notes[TURN] = 0.0
+    if tube.turns != 0:
+        around_in_line(t, h, y, work, tube)
+        call_kernel(tube.turns, 0.0, tube.box.ctypes, system.p.ctypes, tube.notes[TURN:].ctypes)
+    for j in range(y.size):
+        work.stage[j] = 0.5 * (y[j] + work.end[j]) + 0.125 * h * (work.k[0, j] - work.slope[j])
+    call(tube.determinant, system, t + 0.5 * h, work.stage, tube.notes[MIDDLE:])
+    first, middle, last = abs(work.before[0]), abs(tube.notes[MIDDLE]), abs(work.after[0])
+    half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
+    if bend > 0.0 and abs(half) < (1.0 + _MARGIN) * bend:  # a parabola has its lowest value in the step
+        suspicious = middle - 0.5 * half * half / bend < _PARABOLA * lower or lower < _CLOSE * max(first, last)
+    suspicious |= not tube.notes[TURN] <= RADIAN
+    return suspicious and work.before[0] * work.after[0] > 0.0
+
+
+@part
+def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
+    """The part of a step in which the determinant does not come close to zero and turn back; 1 = the whole."""
+    interpolant(system, t, h, y, work, counts)
+    looks = _LOOKS
+    if not tube.notes[TURN] <= RADIAN:
+        looks = max(_LOOKS, int(min(float(_MOST_LOOKS), 5.0 * tube.notes[TURN] / RADIAN)))
+    first = abs(work.before[0])
+    lower = min(first, abs(work.after[0]))
+    theta, least = _lowest(system, t, h, y, looks, lower, work, tube)
+    if not least < FALL * lower:
+        return 1.0
+    left, right = 0.0, theta
+    while right - left > 1e-3 * right:
+        place = 0.5 * (left + right)
+        if _determinant(system, t, h, y, place, work, tube) > FALL * first:
+            left = place
+        else:
+            right = place
+    return min(max(left, 1e-3), LONGEST_PART)
+
+
+@part
+def _lowest(system: System, t: float, h: float, y: Array, looks: int, lower: float, work: Work, tube: Tube) -> tuple[float, float]:
+    """Where the determinant is smallest in a step, and how small; not exactly if that is far from zero."""
+    best, least, width = 0.0, np.inf, 1.0 / (looks - 1)
+    for i in range(looks):
+        value = _determinant(system, t, h, y, i * width, work, tube)
+        if value < least:
+            best, least = i * width, value
+    a, c = max(best - width, 0.0), min(best + width, 1.0)
+    for i in range(SECTIONS):
+        if i == _FIRST_SECTIONS and not least < _CLOSE * lower:
+            break
+        theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
+        value = _determinant(system, t, h, y, theta, work, tube)
+        if value < least:
+            a, c = (best, c) if theta > best else (a, best)
+            best, least = theta, value
+        elif theta > best:
+            c = theta
+        else:
+            a = theta
+    return best, least
+
+
+@part
+def _determinant(system: System, t: float, h: float, y: Array, theta: float, work: Work, tube: Tube) -> float:
+    """The size of the determinant on the interpolant."""
+    state(y, work.dense, theta, work.stage)
+    call(tube.determinant, system, t + theta * h, work.stage, tube.notes[MIDDLE:])
+    return abs(tube.notes[MIDDLE])

@@ -1,0 +1,215 @@
+r"""What a step did not look at: bounds of the nodes of a system over the tube of an accepted trial step.
+
+A *node* is a function, quotient or power in the user's data (`chetaev.numerics.enclosures`). A step has *seen* of it what it is in the
+places where the step evaluated the rates: at both ends and at the stages. The step leaps if somewhere in its tube a node may be more than
+`BEYOND_SEEN` times what was seen of it. This is found out in three ways, each dearer than the one before:
+
+1. over one box around the whole step, from the rates at the stages: a node that is nowhere 30 times its smallest value there is seen, and
+   nothing has to be evaluated in single places;
+2. with what was seen at both ends;
+3. over boxes around parts of the interpolant, halved where that is necessary, with what was seen at the stages.
+
+A step that leaps is tried again, so much shorter that it ends before the surprise: where the node is a small part (`_EDGE`) of what it can
+be in the step, or a thousand times what was seen. There the end of the step sees it, and error control does the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.methods.dop853 import tableau as c
+from chetaev.numerics.methods.dop853.codes import (
+    BEYOND_SEEN,
+    EDGE,
+    FINEST_PART,
+    FIRST_PART,
+    FOUND_LEAST,
+    FOUND_MOST,
+    LONGEST_PART,
+    NOTHING,
+    REACHES,
+    SLACK,
+    SURPRISE,
+    WAS_SEEN,
+    WORST,
+)
+from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
+from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Work
+from chetaev.numerics.native import call_kernel, inner, part
+
+STAGES = 12
+"""Rows of `k` that hold the rates at the stages of a step."""
+_EDGE = 1e-12
+"""Part of what a node can be in a step at which the surprise begins, in order to end a shorter step there: less than what matters."""
+_LEAP = 1e3
+"""A step that is shortened may end where a node is so many times what was seen of it."""
+_PLACES = (c.C5, c.C6, c.C7, c.C8, c.C9, c.C10)
+"""Where a step evaluates the rates, besides its ends, so that they count: the stages before have no weight in its end nor in its error."""
+
+
+# ------------------------------------------------------------ boxes
+
+
+def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
+    """The box around a whole step: what can be reached from either end with the rates at the stages."""
+    box, k, n = tube.box, work.k, y.size
+    for j in range(n):
+        box[2 * n + j] = min(k[0, j], work.slope[j])
+        box[3 * n + j] = max(k[0, j], work.slope[j])
+    for i in range(1, STAGES):
+        for j in range(n):
+            box[2 * n + j] = min(box[2 * n + j], k[i, j])
+            box[3 * n + j] = max(box[3 * n + j], k[i, j])
+    for j in range(n):
+        start, end = y[j], work.end[j]
+        first, second = h * box[2 * n + j], h * box[3 * n + j]
+        down, up = min(0.0, min(first, second)), max(0.0, max(first, second))
+        low, high = max(start + down, end - up), min(start + up, end - down)
+        slack = abs(end - work.free[j]) + (SLACK * (high - low) if down < 0.0 < up else 0.0)
+        box[j] = min(low - slack, min(start, end))
+        box[n + j] = max(high + slack, max(start, end))
+        slack = SLACK * (box[3 * n + j] - box[2 * n + j])
+        box[2 * n + j] -= slack
+        box[3 * n + j] += slack
+    box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
+
+
+around = part(_around)
+around_in_line = inner(_around)
+"""The same where every step passes."""
+
+
+@part
+def between(t: float, h: float, y: Array, left: float, right: float, work: Work, tube: Tube) -> None:
+    """The box around a part of the interpolant, into `tube.box`, with the bounds of its rates."""
+    box, rows, n = tube.box, tube.rows, y.size
+    middle = 0.5 * (left + right)
+    state(y, work.dense, left, rows[0])
+    state(y, work.dense, middle, rows[1])
+    state(y, work.dense, right, rows[2])
+    rate(work.dense, left, h, rows[3])
+    rate(work.dense, middle, h, rows[4])
+    rate(work.dense, right, h, rows[5])
+    for j in range(n):
+        low, high = _range(rows[3, j], rows[4, j], rows[5, j])
+        box[2 * n + j], box[3 * n + j] = low, high
+        if low >= 0.0 or high <= 0.0:  # it does not turn back
+            box[j], box[n + j] = min(rows[0, j], rows[2, j]), max(rows[0, j], rows[2, j])
+        else:
+            box[j], box[n + j] = _range(rows[0, j], rows[1, j], rows[2, j])
+    a, b = t + left * h, t + right * h
+    box[4 * n], box[4 * n + 1] = min(a, b), max(a, b)
+
+
+@part
+def _range(a: float, b: float, c: float) -> tuple[float, float]:
+    """The range of a parabola through three values at equal distances, and a little more."""
+    low, high = min(a, min(b, c)), max(a, max(b, c))
+    half, bend = 0.5 * (c - a), a - 2.0 * b + c
+    if abs(half) < abs(bend):
+        extreme = b - 0.5 * half * half / bend
+        low, high = min(low, extreme), max(high, extreme)
+    slack = SLACK * (high - low)
+    return low - slack, high + slack
+
+
+# ------------------------------------------------------------ nodes
+
+
+@inner
+def may_surprise(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
+    """Whether a step has to be looked at more closely than over one box around it."""
+    around_in_line(t, h, y, work, tube)
+    call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
+    values, ratio = tube.values, 1.0
+    for i in range(values.shape[1]):
+        new = values[FOUND_MOST, i] / max(values[FOUND_LEAST, i], NOTHING)
+        ratio = ratio if new <= ratio else (new if new == new else np.inf)
+    if ratio <= BEYOND_SEEN:
+        tube.notes[WORST] = max(tube.notes[WORST], ratio)
+        return False
+    return True
+
+
+@part
+def safe_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
+    """The part of a step in which no node surprises; 1 = the whole. The nodes over the box around the step were found."""
+    values, ratio = tube.values, 1.0
+    for i in range(values.shape[1]):
+        values[REACHES, i] = values[FOUND_MOST, i]
+        values[WAS_SEEN, i] = max(values[FOUND_LEAST, i], NOTHING)
+    _see(system, t, y, work.k[0, : y.size], tube)
+    _see(system, t + h, work.end, work.slope, tube)
+    for i in range(values.shape[1]):
+        ratio = _larger_ratio(ratio, values[REACHES, i], values[WAS_SEEN, i])
+    if ratio <= BEYOND_SEEN:
+        tube.notes[WORST] = max(tube.notes[WORST], ratio)
+        return 1.0
+    interpolant(system, t, h, y, work, counts)
+    for theta in _PLACES:
+        state(y, work.dense, theta, tube.rows[0])
+        rate(work.dense, theta, h, tube.rows[1])
+        _see(system, t + theta * h, tube.rows[0], tube.rows[1], tube)
+    return _walked(system, t, h, y, work, tube)
+
+
+@part
+def _walked(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> float:
+    """As `safe_part`, over boxes around parts of the interpolant."""
+    values, left, width, ratio, leaps = tube.values, 0.0, FIRST_PART, 1.0, False
+    for i in range(values.shape[1]):
+        edge = _EDGE * values[REACHES, i] if values[REACHES, i] < np.inf else 0.0
+        values[EDGE, i] = max(_LEAP * values[WAS_SEEN, i], edge)
+    while left < 1.0:
+        right = min(left + width, 1.0)
+        between(t, h, y, left, right, work, tube)
+        _bound(system, tube)
+        worst, which, beyond = 1.0, -1, False
+        for i in range(values.shape[1]):
+            new = _larger_ratio(worst, values[FOUND_MOST, i], values[WAS_SEEN, i])
+            if new > worst:
+                worst, which = new, i
+            beyond |= not values[FOUND_MOST, i] <= values[EDGE, i]
+        if worst <= BEYOND_SEEN or (leaps and not beyond):
+            left, width = right, min(2.0 * width, FIRST_PART)
+            ratio = max(ratio, worst)
+        elif width > FINEST_PART:
+            width *= 0.5
+        elif beyond:
+            tube.notes[SURPRISE] = which
+            return min(max(left, FINEST_PART), LONGEST_PART)
+        else:
+            leaps = True
+            tube.notes[SURPRISE] = which
+    if leaps:
+        return 0.5
+    tube.notes[WORST] = max(tube.notes[WORST], ratio)
+    return 1.0
+
+
+@part
+def _larger_ratio(ratio: float, found: float, seen: float) -> float:
+    """The larger of a ratio and another, infinite if that is no number."""
+    new = found / seen
+    return ratio if new <= ratio else (new if new == new else np.inf)
+
+
+@part
+def _bound(system: System, tube: Tube) -> None:
+    """The nodes over the tube."""
+    call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
+
+
+@part
+def _see(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
+    """The nodes in one place count as seen."""
+    box, n = tube.box, y.size
+    for j in range(n):
+        box[j] = box[n + j] = y[j]
+        box[2 * n + j] = box[3 * n + j] = rates[j]
+    box[4 * n] = box[4 * n + 1] = t
+    _bound(system, tube)
+    values = tube.values
+    for i in range(values.shape[1]):
+        if values[WAS_SEEN, i] < values[FOUND_MOST, i] < np.inf:
+            values[WAS_SEEN, i] = values[FOUND_MOST, i]

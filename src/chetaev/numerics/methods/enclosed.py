@@ -1,0 +1,180 @@
+r"""What a step in Python did not look at: the counterpart of `dop853.tube` and `dop853.proof` for the methods of `march`.
+
+A step is a polynomial $y + \sum_k c_k\theta^k$. Boxes around parts of it are handed to the kernels of `chetaev.numerics.enclosures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from chetaev.numerics.machine import Kernel
+from chetaev.numerics.methods.changes import Change, sign_of
+from chetaev.numerics.methods.dop853.codes import (
+    BEYOND_SEEN,
+    FALL,
+    FINEST_PART,
+    FIRST_PART,
+    GOLDEN,
+    LONGEST_PART,
+    NOTHING,
+    RADIAN,
+    SECTIONS,
+    SHORTEST_PART,
+    SLACK,
+    TRIES,
+)
+from chetaev.numerics.methods.dop853.types import Array
+
+_LOOKS, _MOST_LOOKS = 33, 4000
+"""Places in which a determinant is looked at, at least and at most."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One step: its beginning, its length, and its polynomial."""
+
+    t: float
+    h: float
+    y: Array
+    rows: Array
+
+    def box(self, left: float, right: float) -> Array:
+        """The tube of a part of the step, as the kernels read it."""
+        places = np.array([left, 0.5 * (left + right), right])
+        states, rates = self._at(places)
+        slow, fast = _range(rates)
+        low, high = _range(states)
+        straight = (slow >= 0) | (fast <= 0)  # it does not turn back
+        low = np.where(straight, np.minimum(states[0], states[2]), low)
+        high = np.where(straight, np.maximum(states[0], states[2]), high)
+        ends = sorted((self.t + left * self.h, self.t + right * self.h))
+        return np.concatenate([low, high, slow, fast, ends])
+
+    def place(self, theta: float) -> Array:
+        """One place as a tube."""
+        states, rates = self._at(np.array([theta]))
+        t = self.t + theta * self.h
+        return np.concatenate([states[0], states[0], rates[0], rates[0], [t, t]])
+
+    @cached_property
+    def _slopes(self) -> Array:
+        slopes: Array = self.rows * np.arange(1, len(self.rows) + 1)[:, None] / self.h
+        return slopes
+
+    def _at(self, places: Array) -> tuple[Array, Array]:
+        powers = places[:, None] ** np.arange(len(self.rows) + 1)
+        return self.y + powers[:, 1:] @ self.rows, powers[:, :-1] @ self._slopes
+
+
+def _range(values: Array) -> tuple[Array, Array]:
+    """The range of parabolas through three values at equal distances, and a little more."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    half, bend = 0.5 * (values[2] - values[0]), values[0] - 2 * values[1] + values[2]
+    inside = np.abs(half) < np.abs(bend)
+    extreme = np.where(inside, values[1] - 0.5 * half**2 / np.where(inside, bend, 1.0), values[1])
+    low, high = np.minimum(low, extreme), np.maximum(high, extreme)
+    slack = SLACK * (high - low)
+    return low - slack, high + slack
+
+
+@dataclass(frozen=True)
+class Safe:
+    """The part of a step in which no node surprises (1 = the whole), how much more than seen one may be, and which was the last to leap."""
+
+    part: float
+    worst: float
+    surprise: int = -1
+
+
+def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) -> Safe:
+    """As `dop853.tube.safe_part`, for a step that has seen the nodes in some places."""
+
+    def bounds(tube: Array) -> tuple[Array, Array]:
+        most, least = kernel(0.0, tube, p).reshape(2, -1)
+        return np.where(np.isnan(most), np.inf, most), least
+
+    most, least = bounds(step.box(0.0, 1.0))
+    ratio = float((most / np.maximum(least, NOTHING)).max())
+    if ratio <= BEYOND_SEEN:
+        return Safe(1.0, ratio)
+    values = [bounds(step.place(theta))[0] for theta in places]
+    seen = np.max([np.where(np.isfinite(v), v, 0.0) for v in values], axis=0)
+    seen = np.maximum(seen, NOTHING)
+    left, width, worst = 0.0, FIRST_PART, 1.0
+    while left < 1.0:
+        right = min(left + width, 1.0)
+        ratios = bounds(step.box(left, right))[0] / seen
+        if ratios.max() <= BEYOND_SEEN:
+            left, width, worst = right, min(2 * width, FIRST_PART), max(worst, float(ratios.max()))
+        elif width > FINEST_PART:
+            width *= 0.5
+        else:
+            return Safe(min(max(left, FINEST_PART), LONGEST_PART), worst, int(ratios.argmax()))
+    return Safe(1.0, worst)
+
+
+def proved_changes(
+    f: Callable[[float], float], bounds: Callable[[float, float], Array], left: float, right: float, sign: int, first: int | None
+) -> tuple[list[Change], int] | None:
+    """The changes of sign of f between two places and its last sign, as `changes.sign_changes`; None if that cannot be told.
+
+    `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign.
+    """
+    found: list[Change] = []
+    width, tries = right - left, 0
+    while left < right:
+        tries += 1
+        if tries > TRIES:
+            return None
+        end = min(left + width, right)
+        low, high, slow, fast = bounds(left, end)
+        new = 1 if low > 0 else -1 if high < 0 else 0
+        finite = bool(np.isfinite(low) and np.isfinite(high))
+        if not new:
+            settled = (finite and (slow > 0 or fast < 0)) or low == high == 0
+            if not settled and width > SHORTEST_PART:
+                width *= 0.5
+                continue
+            new = sign_of(f(end))
+        if new * sign < 0:
+            tries = 0
+        if new * sign < 0 and finite:
+            found.append(Change(left, end, new))
+            if first is not None and first in (0, new):
+                return found, new
+        sign = new or sign
+        left, width = end, 2 * width
+    return found, sign
+
+
+def level_part(f: Callable[[float], float], turn: float) -> float:
+    """The part of a step in which a determinant does not come close to zero and turn back; 1 = the whole. `turn` is how far angles move."""
+    looks = max(_LOOKS, int(min(_MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else _MOST_LOOKS
+    places = np.linspace(0.0, 1.0, looks)
+    values = np.array([abs(f(float(theta))) for theta in places])
+    lower, k = min(values[0], values[-1]), int(values.argmin())
+    if f(0.0) * f(1.0) < 0 or not np.isfinite(lower):
+        return 1.0
+    best, least = float(places[k]), float(values[k])
+    a, c = max(best - 1 / (looks - 1), 0.0), min(best + 1 / (looks - 1), 1.0)
+    for _ in range(SECTIONS):
+        theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
+        value = abs(f(theta))
+        if value < least:
+            a, c = (best, c) if theta > best else (a, best)
+            best, least = theta, value
+        elif theta > best:
+            c = theta
+        else:
+            a = theta
+    if not least < FALL * lower:
+        return 1.0
+    left, right = 0.0, best
+    while right - left > 1e-3 * right:
+        middle = 0.5 * (left + right)
+        left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
+    return min(max(left, 1e-3), LONGEST_PART)

@@ -1,0 +1,88 @@
+"""The sizes that a run shows, for the methods that step in Python: what `dop853.scales` is for the compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from chetaev.numerics.accuracy import Array, Measures
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART
+
+Rates = Callable[[float, Array], Array]
+
+
+class Sizes:
+    """Typical sizes of the components of a state on its way."""
+
+    def __init__(self, measures: Measures, rates: Rates, t: float, y: Array, span: float) -> None:
+        self.measures, self.rates = measures, rates
+        self.largest = np.maximum(np.abs(y), measures.before)
+        self.sizes = np.where(measures.sizes >= 0, measures.sizes, np.maximum(np.abs(y), SMALL_PART * self.largest))
+        self.slope = rates(t, y)
+        self.time = self._time(t, y, span)
+        """In which the motion bends at the start; infinite for a straight one."""
+        usual = np.maximum(np.abs(y), self.sizes)
+        expected = np.abs(self.slope) * (self.time if np.isfinite(self.time) else abs(span))
+        self.floor = np.where(usual > 0, 0.0, np.where(expected > 0, expected, 1.0))
+        """What stands for the sizes of those components that have none yet."""
+        self.noise = self._round_off(t, y)
+
+    def remember(self, y: Array) -> None:
+        """Take in a state."""
+        size = np.abs(y)
+        self.largest = np.maximum(self.largest, size)
+        own = np.maximum(size, np.maximum(MEMORY * self.sizes, SMALL_PART * self.largest))
+        self.sizes = np.where(self.measures.sizes >= 0, self.measures.sizes, own)
+        self.floor = np.where(self.largest > 0, 0.0, self.floor)
+
+    @property
+    def among(self) -> Array:
+        """For each component the largest value of its kind so far."""
+        found = np.zeros(len(self.largest))
+        np.maximum.at(found, self.measures.kinds, np.maximum(self.largest, self.sizes))
+        return found[self.measures.kinds]
+
+    @property
+    def absolute(self) -> Array:
+        """Errors of the components that are allowed where they vanish."""
+        measures = self.measures
+        return measures.atol + measures.rtol * np.maximum(self.sizes, self.floor) + self.noise
+
+    @property
+    def units(self) -> Array:
+        """Positive sizes by which the components may be divided."""
+        return np.maximum(np.maximum(self.sizes, self.floor), (self.measures.atol + self.noise) / self.measures.rtol)
+
+    def first_step(self, order: int, span: float) -> float:
+        """A first step for a method whose errors are estimated with some order."""
+        if not np.isfinite(self.time):
+            return 1e-3 * abs(span)
+        return float(min((0.01 * self.measures.rtol) ** (1 / order) * self.time, abs(span)))
+
+    def _time(self, t: float, y: Array, span: float) -> float:
+        """As `dop853.step.first_step` finds it."""
+        with np.errstate(all="ignore"):
+            moving = (y != 0) & (self.slope != 0)
+            slowest = float(np.abs(y[moving] / self.slope[moving]).max(initial=0.0))
+            least = 1000 * np.finfo(float).eps * abs(t)
+            guess = max(min(0.01 * slowest, 1e-3 * abs(span)) if slowest > 0 else 1e-6 * abs(span), least)
+            for _ in range(GUESSES):
+                ahead = self.rates(t + np.copysign(guess, span), y + np.copysign(guess, span) * self.slope)
+                if np.all(np.isfinite(ahead)):
+                    break
+                guess = max(1e-3 * guess, least)
+            bend = np.abs(ahead - self.slope) / guess
+            size = np.maximum(np.abs(y), BESIDE * self.among)
+            times = np.where(bend > 0, np.maximum(np.sqrt(size / bend), np.abs(self.slope) / bend), 0.0)
+            own = times > np.where(size > 0, 0.0, AT_ONCE * guess)
+            return float(np.min(times[own], initial=np.inf))
+
+    def _round_off(self, t: float, y: Array) -> Array:
+        """What round-off of the rates makes of components that have no other size, over the time in which the motion bends."""
+        if not np.isfinite(self.time):
+            return np.zeros(len(y))
+        sides = np.random.default_rng(0).choice([-1.0, 1.0], len(y))
+        with np.errstate(all="ignore"):
+            off = np.abs(self.rates(t, y * (1 + SHAKEN * sides)) - self.slope)
+        return np.where(np.isfinite(off), NOISE * off * self.time, 0.0)

@@ -1,0 +1,236 @@
+"""Corners inside one another, summed, in coefficients, inputs and events: closed forms, and SciPy stopped at every corner."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import chetaev as ch
+
+
+def spring(force, **parts):
+    return ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": force}, **parts))
+
+
+STEPS = [
+    "max(0, sign(t - 1))",
+    "(1 + sign(sign(t - 1) + 1/2))/2",
+    "min(1, 1 + sign(t - 1))",
+    "abs(sign(t - 1) + 1)/2",
+    "step(t - 1)",
+    "step(step(t - 1) - 1/2)",
+    "piecewise(t - 1, 0, 1)",
+    "max(0, piecewise(t - 1, -1, 1))",
+    "max(0, min(1, max(0, sign(t - 1))))",
+    "piecewise(t - 1, 0, sqrt(t - 1)^2/(t - 1))",
+]
+
+
+@pytest.mark.parametrize("force", STEPS)
+def test_a_step_of_force_however_it_is_written(force):
+    motion = ch.simulate(spring(force), {"x": 0, "x'": 0}, (0, 3))
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(1 - math.cos(2), abs=1e-8)
+    assert motion.final["x'"] == pytest.approx(math.sin(2), abs=1e-8)
+    assert motion.final[force] == pytest.approx(1)
+    assert len(motion.switches) == 1
+    assert motion.verify().worst < 1e-6
+
+
+@pytest.mark.parametrize("given", [{"inputs": {"u": "max(0, sign(t - 1))"}}, {"inputs": {"u": None}}])
+def test_a_nested_corner_of_an_input(given):
+    bound = {} if given["inputs"]["u"] else {"inputs": {"u": "max(0, sign(t - 1))"}}
+    motion = ch.simulate(spring("u", **given), {"x": 0, "x'": 0}, (0, 3), **bound)
+    assert motion.final["x"] == pytest.approx(1 - math.cos(2), abs=1e-8)
+    found = motion.verify()
+    assert found.worst < 1e-6
+    assert found["corner max(0, sign(t - 1))"].largest == 0
+
+
+def test_a_window():
+    motion = ch.simulate(spring("max(0, sign((t - 1)*(2 - t)))"), {"x": 0, "x'": 0}, (0, 3))
+    assert motion.final["x"] == pytest.approx(math.cos(1) - math.cos(2), abs=1e-8)  # 1 - cos(t - 1), less 1 - cos(t - 2)
+
+
+def test_a_floor_made_of_a_step():
+    """From the height 1 onto a spring of stiffness 100 under unit gravity: x = -1/100 - A, with A^2 = 1e-4 + 2/100."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x", forces={"x": "-100*x*max(0, sign(-x))"}))
+    motion = ch.simulate(equations, {"x": 1, "x'": 0}, (0, 3))
+    assert motion.at(np.linspace(1.4, 1.8, 20001))["x"].min() == pytest.approx(-0.01 - math.sqrt(1e-4 + 2 / 100), abs=1e-7)
+    assert motion.final["x"] > 0
+
+
+@pytest.mark.parametrize("force", ["max(0, x'*sign(x))", "-0.5*abs(x'*sign(x))"])
+def test_a_corner_that_jumps_with_another(force):
+    """Each quarter of the plane has its own linear oscillator: x'' + c x' + x = 0 in closed form, from one axis to the next."""
+    motion = ch.simulate(spring(force), {"x": 1, "x'": 0}, (0, 5), tolerance=1e-11)
+
+    def damping(x, v):
+        pushed = x * v > 0
+        return (-1.0 * (pushed) if x > 0 else 1.0 * pushed) if force.startswith("max") else 0.5 * (1 if v > 0 else -1)
+
+    t, x, v = 0.0, 1.0, 0.0
+    side = (1, -1)  # falling from x = 1
+    while t < 5:
+        c = damping(*side)
+        run = solve_ivp(
+            lambda t, w, c=c: [w[1], -w[0] - c * w[1]],
+            (t, 5),
+            [x, v],
+            events=[_crossing(0, -side[0]), _crossing(1, -side[1])],
+            rtol=1e-12,
+            atol=1e-13,
+        )
+        t, (x, v) = float(run.t[-1]), run.y[:, -1]
+        side = (-side[0], side[1]) if len(run.t_events[0]) else (side[0], -side[1])
+    assert motion.final["x"] == pytest.approx(x, abs=1e-8)
+    assert motion.final["x'"] == pytest.approx(v, abs=1e-8)
+
+
+def _crossing(component, direction):
+    def event(t, w):
+        return w[component]
+
+    event.terminal, event.direction = True, direction
+    return event
+
+
+def test_friction_inside_another_sign_sticks():
+    """sign(x') outweighs 0.2 sin(t): the motion is that of plain dry friction, 1.2 -> -0.2 in half a swing, and stays."""
+    motion = ch.simulate(spring("-0.5*sign(sign(x') + 0.2*sin(t))"), {"x": 1.2, "x'": 0}, (0, 12))
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(-0.2, abs=1e-8)
+    assert motion.final["x'"] == 0
+    assert [(s.before, s.after) for s in motion.switches] == [(-1, 0)]
+
+
+def test_a_sum_of_signs_inside_a_corner():
+    """max(0, sum of 9 signs): 0 up to t = 0.5, then 1, 3, 5, 7 and 9 after steps of time."""
+    times = [0.1 * k + 0.05 for k in range(1, 10)]
+    text = f"max(0, {' + '.join(f'sign(t - {t})' for t in times)})"
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": text})), {"x": 0, "x'": 0}, (0, 2))
+    speed = sum(2 * (2 - t) for t in times[5:]) + (2 - times[4])
+    assert motion.final["x'"] == pytest.approx(speed, abs=1e-9)
+
+
+@pytest.mark.parametrize("depth", [6, 60, 190])
+def test_many_equal_maxima_are_one(depth):
+    nested = "max(x, " * depth + "y" + ")" * depth
+    start = {"x": 0.3, "y": -0.2, "x'": -1, "y'": 0.1}
+    deep, plain = (
+        ch.simulate(ch.derive(ch.System("x y", lagrangian=f"x'^2/2 + y'^2/2 - {e}")), start, (0, 2)).final for e in (nested, "max(x, y)")
+    )
+    # x falls with unit acceleration until it meets y, which then falls instead
+    meeting = (-1.1 + math.sqrt(1.1**2 + 2 * 0.5)) / 1.0
+    assert plain["x"] == pytest.approx(0.3 - 2 - meeting**2 / 2 - meeting * (2 - meeting), abs=1e-9)
+    assert deep["x"] == pytest.approx(plain["x"], abs=1e-12)
+
+
+def test_many_different_maxima():
+    """The potential max over k of k/8 (x - k/8): a chain of straight pieces, on each of which the acceleration is constant."""
+    nested = "0"
+    for k in range(7, 0, -1):
+        nested = f"max({k}/8*(x - {k}/8), {nested})"
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian=f"x'^2/2 - {nested}")), {"x": -0.5, "x'": 2}, (0, 1.5))
+    t, x, v = 0.25, 0.0, 2.0
+    for k in range(8):
+        slope, end = k / 8, ((2 * k + 1) / 8 if k < 7 else math.inf)  # neighbours k and k + 1 meet at (2k + 1)/8
+        spent = (
+            (v - math.sqrt(v * v - 2 * slope * (end - x))) / slope if slope and end < math.inf else (end - x) / v if k == 0 else math.inf
+        )
+        spent = min(spent, 1.5 - t)
+        x, v, t = x + v * spent - slope * spent**2 / 2, v - slope * spent, t + spent
+    assert motion.final["x"] == pytest.approx(x, abs=1e-8)
+
+
+COUPLINGS = ["0.3*max(0, x - 0.5)", "0.15*(1 + sign(x - 5))", "(x - 5 + abs(x - 5))/4", "-0.1*min(0, 5 - x)", "0.3*step(x - 5)*(x - 5)"]
+
+
+@pytest.mark.parametrize("coupling", COUPLINGS)
+def test_corners_in_coefficients_in_all_verbs(coupling):
+    """x'' + c y'' + c_x ... at rest: [[1, c], [c, 1]] (x'', y'') = (0, -1), so x'' = c/(1 - c^2)."""
+    equations = ch.derive(ch.System("x y", lagrangian=f"x'^2/2 + y'^2/2 - y + ({coupling})*x'*y'"))
+    start = {"x": 6, "y": 0, "x'": 0, "y'": 0}
+    c = {0: 1.65, 1: 0.3, 2: 0.5, 3: 0.1, 4: 0.3}[COUPLINGS.index(coupling)]
+    expected = c / (1 - c * c)
+    assert ch.evaluate(equations, start)["x''"] == pytest.approx(expected, rel=1e-12)
+    motion = ch.simulate(equations, start, (0, 1e-3))
+    assert motion["x''"][0] == pytest.approx(expected, rel=1e-12)
+    many = ch.simulate_many(equations, {name: [v, v] for name, v in start.items()}, (0, 1e-3))
+    assert many.final["x"] == pytest.approx([motion.final["x"]] * 2, rel=1e-12)
+
+
+def test_corners_in_rows():
+    """y' = a(x) x' with a = 0.3 (x - 5) beyond 5: x'' (1 + a^2) = -a (1 + 0.3 x'^2)."""
+    equations = ch.derive(ch.System("x y", lagrangian="x'^2/2 + y'^2/2 - y", kinematic=["y' = 0.3*max(0, x - 5)*x'"]), ch.DAlembert())
+    now = ch.evaluate(equations, {"x": 6, "y": 0, "x'": 0.2})
+    assert now["x''"] == pytest.approx(-0.3 * (1 + 0.3 * 0.04) / 1.09, rel=1e-12)
+    assert ch.evaluate(equations, {"x": 4, "y": 0, "x'": 0.2})["x''"] == 0
+
+
+def test_evaluate_at_rest_under_friction_says_what_simulate_does():
+    equations = spring("-0.5*sign(x')")
+    assert ch.evaluate(equations, {"x": 0.3, "x'": 0})["x''"] == 0
+    assert ch.evaluate(equations, {"x": 1, "x'": 0})["x''"] == pytest.approx(-0.5)
+    assert ch.evaluate(equations, {"x": -1, "x'": 0})["x''"] == pytest.approx(0.5)
+
+
+def test_one_side_of_piecewise_may_have_no_value():
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-piecewise(x, -sqrt(-x), sqrt(x)^3)"}))
+    motion = ch.simulate(equations, {"x": 1, "x'": 0}, (0, 6))
+    assert motion.outcome == "finished"
+    assert motion.at(np.linspace(2, 4, 20001))["x"].min() == pytest.approx(
+        -((2 / 5 / (2 / 3)) ** (2 / 3)), abs=1e-7
+    )  # 2/5 = 2/3 |x|^(3/2) by energy
+    many = ch.simulate_many(equations, {"x": [1, -0.5], "x'": 0}, (0, 6))
+    assert many.final["x"][0] == pytest.approx(motion.final["x"], abs=1e-12)
+    assert ch.evaluate(equations, {"x": -0.25, "x'": 0})["x''"] == pytest.approx(0.5)
+
+
+def test_each_side_of_a_corner_in_the_mass_has_its_own_verdict():
+    equations = ch.derive(ch.System("x y", "a", lagrangian="max(0, x - a)*x'^2/2 + y'^2/2 - x^2/2"))
+    analysis = ch.analyze(equations)
+    assert analysis.verdict == "BRANCHING"
+    assert {(b.verdict, b.dimension, b.sides) for b in analysis.branches} == {
+        ("REGULAR", 4, ("a - x < 0",)),
+        ("REGULAR", 2, ("a - x > 0",)),
+    }
+    assert ch.analyze(equations, {"x": 6}, {"a": 5}).dimension == 4
+    assert ch.analyze(equations, {"x": 6}, {"a": 7}).dimension == 2
+    now = ch.evaluate(equations, {"x": 6, "x'": 0.5, "y": 0, "y'": 1}, parameters={"a": 5})
+    assert now["x''"] == pytest.approx(-(0.125 + 6))
+    assert ch.simulate(equations, {"x": 0, "y": 0, "y'": 1}, (0, 1), parameters={"a": 5}).final["y"] == pytest.approx(1)
+
+
+def test_friction_by_a_tilted_reaction_sticks_and_slips():
+    """The reaction on y is N = g + 2 sin(2t), so that the tilted row is Coulomb's law with that normal force."""
+    tilted = ch.System(
+        "x y",
+        lagrangian="(x'^2 + y'^2)/2 - 4*y - x^2/2",
+        kinematic=["y = 0"],
+        variational=["δy - 0.3*sign(x')*δx = 0"],
+        forces={"x": "1.7*sin(t)", "y": "-2*sin(2*t)"},
+    )
+    motion = ch.simulate(ch.derive(tilted, ch.VirtualWork()), {"x": 0, "x'": 1}, (0, 20), tolerance=1e-11)
+    plain = ch.simulate(spring("1.7*sin(t) - 0.3*(4 + 2*sin(2*t))*sign(x')"), {"x": 0, "x'": 1}, (0, 20), tolerance=1e-11)
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(plain.final["x"], abs=1e-9)
+    assert [s.t for s in motion.switches] == pytest.approx([s.t for s in plain.switches], abs=1e-9)
+    assert motion["lambda1"] == pytest.approx(4 + 2 * np.sin(2 * motion.t), abs=1e-9)
+    stop = ch.derive(
+        ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - 4*y", kinematic=["y = 0"], variational=["δy - 0.5*sign(x')*δx = 0"]),
+        ch.VirtualWork(),
+    )
+    resting = ch.simulate(stop, {"x": 0, "x'": 1}, (0, 2))
+    assert resting.outcome == "finished"
+    assert resting.final["x"] == pytest.approx(0.25, abs=1e-12)  # v^2/(2 mu g)
+
+
+def test_friction_in_other_units():
+    """The dry oscillator again, with an amplitude of a picometre and a period of nanoseconds."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - 1e18*x^2/2", forces={"x": "-0.5*1e6*sign(x')"}))
+    motion = ch.simulate(equations, {"x": 1.2e-12, "x'": 0}, (0, 12e-9))
+    assert motion.outcome == "finished"
+    assert len(motion.switches) == 1
+    assert motion.final["x"] == pytest.approx(-0.2e-12, rel=1e-5)

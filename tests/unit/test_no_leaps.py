@@ -1,0 +1,222 @@
+"""No step leaps over what the user wrote: barriers, pulses, poles and steps of mass between the places a step looks at.
+
+Right answers are closed forms: conservation of energy and momentum, integrals of pulses; SciPy with small steps where there is none.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import chetaev as ch
+from chetaev.storage import load
+
+METHODS = [None, ch.Implicit(), ch.Taylor()]
+NAMES = ["explicit", "implicit", "taylor"]
+
+
+def motion(lagrangian, start, end, *, principle=None, method=None, events=(), tolerance=1e-9, values=None, given=None, **parts):
+    names = " ".join(name for name in start if not name.endswith("'") and name != "s")
+    equations = ch.derive(ch.System(names, lagrangian=lagrangian, **parts), principle)
+    return ch.simulate(
+        equations, start, (0, end), method=method, events=events, tolerance=tolerance, parameters=values, inputs=given, progress=False
+    )
+
+
+# ------------------------------------------------------------ barriers
+
+
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+@pytest.mark.parametrize("steepness", [1, 20, 1000])
+def test_a_barrier_far_away_turns_a_particle_back(steepness: float, method: ch.Method | None) -> None:
+    """Energy 1/2 below the height 1: the particle returns with the opposite velocity."""
+    found = motion(f"q'^2/2 - exp(-({steepness}*(q - 500))^2)", {"q": 0, "q'": 1}, 1000, method=method)
+    assert found.outcome == "finished"
+    assert found.final["q'"] == pytest.approx(-1, abs=1e-6)
+    assert found.enclosed.shortened > 0 and found.enclosed.worst <= 30 and len(found.enclosed.nodes) == 1
+
+
+def test_barriers_in_random_places_of_random_widths_and_heights() -> None:
+    """Above the barrier the particle goes on with its old speed, below it turns back with it."""
+    random = np.random.default_rng(5)
+    for _ in range(25):
+        place, width, height = 10 ** random.uniform(0.5, 4), 10 ** random.uniform(-5, 0), random.choice([0.05, 0.3, 0.7, 2.0, 1e3, 1e8])
+        found = motion(f"q'^2/2 - {height}*exp(-((q - {place})/{width})^2)", {"q": 0, "q'": 1}, 2 * place)
+        assert found.outcome == "finished"
+        assert found.final["q'"] == pytest.approx(1 if height < 0.5 else -1, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e9])
+def test_barriers_are_found_in_any_units(scale: float) -> None:
+    found = motion(f"q'^2/2 - {scale**2}*exp(-(20*(q/{scale} - 500))^2)", {"q": 0, "q'": scale}, 1000, tolerance=1e-10)
+    assert found.final["q'"] / scale == pytest.approx(-1, abs=1e-4)
+
+
+def test_two_barriers_are_met_again_and_again() -> None:
+    """Between two walls 200 apart a particle of speed 1 turns back five times in 1000."""
+    found = motion("q'^2/2 - exp(-(50*(q - 100))^2) - exp(-(50*(q + 100))^2)", {"q": 0, "q'": 1}, 1000, events=["q'"])
+    assert len(found.events) == 5
+    assert found.final["q'"] == pytest.approx(-1, abs=1e-6)
+
+
+def test_a_barrier_by_a_name_and_by_an_input() -> None:
+    where = motion("q'^2/2 - u", {"q": 0, "q'": 1}, 1000, where={"u": "2/(1 + (30*(q - 400))^2)"})
+    assert where.final["q'"] == pytest.approx(-1, abs=1e-4)
+    driven = motion("q'^2/2 - q^2*u", {"q": 1, "q'": 0}, 1000, inputs={"u": None}, given={"u": "exp(-(100*(t - 300))^2)"})
+    kick = -2 * math.sqrt(math.pi) / 100  # the momentum -2 q times the integral of the pulse, at q = 1
+    assert driven.final["q'"] == pytest.approx(kick, rel=1e-3)
+
+
+def test_a_bump_on_a_wire_turns_a_bead_back() -> None:
+    """Kinetic energy 1/2 below the height 1 of the bump under gravity 1."""
+    rows = ["y = exp(-(10*(x - 1/2))^2)"]
+    found = motion("(x'^2 + y'^2)/2 - y", {"x": -60, "y": 0, "x'": 1, "y'": 0}, 120, kinematic=rows, principle=ch.DAlembert())
+    assert found.final["x'"] == pytest.approx(-1, abs=1e-6)
+
+
+def test_a_wall_of_lennard_jones() -> None:
+    """A particle that comes from far away with the speed 1 goes back with it; the well between does not matter."""
+    found = motion("x'^2/2 - 4e-9*((1/(x - 3))^12 - (1/(x - 3))^6)", {"x": 1000, "x'": -1}, 2000)
+    assert found.outcome == "finished"
+    assert found.final["x'"] == pytest.approx(1, abs=1e-6)
+
+
+# ------------------------------------------------------------ pulses and steps
+
+
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+@pytest.mark.parametrize("width", [1, 1e-3])
+def test_a_pulse_gives_its_momentum(width: float, method: ch.Method | None) -> None:
+    found = motion("q'^2/2", {"q": 0, "q'": 0}, 1000, forces={"q": f"exp(-((t - 500)/{width})^2)/(sqrt(pi)*{width})"}, method=method)
+    assert found.final["q'"] == pytest.approx(1, abs=1e-6)
+
+
+def test_a_train_of_pulses_that_is_a_power_of_a_cosine() -> None:
+    """Four pulses of cos(t - 1)^1000, each with the integral pi binomial(1000, 500)/2^1000."""
+    found = motion("q'^2/2", {"q": 0, "q'": 0}, 12, forces={"q": "cos(t - 1)^1000"})
+    one = math.pi * math.exp(math.lgamma(1001) - 2 * math.lgamma(501) - 1000 * math.log(2))
+    assert found.final["q'"] == pytest.approx(4 * one, rel=1e-6)
+
+
+@pytest.mark.parametrize("steepness", [1000, 100000])
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+def test_a_step_of_mass(steepness: float, method: ch.Method | None) -> None:
+    """Energy is conserved: 1/2*1/2 = 3/2*v^2/2."""
+    found = motion(f"x'^2/2*(1 + tanh({steepness}*x)/2)", {"x": -1, "x'": 1}, 3, method=method)
+    assert found.final["x'"] == pytest.approx(1 / math.sqrt(3), abs=1e-6)
+
+
+def test_a_patch_of_resistance() -> None:
+    """v' = -k(x) v: the speed falls by the integral of k."""
+    found = motion("x'^2/2", {"x": 0, "x'": 3}, 40, dissipation="25*exp(-(50*(x - 70))^2)*x'^2")
+    assert found.final["x'"] == pytest.approx(3 - math.sqrt(math.pi), rel=1e-6)
+
+
+def test_a_patch_of_contact_damping() -> None:
+    """Herglotz: v' = -g(t) v, the speed falls by the exponential of the integral of g."""
+    start = {"x": 0, "x'": 1, "s": 0}
+    found = motion("x'^2/2 - s*exp(-(20*(t - 50))^2)", start, 100, action="s", principle=ch.Herglotz())
+    assert found.final["x'"] == pytest.approx(math.exp(-math.sqrt(math.pi) / 20), rel=1e-6)
+
+
+def test_a_row_that_turns_within_a_thousandth() -> None:
+    """y' = f(x)*x' with f from 0 to 1: energy gives x' = 1/sqrt(2) afterwards, and y' the same."""
+    rows = ["y' = x'*(1 + tanh(1000*x))/2"]
+    found = motion("(x'^2 + y'^2)/2", {"x": -5, "y": 0, "x'": 1, "y'": 0}, 10, kinematic=rows, principle=ch.Chetaev())
+    assert found.final["x'"] == pytest.approx(1 / math.sqrt(2), abs=1e-6)
+    assert found.final["y'"] == pytest.approx(1 / math.sqrt(2), abs=1e-6)
+
+
+def test_a_row_of_virtual_work_that_acts_for_a_moment() -> None:
+    """The reaction of y' = 1 acts on x through the coefficient c(x) of the variations: x'' = -c*lambda, y'' = 0 = lambda - F_y."""
+    parts = {
+        "kinematic": ["y' = 1"],
+        "variational": ["δy + 3*exp(-(30*(x - 1/2))^2)*δx = 0"],
+        "forces": {"y": "-1"},
+        "principle": ch.VirtualWork(),
+    }
+    found = motion("(x'^2 + y'^2)/2", {"x": -40, "y": 0, "x'": 1, "y'": 1}, 80, **parts)
+    # lambda = 1 holds y against its force; x is pushed with c(x): energy of x grows by the integral of c
+    right = math.sqrt(1 + 2 * 3 * math.sqrt(math.pi) / 30)
+    assert found.final["x'"] == pytest.approx(right, rel=1e-6)
+
+
+# ------------------------------------------------------------ poles
+
+
+@pytest.mark.parametrize("strength", [1e-10, 1e-12, 1e-15])
+def test_a_weak_pole_is_not_crossed(strength: float) -> None:
+    found = motion(f"x'^2/2 - {strength}/(x - 1)^2", {"x": 0, "x'": 1}, 3)
+    assert found.outcome == "finished"
+    assert found.final["x"] == pytest.approx(-1, abs=1e-5)
+    assert found.final["x'"] == pytest.approx(-1, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+def test_a_pole_that_no_double_resolves_ends_the_motion(method: ch.Method | None) -> None:
+    """The turning point is 1e-25 before the pole; an attractive one is met."""
+    for sign in "-+":
+        found = motion(f"x'^2/2 {sign} 1e-50/(x - 1)^2", {"x": 0, "x'": 1}, 3, method=method)
+        assert found.outcome in ("step_too_small", "left_domain")
+        assert found.final["x"] <= 1
+
+
+def test_coulomb_repulsion_head_on() -> None:
+    found = motion("(x'^2 + y'^2)/2 - 1e-12/sqrt(x^2 + y^2)", {"x": -1, "x'": 1, "y": 0, "y'": 0}, 3)
+    assert found.outcome == "finished"
+    assert found.final["x"] == pytest.approx(-2, abs=1e-6)
+    assert found.final["x'"] == pytest.approx(-1, abs=1e-6)
+
+
+def test_what_is_no_pole_is_crossed() -> None:
+    """sin(x)/x is smooth: the motion through zero agrees with SciPy, which takes the limit there."""
+    found = motion("x'^2/2 - sin(x)/x", {"x": -1, "x'": 1}, 3)
+    force = lambda x: (math.sin(x) - x * math.cos(x)) / x**2 if abs(x) > 1e-4 else x / 3  # noqa: E731
+    right = solve_ivp(lambda t, y: [y[1], force(y[0])], (0, 3), [-1.0, 1.0], method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    assert found.outcome == "finished"
+    assert [found.final["x"], found.final["x'"]] == pytest.approx(list(right), abs=1e-6)
+
+
+def test_a_body_thrown_straight_up_turns_back_under_quadratic_drag() -> None:
+    """The root sqrt(x'^2 + y'^2) comes to zero at the top: up to atan(1), and back to tanh."""
+    found = motion(
+        "(x'^2 + y'^2)/2 - y", {"x": 0, "y": 0, "x'": 0, "y'": 1}, 3, forces={"x": "-sqrt(x'^2 + y'^2)*x'", "y": "-sqrt(x'^2 + y'^2)*y'"}
+    )
+    assert found.outcome == "finished"
+    assert found.final["y'"] == pytest.approx(-math.tanh(3 - math.pi / 4), abs=1e-7)
+
+
+# ------------------------------------------------------------ ensembles, limits
+
+
+def test_members_of_an_ensemble_do_not_leap_either() -> None:
+    equations = ch.derive(ch.System("q", "a", lagrangian="q'^2/2 - exp(-(20*(q - a))^2)"))
+    places = np.array([30.0, 100.0, 444.4, 500.0, 777.7, 1e4])
+    ensemble = ch.simulate_many(equations, {"q": 0, "q'": 1}, (0, 2e4), parameters={"a": places}, progress=False)
+    assert np.all(ensemble.outcome == ch.Outcome.FINISHED)
+    assert ensemble.final["q'"] == pytest.approx(-1, abs=1e-6)
+    assert np.all(ensemble.counts["shortened"] > 0)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+def test_steps_are_not_longer_than_max_step(method: ch.Method | None) -> None:
+    free = ch.derive(ch.System("x", lagrangian="x'^2/2"))
+    found = ch.simulate(free, {"x": 0, "x'": 1}, (0, 10), max_step=0.25, method=method, progress=False)
+    assert np.diff(found.t).max() <= 0.25 * (1 + 1e-12)
+    assert len(found.t) >= 41
+
+
+def test_max_step_is_a_positive_number() -> None:
+    free = ch.derive(ch.System("x", lagrangian="x'^2/2"))
+    with pytest.raises(ch.ChetaevError, match="max_step = -1 is not positive"):
+        ch.simulate(free, {"x": 0, "x'": 1}, (0, 10), max_step=-1)
+
+
+def test_what_was_enclosed_is_kept_in_files(tmp_path) -> None:
+    found = motion("q'^2/2 - exp(-(20*(q - 50))^2)", {"q": 0, "q'": 1}, 100)
+    found.save(tmp_path / "run.npz")
+    assert load(tmp_path / "run.npz").enclosed == found.enclosed
+    assert found.enclosed.nodes == ("exp(-(20*q - 1000)^2)",) and found.enclosed.left_out == ()

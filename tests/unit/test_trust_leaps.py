@@ -1,0 +1,126 @@
+"""What lies between the places an adaptive step looks at: barriers, pulses, steps of mass, poles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import chetaev as ch
+
+METHODS = pytest.mark.parametrize("method", [None, ch.Implicit(), ch.Taylor()], ids=["default", "implicit", "taylor"])
+
+
+@pytest.mark.parametrize("place", [5, 30, 100, 500, 3000])
+@pytest.mark.parametrize("sharp", [1, 20])
+def test_a_barrier_higher_than_the_energy_is_not_passed(place, sharp):
+    equations = ch.derive(ch.System("q", lagrangian=f"q'^2/2 - exp(-({sharp}*(q - {place}))^2)"))
+    motion = ch.simulate(equations, {"q": 0, "q'": 1}, (0, 2 * place))
+    assert motion.outcome == "finished"
+    assert motion.final["q'"] == pytest.approx(-1, abs=1e-5)
+
+
+def test_the_ensemble_does_not_pass_it_either():
+    equations = ch.derive(ch.System("q", lagrangian="q'^2/2 - exp(-(q - 500)^2)"))
+    assert ch.simulate_many(equations, [{"q": 0, "q'": 1}], (0, 1000)).final["q'"][0] == pytest.approx(-1, abs=1e-5)
+
+
+def test_taylor_does_not_pass_it_either():
+    equations = ch.derive(ch.System("q", lagrangian="q'^2/2 - exp(-(q - 100)^2)"))
+    motion = ch.simulate(equations, {"q": 0, "q'": 1}, (0, 200), method=ch.Taylor())
+    assert motion.outcome != "finished" or motion.final["q'"] == pytest.approx(-1, abs=1e-5)
+
+
+@pytest.mark.parametrize("place", [20, 500, 5000])
+@pytest.mark.parametrize("sharp", [1, 10])
+def test_a_pulse_gives_its_momentum_to_a_body_at_rest(place, sharp):
+    force = f"{sharp}*exp(-({sharp}*(t - {place}))^2)/sqrt(pi)"
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 2 * place))
+    assert motion.final["x'"] == pytest.approx(1, abs=1e-6)
+    assert motion.final["x"] == pytest.approx(place, rel=1e-6)
+
+
+def test_a_pulse_as_an_input():
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": "exp(-(t - 500)^2)/sqrt(pi)"}))
+    assert ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1000)).final["x'"] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("steep", [10, 100, 1000, 10000])
+@pytest.mark.parametrize("place", [0, 50])
+def test_a_steep_step_of_mass(steep, place):
+    equations = ch.derive(ch.System("x", lagrangian=f"x'^2/2*(1 + tanh({steep}*(x - {place}))/2)"))
+    motion = ch.simulate(equations, {"x": -1, "x'": 1}, (0, place + 3))
+    assert motion.final["x'"] == pytest.approx(1 / math.sqrt(3), abs=1e-5)
+
+
+@pytest.mark.parametrize("k", [1e-6, 1e-9, 1e-11, 1e-12])
+def test_a_pole_turns_the_motion_back(k):
+    """L = x'^2/2 - k/(x - 1)^2: back with x' = -1."""
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k/(x - 1)^2"))
+    motion = ch.simulate(equations, {"x": -1, "x'": 1}, (0, 4), parameters={"k": k})
+    if motion.outcome == "finished":
+        assert motion.final["x'"] == pytest.approx(-1, abs=1e-4)
+    else:
+        assert motion.final["x"] < 1
+
+
+def test_a_head_on_coulomb_barrier_is_not_crossed():
+    """The turning point is at r = 2e-12, below the tolerance: back, or told; never through."""
+    equations = ch.derive(ch.System("x y", "k", lagrangian="(x'^2 + y'^2)/2 - k/sqrt(x^2 + y^2)"))
+    motion = ch.simulate(equations, {"x": -1, "y": 0, "x'": 1, "y'": 0}, (0, 2), parameters={"k": 1e-12})
+    assert motion.outcome != "finished" or motion.final["x'"] == pytest.approx(-1, abs=1e-4)
+    assert motion.final["x"] < 1e-6
+
+
+def test_a_drag_that_acts_in_one_place_takes_its_part():
+    """x'' = -10 exp(-(30 (x - 2))^2) x': x' falls by sqrt(pi)/3, from far away too."""
+    for place in (2, 40, 800):
+        equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-10*exp(-(30*(x - {place}))^2)*x'"}))
+        motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 3 * place))
+        assert motion.final["x'"] == pytest.approx(1 - math.sqrt(math.pi) / 3, abs=1e-6)
+
+
+@METHODS
+def test_a_dip_of_an_event_is_found(method):
+    """1 - 2 exp(-(q - 40)^2) vanishes at 40 - r and 40 + r, r = sqrt(log 2)."""
+    free = ch.derive(ch.System("q", lagrangian="q'^2/2"))
+    motion = ch.simulate(free, {"q": 0, "q'": 1}, (0, 72), events=[ch.On("1 - 2*exp(-(q - 40)^2)")], method=method)
+    r = math.sqrt(math.log(2))
+    assert [event.t for event in motion.events] == pytest.approx([40 - r, 40 + r], abs=1e-6)
+
+
+def test_a_terminal_dip_ends_the_motion():
+    free = ch.derive(ch.System("q", lagrangian="q'^2/2"))
+    motion = ch.simulate(free, {"q": 0, "q'": 1}, (0, 72), events=[ch.On("1 - 2*exp(-(20*(q - 40))^2)", terminal=True)])
+    assert motion.outcome == "event"
+    assert motion.final["t"] == pytest.approx(40 - math.sqrt(math.log(2)) / 20, abs=1e-6)
+
+
+def test_a_switch_in_a_narrow_place_is_found():
+    """The force 1 acts where 2 exp(-(20 (q - 40))^2) > 1: energy grows by the width of that place."""
+    force = "(1 + sign(2*exp(-(20*(q - 40))^2) - 1))/2"
+    motion = ch.simulate(ch.derive(ch.System("q", lagrangian="q'^2/2", forces={"q": force})), {"q": 0, "q'": 1}, (0, 72))
+    width = 2 * math.sqrt(math.log(2)) / 20
+    assert motion.final["q'"] == pytest.approx(math.sqrt(1 + 2 * width), abs=1e-6)
+
+
+def test_max_step_bounds_every_step():
+    motion = ch.simulate(ch.derive(ch.System("q", lagrangian="q'^2/2")), {"q": 0, "q'": 1}, (0, 10), max_step=0.1)
+    assert np.diff(motion.t).max() <= 0.1 * (1 + 1e-12)
+    assert motion.final["q"] == pytest.approx(10, rel=1e-12)
+
+
+def test_a_far_bump_in_a_row_is_climbed():
+    """y = h exp(-(x - 300)^2), g*h above the kinetic energy: the bead comes back."""
+    system = ch.System("x y", lagrangian="x'^2/2 + y'^2/2 - 9.81*y", kinematic=["y = 0.2*exp(-(x - 300)^2)"])
+    motion = ch.simulate(ch.derive(system, ch.DAlembert()), {"x": 0, "x'": 1}, (0, 600))
+    assert motion.final["x'"] == pytest.approx(-1, abs=1e-5)
+
+
+def test_a_certificate_does_not_certify_a_leap():
+    """Between all steps, not at evenly spaced points."""
+    equations = ch.derive(ch.System("q", lagrangian="q'^2/2 - exp(-(20*(q - 500))^2)"))
+    motion = ch.simulate(equations, {"q": 0, "q'": 1}, (0, 1000))
+    assert motion.final["q'"] == pytest.approx(-1, abs=1e-5) or motion.verify().worst > 1e-3
