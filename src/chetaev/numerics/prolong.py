@@ -34,6 +34,8 @@ _TRIES = 6
 _POINTS = 4
 _MORE = 5
 _CONTRADICTION = 1e-7
+_ROUND_OFF_ROW = 1e-9
+"""A row whose terms are below this part of those of others is judged beside them: at symmetric states its terms are round-off."""
 _SECONDS = 2.0
 
 Pair = tuple[int, int]
@@ -175,7 +177,7 @@ class Prolongation:
                 solution = least_norm(matrices[0], b, self._noise)[0]
                 left = np.abs(b - matrices[0] @ solution)
                 terms = np.abs(b) + np.abs(matrices[0]) @ np.abs(solution)
-                if (left > _CONTRADICTION * terms).any():
+                if (left > _CONTRADICTION * np.maximum(terms, _ROUND_OFF_ROW * terms.max(initial=0.0))).any():
                     found[k] = float(left.max(initial=0.0))
         return found
 
@@ -238,6 +240,7 @@ class Prolongation:
         found = self.near(points[0])
         found.points = [dict(point) for point in points]
         found._nulls = [null] * len(points)
+        found.solvable = True
         return found
 
     def rates_of(self, symbols: Sequence[Jet], count: int) -> dict[Jet, list[Any]]:
