@@ -34,8 +34,9 @@ _TRIES = 6
 _POINTS = 4
 _MORE = 5
 _CONTRADICTION = 1e-7
-_ROUND_OFF_ROW = 1e-9
-"""A row whose terms are below this part of those of others is judged beside them: at symmetric states its terms are round-off."""
+"""What rows may leave of the sum of their terms, at points that satisfy the rows below to 1e-11."""
+_NOTHING = 1e-8
+"""Part of the largest top below which another one may be round-off."""
 _SECONDS = 2.0
 
 Pair = tuple[int, int]
@@ -176,8 +177,9 @@ class Prolongation:
                 b = right[0].ravel()
                 solution = least_norm(matrices[0], b, self._noise)[0]
                 left = np.abs(b - matrices[0] @ solution)
-                terms = np.abs(b) + np.abs(matrices[0]) @ np.abs(solution)
-                if (left > _CONTRADICTION * np.maximum(terms, _ROUND_OFF_ROW * terms.max(initial=0.0))).any():
+                sizes = np.abs(solution) + _NOTHING * np.abs(solution).max(initial=0.0)  # a top that vanishes has round-off of the others
+                terms = np.abs(b) + np.abs(matrices[0]) @ sizes
+                if (left > _CONTRADICTION * terms).any():
                     found[k] = float(left.max(initial=0.0))
         return found
 
