@@ -106,3 +106,9 @@ def test_a_turning_point_is_told():
     equations = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x^2 + y^2 = 1"]), ch.DAlembert())
     with pytest.raises(ch.InitialError, match="turning point"):
         ch.evaluate(equations, ch.State({"x": 1, "x'": 0}, guess={"y": 0.1}))
+
+
+def test_rows_that_contradict_each_other_are_told_so():
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x' + y' = 1", "x' + y' = 0.3"])
+    with pytest.raises(ch.PrincipleError, match=r"They contradict each other: a combination of them is -?7/10 = 0"):
+        ch.derive(system, ch.Chetaev())

@@ -34,7 +34,7 @@ from chetaev.numerics.prolong import Prolongation, prolongation, square_prolonga
 from chetaev.symbols import Coordinate, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
 
-_SECONDS_DECIDED = 1.0
+_SECONDS_DECIDED = 2.0
 """What the constraint algorithm may take where the state decides already: its branches only tell how to pass singular states."""
 
 

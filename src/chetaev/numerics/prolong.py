@@ -242,6 +242,7 @@ class Prolongation:
         found = self.near(points[0])
         found.points = [dict(point) for point in points]
         found._nulls = [null] * len(points)
+        found.solvable = True
         return found
 
     def rates_of(self, symbols: Sequence[Jet], count: int) -> dict[Jet, list[Any]]:

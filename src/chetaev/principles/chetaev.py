@@ -14,6 +14,7 @@ from chetaev.budget import deadline
 from chetaev.notation import show
 from chetaev.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
 from chetaev.principles.computed import lowered_with
+from chetaev.symbols import TIME, jets_in
 from chetaev.system import System
 from chetaev.values import Tape
 from chetaev.zero import random_point
@@ -86,4 +87,7 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
         return "On the constraint manifold a combination of them contains lower derivatives only.", instead
     if combination == 0:
         return "One of them repeats the others: a combination of them is 0 = 0.", "remove the row that repeats others"
+    if not jets_in(combination) and TIME not in combination.free_symbols:
+        unless = " unless that holds" if combination.free_symbols else ""
+        return f"They contradict each other{unless}: a combination of them is {show(combination)} = 0.", "remove a row that cannot hold"
     return f"A combination of them is of lower order: {show(combination)} = 0.", instead

@@ -269,7 +269,9 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
     times = np.full(read.size, read.t)
     kernels = pivoted(read.switched, read.batch.compiled)
     usual = flow.system.generic_nullity or 0
-    if not usual:
+    # rows that depend on each other, or almost do, are alike in all members: the first one tells whether each has to be looked at
+    alike = not len(members) or _as_compiled(read, flow, states[members[0]], int(members[0]))
+    if not usual and alike:
         members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
     found = read.batch.values(kernels.jacobian, times, states, members).reshape(
         len(members), len(flow.system.structure.jacobian), len(flow.system.structure.top)
@@ -285,8 +287,8 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
     odd = sizes[:, last - 1] <= _SUSPICIOUS * sizes[:, 0]
     if usual:
         odd |= (sizes[:, last:] > CUT * sizes[:, :1]).any(axis=1)
-        if not _as_compiled(read, flow, states[members[0]], int(members[0])):  # rows that depend on each other do so alike in all members
-            odd[:] = True
+    if not alike:
+        odd[:] = True
     for k in members[odd]:
         alone[k] = not _as_compiled(read, flow, states[k], int(k))
 
