@@ -76,12 +76,23 @@ def deadline(seconds: float) -> Iterator[Clock]:
 
     try:
         try:
-            watcher.start()
+            _started(watcher, mine)
             yield clock
         finally:
             _surely(stop, mine)
     except mine:
         clock.expired = True
+
+
+def _started(watcher: threading.Thread, own: type[OutOfTime]) -> None:
+    """Start the watcher although a very small budget may end before the block has begun; it asks again after a while."""
+    while True:
+        try:
+            if not watcher.is_alive():
+                watcher.start()
+            return
+        except own:
+            continue
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:

@@ -1,7 +1,9 @@
 """Verdicts, hidden constraints, free data, singular loci."""
 
 import math
+from itertools import count
 
+import numpy as np
 import pytest
 
 import chetaev as ch
@@ -439,3 +441,44 @@ def test_a_row_with_a_factor_sign_keeps_it(row, dimension, y):
     assert (found.verdict, found.dimension) == ("REGULAR", dimension)
     motion = ch.simulate(found.equations, {"x": 1, "y": 0, "z": 0, "x'": 0.3, "z'": 0.1}, (0, 2))
     assert (motion.final["x"], motion.final["y"], motion.final["z"]) == pytest.approx((1.6, y, 0.2), abs=1e-9)
+
+
+def test_the_singular_locus_is_sought_by_sizes_and_not_by_the_clock(monkeypatch):
+    """The leaning disk: its determinant by hand is cos(theta) (up to sign and power) times the moments about the contact point."""
+    from chetaev.numerics import locus
+
+    found = ch.analyze(ch.gallery("leaning-disk"))
+    assert sorted(map(ch.show, found.singular_locus)) == ["I", "I + R^2*m", "J + R^2*m", "cos(theta)"]
+    assert "no formula" not in str(found)
+    long = ch.analyze(ch.gallery("trailer"))
+    assert long.singular_locus is None and "(its determinant is too long for a formula)" in str(long)
+    locus._locus.cache_clear()
+    monkeypatch.setattr(locus, "_CEILING", 0.05)
+    monkeypatch.setattr(locus, "_determinant", lambda matrix: [k for k in count() if k < 0])  # never ends
+    assert "the clock ended the search for a formula after 0.05 seconds" in locus.no_formula(ch.derive(ch.gallery("sleigh")))
+    locus._locus.cache_clear()
+
+
+def test_what_numbers_decide_does_not_wait_for_the_constraint_algorithm(monkeypatch):
+    """More rows than unknowns, all of them stated; and what was run once is not run again by another verb."""
+    from chetaev.analysis import constraint_algorithm as package
+
+    system = ch.System(
+        "x y z",
+        lagrangian="x'^2 + y'^2 + z'^2/2 - sin(x)",
+        kinematic=["x' + y*y' + 0.3 = 0", "z' = 0.3"],
+        variational=["δx + cos(x)*δy = 0"],
+    )
+    asked = []
+    run = package.constraint_algorithm
+    monkeypatch.setattr(package, "constraint_algorithm", lambda *a, **k: (asked.append(a), run(*a, **k))[1])
+    equations = ch.derive(system, ch.VirtualWork())
+    assert ch.analyze(equations).verdict == "REGULAR" and not asked
+    # z'' = 0; x'' + y*y'' + y'^2 = 0 and 2*x'' + cos(x) = -mu, 2*y'' = -mu*cos(x) with the row's multiplier mu eliminated
+    now = ch.evaluate(equations, {"x": 0.1, "y": 0.5, "z": 0, "y'": 0.2})
+    acceleration = np.linalg.solve([[1, 0.5], [2 * np.cos(0.1), -2]], [-0.04, -(np.cos(0.1) ** 2)])
+    assert [now["x''"], now["y''"]] == pytest.approx(acceleration) and not asked
+    cawley = ch.derive(ch.gallery("cawley").system.replace(name="once"))
+    ch.analyze(cawley)
+    ch.evaluate(cawley, {"q1": 0, "q1'": 0, "q2": 1, "q2'": 0, "q3": 0, "q3'": 0}, gauge={"q2": "1"})
+    assert len(asked) == 1

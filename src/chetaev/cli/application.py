@@ -86,7 +86,7 @@ class Application(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
         except click.ClickException as fault:
-            fault.message = visible(fault.message)
+            fault.__dict__["message"] = visible(fault.message)
             raise
         except (click.exceptions.Exit, click.Abort):
             raise

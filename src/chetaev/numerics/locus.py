@@ -1,17 +1,20 @@
 """Where the equations fail: the singular locus by name, and sub-expressions without a value.
 
 At a singular state the determinant of the system Jacobian vanishes. A factor of it says where that is (`psi' = 0`); where no formula is
-found in time, the null vectors of the Jacobian say which unknown is left open and which rows depend on each other.
+found, the null vectors of the Jacobian say which unknown is left open and which rows depend on each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import prod
+from typing import Any
 
 import numpy as np
 import sympy
 from sympy import Expr, Symbol
+from sympy.polys.matrices import DomainMatrix
 
 from chetaev.analysis.ranks import matrices_at
 from chetaev.analysis.structure import structure
@@ -21,7 +24,17 @@ from chetaev.notation import show
 from chetaev.numerics.prolong import Prolongation, least_norm, open_jets, prolongation
 from chetaev.values import Tape, Undefined, value
 
-_SECONDS = 2.0
+_LARGEST_MATRIX = 3_000
+"""Operations in all entries of a Jacobian whose determinant is written out; reading more takes seconds."""
+_MOST_PRODUCTS = 1_000_000
+"""Products that the expansion of a determinant may have at most, counted by the terms of its rows. With ten times as many it takes
+seconds, and nobody reads the result."""
+_MOST_TERMS = 300
+"""Terms of a determinant that is still factorised."""
+_LONGEST_SIMPLIFIED = 60
+"""Operations of a factor in which identities of sine and cosine are sought: the time grows quickly, and longer ones stay as they are."""
+_CEILING = 20.0
+"""Seconds of processor time after which the search ends although the sizes promised less."""
 _ON_LOCUS = 1e-8
 _INVOLVED = 0.2
 
@@ -39,7 +52,7 @@ def locus_at(equations: Equations, point: Mapping[Symbol, float]) -> str:
 
 
 def vanishing_factor(equations: Equations, point: Mapping[Symbol, float]) -> str:
-    """A factor of the Jacobian's determinant that vanishes at a point; empty if none was found in time."""
+    """A factor of the Jacobian's determinant that vanishes at a point; empty if none is known."""
     for factor in locus_factors(equations) or ():
         tape = Tape(sympy.Add.make_args(equations.system.charted(factor)))
         if not tape.symbols <= point.keys():
@@ -70,19 +83,58 @@ def open_at(system: Prolongation, point: Mapping[Symbol, float]) -> str:
     return f"{names} {'is' if len(opened) == 1 else 'are'} left open" + (f": {rows} depend on each other" if len(order) > 1 else "")
 
 
-@lru_cache(maxsize=32)
 def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
-    """The factors of the determinant that can vanish, simplified as far as the time allows; None if the time was short."""
-    bases: list[Expr] | None = None
-    with deadline(_SECONDS):
+    """The factors of the determinant that can vanish; None if there is no formula of a readable length."""
+    return _locus(equations)[0]
+
+
+def no_formula(equations: Equations) -> str:
+    """Why there is no formula for the singular locus."""
+    return _locus(equations)[1]
+
+
+@lru_cache(maxsize=32)
+def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
+    """The factors, or why there are none. Whether a formula is sought depends on sizes alone; the clock only ends what nobody foresaw."""
+    found: list[Expr] | None = None
+    with deadline(_CEILING) as clock:
         symbolic = structure(equations)
-        bases = None if symbolic is None else _numerator_factors(sympy.Matrix(symbolic.jacobian).det())
-    if bases is None:
+        determinant = None if symbolic is None else _determinant(sympy.Matrix(symbolic.jacobian))
+        if determinant is not None:
+            bases = _numerator_factors(determinant)
+            for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
+                bases = [factor for base in bases for factor in _simplified(base)]
+            found = bases
+    if clock.expired:
+        return None, f"the clock ended the search for a formula after {_CEILING:g} seconds of work"
+    if found is None:
+        return None, "its determinant is too long for a formula"
+    return tuple(dict.fromkeys(b for b in found if b.free_symbols and not b.is_positive)), ""
+
+
+def _determinant(matrix: sympy.Matrix) -> Expr | None:
+    """The determinant written out, in a ring where sines and cosines are variables like others; None if it would be too long."""
+    if sum(sympy.count_ops(e) for e in matrix) > _LARGEST_MATRIX:
         return None
-    with deadline(_SECONDS):  # the factors are right, only perhaps longer than they need to be
-        for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
-            bases = [factor for base in bases for factor in _numerator_factors(sympy.trigsimp(base))]
-    return tuple(dict.fromkeys(b for b in bases if b.free_symbols and not b.is_positive))
+    read = DomainMatrix.from_Matrix(matrix, composite=True)
+    products = prod(sum(_terms(e, read.domain) for e in row) for row in read.to_list())
+    if products > _MOST_PRODUCTS:
+        return None
+    found: Expr = read.domain.to_sympy(read.det())
+    return found if len(sympy.Add.make_args(found)) <= _MOST_TERMS else None
+
+
+def _terms(entry: Any, domain: Any) -> int:
+    if not entry:
+        return 0
+    if domain.is_Poly:
+        return len(entry)
+    return len(entry.numer) + len(entry.denom) if domain.is_Frac else 1
+
+
+def _simplified(base: Expr) -> list[Expr]:
+    """A factor simplified, if it is short enough for that to help; it is right in any case."""
+    return _numerator_factors(sympy.trigsimp(base)) if sympy.count_ops(base) <= _LONGEST_SIMPLIFIED else [base]
 
 
 def _numerator_factors(e: Expr) -> list[Expr]:

@@ -14,7 +14,7 @@ from chetaev.analysis.constraint_algorithm import Leaf, Tree
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
 from chetaev.notation import show
-from chetaev.numerics.locus import locus_factors
+from chetaev.numerics.locus import locus_factors, no_formula
 
 _SHOWN = 6
 """Relations that a report shows."""
@@ -85,7 +85,7 @@ class Analysis:
     def singular_locus(self) -> tuple[Expr, ...] | None:
         """Factors of the system Jacobian's determinant: where one vanishes, the motion is not determined.
 
-        None if the time was short, or if there is no determinant: more rows than unknowns, or rows that depend on each other.
+        None if it is too long for a formula, or if there is no determinant: more rows than unknowns, or rows that depend on each other.
         """
         return None if self.offsets is None else locus_factors(self.equations)
 
@@ -126,7 +126,8 @@ class Analysis:
             return []
         factors = self.singular_locus
         if factors is None:
-            return ["singular where the smallest pivot of the system Jacobian vanishes (no formula in the time)"] if self.offsets else []
+            reason = no_formula(self.equations) if self.offsets else ""
+            return [f"singular where the smallest pivot of the system Jacobian vanishes ({reason})"] if reason else []
         return [f"singular where {' or '.join(f'{show(f)} = 0' for f in factors)}"] if factors else []
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from chetaev.equations import Equations
 from chetaev.notation import show
+from chetaev.numerics.locus import no_formula
 from chetaev.numerics.verdicts import Analysis, Verdict
 from chetaev.plot.manifolds import tree
 from chetaev.report.pictures import drawn
@@ -168,7 +169,7 @@ def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
         return []
     factors = found.singular_locus
     if factors is None:
-        return ["singular where the smallest pivot of the system Jacobian vanishes (no formula was found in the time)"]
+        return [f"singular where the smallest pivot of the system Jacobian vanishes ({no_formula(found.equations)})"]
     shown = [f"{show(f)} = 0" for f in factors]
     return [f"singular where {' or '.join(typeset.formula(text) for text in shown)}"] if shown else []
 
