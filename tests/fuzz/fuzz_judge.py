@@ -227,18 +227,19 @@ class Judge:
         """Differences of the rates of independent jets along the constraints, in many digits."""
         keys = [(n.rstrip("'"), n.count("'")) for n in names]
         free = [key for key in self.mechanics.state if key not in keys]
-        sizes = {k: max(abs(float(v)), 1e-3) for k, v in self.state.items()}
+        largest = {o: max(abs(float(v)) for (_, p), v in self.state.items() if p == o) for _, o in keys}
+        steps = {(n, o): mpmath.mpf(1e-15) * (max(abs(float(self.state[n, o])), 1e-3 * largest[o]) or 1.0) for n, o in keys}
         result = np.zeros((len(keys), len(keys)))
         with mpmath.workdps(DIGITS):
             for j, key in enumerate(keys):
                 sides = []
                 for step in (1, -1):
                     near = dict(self.state)
-                    near[key] += step * mpmath.mpf(sizes[key]) * mpmath.mpf("1e-10")
+                    near[key] += step * steps[key]
                     near = self.mechanics.completed(near, free, self.case.t[0])
                     solved = self.mechanics.solve(near, self.case.t[0])
                     sides.append([solved[jet(n, o + 1)] for n, o in keys])
-                result[:, j] = [float((a - b) / (2 * mpmath.mpf(sizes[key]) * mpmath.mpf("1e-10"))) for a, b in zip(*sides, strict=True)]
+                result[:, j] = [float((a - b) / (2 * steps[key])) for a, b in zip(*sides, strict=True)]
         return result
 
 
