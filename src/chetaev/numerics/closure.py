@@ -26,10 +26,11 @@ from sympy import Expr
 from chetaev.analysis.ranks import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.analysis.structure import loose_structure
 from chetaev.equations import Equations
+from chetaev.numerics.affine import plainly_affine
 from chetaev.numerics.digits import sure_rank
 from chetaev.numerics.elimination import PivotOrder, Samples, elimination_order, samples_of, solve
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.prolong import Prolongation, open_jets, plainly_affine
+from chetaev.numerics.prolong import Prolongation, open_jets
 from chetaev.numerics.residues import Residues, residues_of
 from chetaev.numerics.sampling import points_from, points_near
 from chetaev.symbols import Input, Jet, Multiplier

@@ -18,7 +18,6 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Mul, Rational, Symbol
 
-from chetaev.analysis.factored import Matrix
 from chetaev.exact.program import Program
 from chetaev.functions import SPELLING
 from chetaev.groups.coordinate import GroupCoordinate
@@ -276,10 +275,11 @@ class GraphTape:
             raise Undefined("not a finite number")
         return numbers.tolist()
 
-    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> Matrix:
+    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
         """Bounds of the errors of the expressions, from those of the symbols."""
         point, spread = (np.array([given[z] for z in self._order], dtype=float) for given in (values, doubts))
-        return values_and_doubts(self._function, point, spread)[1]
+        found: list[float] = values_and_doubts(self._function, point, spread)[1].tolist()
+        return found
 
 
 _LARGEST_EXPONENT = 1000

@@ -41,8 +41,8 @@ def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], 
     """Bounds of the errors of the Jacobian's entries, from the last digits of state and parameters."""
     tape: Any = problem.system.tape(pairs, unknowns)
     point = {**problem.binding.at(tape.symbols, problem.t), **at}
-    found: Matrix = tape.doubts(point, uncertainties(point))[len(pairs) :]
-    return found.reshape(len(pairs), len(unknowns))
+    found = tape.doubts(point, uncertainties(point))[len(pairs) :]
+    return np.array(found, dtype=float).reshape(len(pairs), len(unknowns))
 
 
 def uncertainties(point: Mapping[Symbol, float]) -> dict[Symbol, float]:
