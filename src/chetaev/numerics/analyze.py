@@ -61,19 +61,16 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     sides = sides_of(equations, start, parameters)
     if not sides:
         return _analysis(equations)
-    return by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
+    undecided = _slopes_missing(families(equations))  # where the rows hold on the surfaces themselves no side tells anything
+    return undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
 
 
 def _analysis(equations: Equations) -> Analysis:
     """The analysis of equations as they are."""
     found = families(equations)
-    lost = rows_lost(found.system)
-    if lost:
-        reason = f"{', '.join(lost)}: a row that depends on a jet by jumps only restricts states in a way that slopes do not show"
-        return replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
-    irregular = rows_without_regular_point(found.system)
-    if irregular:
-        return _without_regular_point(found, irregular)
+    undecided = _slopes_missing(found)
+    if undecided is not None:
+        return undecided
     by_numbers = _judged(found)
     if found.end is End.CLOSED and not found.others and decided_by_numbers(equations) and not bends_in_tops(equations):
         return by_numbers
@@ -81,6 +78,16 @@ def _analysis(equations: Equations) -> Analysis:
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):
         return _unfounded(by_numbers, symbolic)
     return joined(by_numbers, symbolic)
+
+
+def _slopes_missing(found: Closure) -> Analysis | None:
+    """What can be said where slopes of rows do not show how they restrict states; None if they do."""
+    lost = rows_lost(found.system)
+    if lost:
+        reason = f"{', '.join(lost)}: a row that depends on a jet by jumps only restricts states in a way that slopes do not show"
+        return replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
+    irregular = rows_without_regular_point(found.system)
+    return _without_regular_point(found, irregular) if irregular else None
 
 
 def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
