@@ -6,6 +6,7 @@ renaming into its place. A full disk, a crash or `kill -9` at any moment leaves 
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -35,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     before = _status(target)
     if before is not None and stat.S_ISDIR(before.st_mode):
-        raise IsADirectoryError(21, "it is a folder", str(path))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if before is not None and not stat.S_ISREG(before.st_mode):
         yield target
         return
@@ -67,7 +68,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     handle = _opened(path)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(22, "it is a pipe, a device or a folder, not a file", str(path))
+        raise OSError(errno.EINVAL, "it is a pipe, a device or a folder, not a file", str(path))
     return os.fdopen(handle, "rb")
 
 
@@ -77,7 +78,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
     try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
-            raise IsADirectoryError(21, "it is a folder", str(path))
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         first = _first_of_a_pipe(handle, path) if stat.S_ISFIFO(mode) else b""
         if _NO_WAITING:
             os.set_blocking(handle, True)
@@ -104,7 +105,7 @@ def _first_of_a_pipe(handle: int, path: str | os.PathLike[str]) -> bytes:
         if found:
             return found
         time.sleep(0.02)
-    raise TimeoutError(110, f"it is a pipe, and nobody wrote to it within {_PATIENCE:g} seconds", str(path))
+    raise TimeoutError(errno.ETIMEDOUT, f"it is a pipe, and nobody wrote to it within {_PATIENCE:g} seconds", str(path))
 
 
 def require_ending(path: Any, known: Sequence[str], where: str) -> str:

@@ -266,7 +266,7 @@ def test_globals_of_the_scripts_begin_with_the_name_of_the_library():
 
 def test_a_film_that_cannot_be_written_is_explained(motion, tmp_path):
     (tmp_path / "taken.mp4").mkdir()
-    with pytest.raises(ch.UsageError, match="the file cannot be written: it is a folder"):
+    with pytest.raises(ch.UsageError, match="the file cannot be written: Is a directory"):
         ch.animate(motion, FLAT, fps=2).save(tmp_path / "taken.mp4", width=200)
     with pytest.raises(ch.UsageError, match="there is no folder"):
         ch.animate(motion, FLAT).save(tmp_path / "nowhere" / "x.html")
