@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.methods.dop853.types import Array, Control, System
-from chetaev.numerics.native import call_kernel, part
+from chetaev.numerics.native import call_kernel, inner, part
 
 TINY = 1e-300
 HUGE = 1e100
@@ -48,7 +48,7 @@ def distance(x: Array, y: Array, at: Array, control: Control) -> tuple[float, fl
     return np.sqrt(far / at.size), np.sqrt(part_of / at.size)
 
 
-@part
+@inner
 def bounded(ratio: float) -> float:
     """A ratio whose square is a number: what has no size at all is off by a lot, not by infinity. What is no number stays none."""
     return HUGE + 0.0 * ratio if ratio > HUGE else ratio

@@ -14,7 +14,7 @@ from chetaev.numerics.methods.dop853.calls import call, distance
 from chetaev.numerics.methods.dop853.codes import EVALUATIONS, PROJECTIONS
 from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
-from chetaev.numerics.native import part
+from chetaev.numerics.native import inner, part
 
 EPSILON = 2.0**-52
 
@@ -31,7 +31,7 @@ def begin_sizes(control: Control, y: Array) -> None:
         control.among[control.kinds[j]] = max(control.among[control.kinds[j]], control.largest[j], control.sizes[j])
 
 
-@part
+@inner
 def remember_sizes(control: Control, y: Array) -> None:
     """Sizes after a step to y."""
     for j in range(y.size):
@@ -43,7 +43,7 @@ def remember_sizes(control: Control, y: Array) -> None:
             control.sizes[j] = max(size, MEMORY * control.sizes[j], SMALL_PART * control.largest[j])
 
 
-@part
+@inner
 def set_noise(control: Control, h: float) -> None:
     """What round-off of the rates makes of a step of size h."""
     for j in range(control.noise.size):
