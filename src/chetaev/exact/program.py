@@ -57,7 +57,6 @@ class Program:
         self.corners = self.corners or operation in _CORNERS
         self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
 
-
     def add_choice(self, target: int, free: int, arguments: Sequence[int]) -> None:
         """Append the instructions of piecewise(u, a, b): a where u < 0, else b; they use five slots from `free` on."""
         u, a, b = arguments

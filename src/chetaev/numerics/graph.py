@@ -237,7 +237,6 @@ class GraphAlgebra:
             return _BUILT[name](*arguments)
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
-
     def _scaled_product(self, node: Expr) -> ca.SX:
         """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""
         number, *factors = node.args

@@ -176,7 +176,6 @@ def names_of_state(switched: Switched, scale: Any) -> list[str]:
     return [z.name for z in state]
 
 
-
 def _method(given: Any, where: str) -> Method:
     if given is None:
         return Explicit()

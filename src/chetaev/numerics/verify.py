@@ -152,7 +152,6 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     return Verification(title, len(curve.t), Frozen(found))
 
 
-
 @dataclass(frozen=True)
 class _Curve:
     """A motion at some times, with the time derivatives of its dense output there."""
