@@ -74,9 +74,6 @@ class Evaluator(Protocol):
     def __call__(self, values: Mapping[Symbol, float]) -> Sequence[float]:
         """The values of the expressions at a point; `Undefined` where one has none."""
 
-    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> Sequence[float]:
-        """Bounds of the errors of the expressions, from those of the symbols."""
-
 
 class SymbolicAlgebra:
     """SymPy expressions, for reading."""

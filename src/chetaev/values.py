@@ -136,11 +136,11 @@ class Tape:
     def program(self, order: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """The same operations for exact arithmetic, and the symbols that are its inputs. Numbers stay exact, pi stays a letter."""
         symbols = [symbol for _, symbol in self._leaves] if order is None else list(order)
-        number = {z: k for k, z in enumerate(symbols)}
+        place = {z: k for k, z in enumerate(symbols)}
         found, count = Program(len(symbols)), len(self._slots)
         found.positive = {k for k, z in enumerate(symbols) if z.is_positive}
         for slot, symbol in self._leaves:
-            found.add(("input", slot, number[symbol], None))
+            found.add(("input", slot, place[symbol], None))
         for slot in self._pis:
             found.add(("constant", slot, "pi", None))
         exponents = {slot: Fraction(p, q) for slot, p, q in self._constants}

@@ -26,7 +26,7 @@ from chetaev.symbols import Entry
 from chetaev.values import Tape, Undefined, many_digits
 
 _DIGITS = (50, 400)
-"""Decimal digits of the arithmetic in which a witness is sought: few at all points, many at the first ones, for values hidden far below 1."""
+"""Decimal digits of the arithmetic in which a witness is sought: few at all points, many at the first ones, for values far below 1."""
 _CANCELLED = 0.6
 """The share of the digits that must cancel before a value counts as zero at a point."""
 _POINTS = (24, 3)

@@ -8,9 +8,9 @@ import chetaev as ch
 from chetaev.numerics.bounds import Bounds
 from chetaev.numerics.compiled import compile_equations
 from chetaev.numerics.flow import make_flow
+from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.prolong import prolongation
-from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.residues import residues_of
 from chetaev.symbols import Coordinate, Parameter
 

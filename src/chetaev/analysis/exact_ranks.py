@@ -1,9 +1,9 @@
 """Generic ranks on a constraint manifold, found exactly: in a finite field, at random points that satisfy the rows.
 
-A rank off the manifold is the wrong rank: two rows may be independent everywhere except exactly where the motion lives. So random points of
-the manifold are made over the field (`chetaev.exact.manifold`), order by order as a motion is completed: rows without derivatives restrict
-positions, those with first derivatives velocities. Where that fails (loops of rods, rows of high degree) the answer is None, and numbers with
-their doubts have to tell.
+A rank off the manifold is the wrong rank: two rows may be independent everywhere except exactly where the motion lives. So random points
+of the manifold are made over the field (`chetaev.exact.manifold`), order by order as a motion is completed: rows without derivatives
+restrict positions, those with first derivatives velocities. Where that fails (loops of rods, rows of high degree) the answer is None, and
+numbers with their doubts have to tell.
 """
 
 from __future__ import annotations

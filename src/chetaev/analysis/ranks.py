@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import sympy
@@ -111,11 +111,20 @@ def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point])
     return found
 
 
-def measured_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point], error: float) -> list[tuple[Matrix, Matrix] | None]:
+class DoubtingEvaluator(Evaluator, Protocol):
+    """An evaluator that bounds its errors."""
+
+    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> Sequence[float]:
+        """Bounds of the errors of the expressions, from those of the symbols."""
+
+
+def measured_at(
+    tape: DoubtingEvaluator, shape: tuple[int, int], points: Sequence[Point], error: float
+) -> list[tuple[Matrix, Matrix] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
-    `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet of
-    the same order.
+    `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet
+    of the same order.
     """
     others = random_point(tape.symbols, 0)
     found: list[tuple[Matrix, Matrix] | None] = []
@@ -154,11 +163,12 @@ STATE_ERROR = 2e-15
 def factored_at(
     entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR
 ) -> list[Factored]:
-    """A matrix of expressions at several points, with the doubts of its entries; points where it is undefined are left out."""
+    """A matrix of graphs at several points, with the doubts of its entries; points where it is undefined are left out."""
     shape = (len(entries), len(entries[0]) if entries else 0)
     if 0 in shape:
         return [Factored(np.zeros(shape)) for _ in points]
-    measured = measured_at(algebra.tape([e for line in entries for e in line]), shape, points, error)
+    tape: Any = algebra.tape([e for line in entries for e in line])
+    measured = measured_at(tape, shape, points, error)
     return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
 
 

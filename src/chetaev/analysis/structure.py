@@ -183,8 +183,8 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
 def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any]:
     """Rows without highest jets that they only seem to contain: a total derivative added to L writes jets that cancel.
 
-    Only what is formally absent goes. A slope may vanish where a jet stands inside sign; so where a slope is zero, the row itself is compared
-    at points that differ in this jet alone.
+    Only what is formally absent goes. A slope may vanish where a jet stands inside sign; so where a slope is zero, the row itself is
+    compared at points that differ in this jet alone.
     """
     found = list(rows)
     changing = list(range(len(found)))

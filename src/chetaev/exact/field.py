@@ -4,8 +4,8 @@ A residue is one integer modulo $N = pqr$. Modulo the prime $p$ it is the value;
 
 - $q$ divides $p - 1$, so that $e^u = g^u$ with $g$ of order $q$ depends on $u$ modulo $q$;
 - $r$ divides $p + 1$, so that $\cos u + i \sin u = h^u$ with $h$ of order $r$ on the circle of $F_p(i)$ depends on $u$ modulo $r$;
-- $p \equiv 7 \pmod 8$, so that $-1$ has no root (the circle is no line), the root $u^{(p+1)/4}$ of a square is itself a square and roots are
-  multiplicative; 2, 3, ..., 23 are squares; 3, 5, 7 and 11 do not divide $p - 1$, so that odd roots are unique.
+- $p \equiv 7 \pmod 8$, so that $-1$ has no root (the circle is no line), the root $u^{(p+1)/4}$ of a square is itself a square and roots
+  are multiplicative; 2, 3, ..., 23 are squares; 3, 5, 7 and 11 do not divide $p - 1$, so that odd roots are unique.
 
 Where a root of what is no square is needed, the field is extended by $i$: `Extended` is $a + bi$.
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import random
 from fractions import Fraction
-from typing import Union
 
 PRIMES = (
     (66067706060650010742426929022479, 28361127669731, 20080629044543),
@@ -74,7 +73,7 @@ class Extended:
         return f"{self.a}+{self.b}i"
 
 
-Residue = Union[int, Extended]
+Residue = int | Extended
 Pair = tuple[int, int]
 
 

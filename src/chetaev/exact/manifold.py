@@ -8,7 +8,7 @@ where it has no slope. Where no such symbols are found the manifold has no easy 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chetaev.exact.field import Extended, Field, OutsideDomain, Residue
@@ -34,14 +34,12 @@ class Stage:
     def met(self, spot: Spot) -> Spot | None:
         """A point at which the rows hold, the rows being affine in what is moved; None if they contradict each other there."""
         start = replace(spot, values=_with(spot.values, dict.fromkeys(self.moved, 0)))
-        numbers = start.whole(self.program)
+        numbers = _plain(start.whole(self.program))
         right = [-v for v in numbers[: self.rows]]
         width = len(self.moved)
         matrix = [numbers[self.rows + i * width : self.rows + (i + 1) * width] for i in range(self.rows)]
-        if any(isinstance(v, Extended) for v in (*right, *(v for line in matrix for v in line))):
-            raise OutsideDomain
         field, solution = spot.field, [0] * width
-        kept = [spot.values[k] for k in self.moved]
+        kept = _plain([spot.values[k] for k in self.moved])
         for prime, unit in zip((field.p, field.q, field.r), field.idempotents, strict=True):
             found = _solved(matrix, right, kept, prime)
             if found is None and prime == field.p:
@@ -61,9 +59,7 @@ class Single:
     def met(self, spot: Spot) -> Spot | None:
         """A point at which the row holds, the row being of degree one or two in what is moved; None without a root there."""
         start = replace(spot, values=_with(spot.values, {self.moved: 0}))
-        c, b, twice_a = start.whole(self.program)
-        if any(isinstance(v, Extended) for v in (c, b, twice_a)):
-            raise OutsideDomain
+        c, b, twice_a = _plain(start.whole(self.program))
         if c % spot.field.p == 0 and b % spot.field.p == 0 and twice_a % spot.field.p == 0:
             return spot
         root = _root(spot.field, c, b, twice_a)
@@ -93,11 +89,19 @@ def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIAL
     return found
 
 
-def _with(values: Sequence[Residue], changes: dict[int, Residue]) -> tuple[Residue, ...]:
+def _plain(values: Sequence[Residue]) -> list[int]:
+    """Residues of the prime field; outside of it there is no point."""
+    found = [v for v in values if not isinstance(v, Extended)]
+    if len(found) < len(values):
+        raise OutsideDomain
+    return found
+
+
+def _with(values: Sequence[Residue], changes: Mapping[int, Residue]) -> tuple[Residue, ...]:
     return tuple(changes.get(k, v) for k, v in enumerate(values))
 
 
-def _solved(matrix: Sequence[Sequence[Residue]], right: Sequence[Residue], kept: Sequence[Residue], prime: int) -> list[Residue] | None:
+def _solved(matrix: Sequence[Sequence[int]], right: Sequence[int], kept: Sequence[int], prime: int) -> list[int] | None:
     """A solution of linear equations modulo a prime in which unknowns without a pivot keep their values; None if there is none."""
     rows = [[v % prime for v in line] + [b % prime] for line, b in zip(matrix, right, strict=True)]
     width = len(kept)
@@ -124,7 +128,7 @@ def _solved(matrix: Sequence[Sequence[Residue]], right: Sequence[Residue], kept:
     return solution
 
 
-def _root(field: Field, c: Residue, b: Residue, twice_a: Residue) -> Residue | None:
+def _root(field: Field, c: int, b: int, twice_a: int) -> Residue | None:
     """A root of $a z^2 + b z + c$; modulo q and r too where there is one."""
     if not any(v % field.p for v in (b, twice_a)):
         return None

@@ -16,8 +16,8 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
+from chetaev.calculus import Algebra
 from chetaev.exact.many_digits import many_digit_values
-from chetaev.numerics.graph import GraphAlgebra
 from chetaev.symbols import Input, Jet
 from chetaev.values import many_digits
 
@@ -30,7 +30,7 @@ _POLISH = 4
 
 
 def sure_rank(
-    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: GraphAlgebra
+    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any]
 ) -> int | None:
     """The rank of a matrix at a point where rows vanish; None if it is undefined there, or if forty digits do not tell either."""
     found = factored_at(entries, [point], algebra, POINT_ERROR if rows else STATE_ERROR)
@@ -53,7 +53,7 @@ def _with_many_digits(
     entries: Sequence[Sequence[ca.SX]],
     rows: Sequence[ca.SX],
     point: Mapping[Symbol, float],
-    algebra: GraphAlgebra,
+    algebra: Algebra[Any],
     scales: tuple[Matrix, Matrix],
 ) -> int | None:
     mp, _ = many_digits(_DIGITS)
@@ -74,7 +74,7 @@ def _with_many_digits(
 
 
 def _polished(
-    rows: Sequence[ca.SX], at: dict[Symbol, Any], symbols: Sequence[Symbol], algebra: GraphAlgebra, mp: mpmath.MPContext
+    rows: Sequence[ca.SX], at: dict[Symbol, Any], symbols: Sequence[Symbol], algebra: Algebra[Any], mp: mpmath.MPContext
 ) -> dict[Symbol, Any]:
     """The point moved onto the rows; the step is found in floats, with the rank frozen, and added in many digits."""
     if not rows:

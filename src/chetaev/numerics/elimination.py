@@ -1,11 +1,11 @@
 r"""Linear systems of graph expressions, solved by an elimination whose pivots are chosen once.
 
-Which entries are zero is a formal question, answered exactly by residues in a finite field (`residues`): only what is identically zero is left
-out, at every step. Which entries are good pivots is a local question, answered by numbers at several points of the constraint manifold at
-once: Markowitz' count decides among entries that are not small in their column at any of the points and larger than their own *doubt*, a
-bound of their error that is carried through the elimination. The elimination is then written out in the graph, so that solving costs only the
-operations a careful hand would write. The pivots are returned too: for a square system of full rank their product is the determinant up to
-sign, and a pivot that falls far below its reference tells that another order is needed.
+Which entries are zero is a formal question, answered exactly by residues in a finite field (`residues`): only what is identically zero is
+left out, at every step. Which entries are good pivots is a local question, answered by numbers at several points of the constraint manifold
+at once: Markowitz' count decides among entries that are not small in their column at any of the points and larger than their own *doubt*,
+a bound of their error that is carried through the elimination. The elimination is then written out in the graph, so that solving costs only
+the operations a careful hand would write. The pivots are returned too: for a square system of full rank their product is the determinant
+up to sign, and a pivot that falls far below its reference tells that another order is needed.
 
 A matrix of rank $r$, square or not, takes $r$ pivots. Unknowns without a pivot are set to zero, and the directions in which they could
 move are returned as a basis of the null space; rows without a pivot leave an expression that must vanish if a solution exists.
@@ -162,8 +162,8 @@ class Elimination:
     def best_pivot(self, prefer: bool, wanted: bool) -> tuple[int, int] | None:
         """The entry of least Markowitz count that is never small in its column and has digits; constant ones first if preferred.
 
-        Where no entry suits all points: the one that is largest beside its doubt, by its worst point, if so many pivots are wanted, or if it
-        has digits everywhere.
+        Where no entry suits all points: the one that is largest beside its doubt, by its worst point, if so many pivots are wanted, or if
+        it has digits everywhere.
         """
         sizes, present = np.abs(self.numbers), self.present
         possible = self.possible(present)

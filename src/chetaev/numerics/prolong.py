@@ -269,8 +269,8 @@ class Prolongation:
 
     def measured(self, points: Sequence[Point], given: bool = False) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined."""
-        shape = (len(self.structure.jacobian), len(self.structure.unknowns))
-        return measured_at(self._jacobian_tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR)
+        shape, tape = (len(self.structure.jacobian), len(self.structure.unknowns)), self._jacobian_tape
+        return measured_at(tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR)
 
     def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The system Jacobian at several points; None where it is undefined."""
@@ -278,7 +278,7 @@ class Prolongation:
         return numbers_at(self._jacobian_tape, (len(entries), len(self.structure.unknowns)), points)
 
     @cached_property
-    def _jacobian_tape(self) -> Evaluator:
+    def _jacobian_tape(self) -> Any:
         return self.algebra.tape([e for line in self.structure.jacobian for e in line])
 
     @cached_property

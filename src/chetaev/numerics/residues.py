@@ -21,11 +21,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.calculus import Algebra
 from chetaev.exact.field import Residue
 from chetaev.exact.matrices import reciprocal
 from chetaev.exact.program import Program
 from chetaev.exact.signature import related
-from chetaev.numerics.graph import GraphAlgebra
 from chetaev.symbols import Parameter
 
 _DIVISION = 10
@@ -170,7 +170,7 @@ def _made_of_now(entry: Entry) -> int:
     return _PARAMETERS if entry.constant else entry.made_of
 
 
-def residues_of(graph: GraphAlgebra, matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
+def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
     """The entries of a matrix of graphs at random states with common parameters; None if too few states have values."""
     entries = [e for line in matrix for e in line]
     symbols = sorted(graph.symbols_of(entries), key=lambda z: (not isinstance(z, Parameter), z.name))

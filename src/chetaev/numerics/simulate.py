@@ -25,8 +25,8 @@ from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.modes import Switched, smooth
 from chetaev.numerics.outcomes import not_certified
-from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.progress import Progress
+from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.request import Request
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import Surfaces

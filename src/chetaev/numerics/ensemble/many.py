@@ -49,8 +49,8 @@ def simulate_many(
 
     `max_step` is the longest step allowed, as in `simulate`. A member that fails affects no other: `ensemble.failed` lists them,
     `ensemble.started` tells which had a motion at all, and `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles
-    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
-    `motion` holds the ensemble with what was computed. A branch or a gauge is not taken.
+    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose
+    attribute `motion` holds the ensemble with what was computed. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
