@@ -293,7 +293,8 @@ def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: s
     for z, v in fixed.items():
         if z not in jets:
             raise InitialError(f"{z.name} is beyond what is computed here.", where=where, hint="leave it out")
-        if abs(jets[z] - v) > _INCONSISTENT * max(1.0, abs(v)):
+        alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
+        if abs(jets[z] - v) > _INCONSISTENT * max(alike, abs(v)):
             raise InitialError(
                 f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
                 where=where,

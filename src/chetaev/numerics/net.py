@@ -49,6 +49,8 @@ _SAMPLE = 6
 """Nodes and steps of a piece that are looked at."""
 _PIECES = 64
 """Pieces of a motion that are looked at, besides the last."""
+WEAK = 1e-6
+"""Terms below this part of what is usual are judged by what is usual: with the residual allowed that is 1e-14 of it, round-off."""
 NOTHING = 1e-10
 """Terms below this part of what is usual for their jets are round-off."""
 _DICE = np.random.default_rng(14).uniform(size=(_PIECES, 3 * _SAMPLE))
@@ -128,7 +130,9 @@ class Evidence:
             return 0.0, "", None  # a singular state, of which others tell
         scale = measured_by(sizes, sizes.max(axis=0))
         if not np.all(residuals <= ROWS * scale):
-            scale = measured_by(scale, self._usual_terms())
+            scale = np.maximum(scale, WEAK * self._usual_terms())
+            residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n], scale)
+            scale = np.maximum(scale, sizes)
         return _largest(residuals, scale, self.times, self.rows.labels)
 
     def of_defects(self) -> Figures:
@@ -167,15 +171,19 @@ def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) ->
     return float(relative[i, k]), labels[k], float(times[i])
 
 
-def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: Array) -> tuple[Array, Array]:
-    """Residuals with those unknowns fitted that are no rates, and the sizes of the terms."""
+def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: Array, scale: Array | None = None) -> tuple[Array, Array]:
+    """Residuals with those unknowns fitted that are no rates, and the sizes of the terms.
+
+    Rows are weighed by their largest coefficient of a fitted unknown, or by the scales that they are judged by: a row in which a multiplier
+    has a coefficient of round-off must not decide about it.
+    """
     n, m = len(rows.labels), rows.fitted
     y = np.hstack([states, rates[:, list(rows.sources)]])
     found = np.ascontiguousarray(np.array(rows.function(times[None, :], y.T, p.T)).T)
     residual, sizes = found[:, :n], found[:, n * (1 + m) :].copy()
     if m and np.all(np.isfinite(found)):
         slopes = found[:, n : n * (1 + m)].reshape(-1, m, n).transpose(0, 2, 1)
-        across = _sizes(np.abs(slopes).max(axis=2, keepdims=True))
+        across = _sizes(np.abs(slopes).max(axis=2, keepdims=True)) if scale is None else _sizes(scale)[:, :, None]
         down = _sizes(np.abs(slopes / across).max(axis=1, keepdims=True))
         inverse = np.linalg.pinv(slopes / across / down, rcond=_RANK)
         values = -np.einsum("kij,kj->ki", inverse, residual / across[:, :, 0]) / down[:, 0]

@@ -23,7 +23,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow import _lasting
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.net import ROWS, balance_allowed, fitted_residuals, measured_by, rows_of
+from chetaev.numerics.net import ROWS, WEAK, balance_allowed, fitted_residuals, measured_by, rows_of
 from chetaev.numerics.pieces import WORST_PIVOT
 from chetaev.numerics.switching import _NEAR
 from chetaev.trajectory import Outcome
@@ -113,7 +113,11 @@ class Integration:
         rates = each(kernels.compiled.rhs, t[members], states[members], p)
         residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p)
         usual = sizes.max(axis=1, keepdims=True, initial=0.0)
-        return np.asarray((residuals <= ROWS * measured_by(sizes, usual)).all(axis=1))
+        scale = measured_by(sizes, usual)
+        if not (residuals <= ROWS * scale).all():
+            residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p, np.maximum(scale, WEAK * usual))
+            scale = np.maximum(np.maximum(scale, WEAK * usual), sizes)
+        return np.asarray((residuals <= ROWS * scale).all(axis=1))
 
     def _leave_to_simulate(self) -> None:
         """All members whose data do not contradict each other are run one by one, from their data as they were given."""

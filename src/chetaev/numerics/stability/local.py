@@ -63,7 +63,7 @@ class Local:
         """
         matrices = [self.view.matrix]
         for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
-            x = self._on_manifold(self.problem, self.y + shift * np.maximum(np.abs(self.y), 1.0))
+            x = self._on_manifold(self.problem, self.y + shift * natural(self.y))
             if x is not None:
                 matrices.append(view_at(self.problem, self.chart, x).matrix)
         down = up = np.eye(len(self.y))
@@ -179,7 +179,7 @@ class Local:
     def _continues(self, direction: Matrix, inverse: Matrix, scale: Matrix, fastest: float) -> bool:
         """Whether there is a state at rest at a distance in a direction of the quotient."""
         down, up = self.quotient
-        shift = _FAMILY * direction / np.max(np.abs(up @ direction) / np.maximum(np.abs(self.y), 1.0))
+        shift = _FAMILY * direction / np.max(np.abs(up @ direction) / natural(self.y))
         small = _KEPT * fastest * float(np.linalg.norm(shift / scale))
         for _ in range(30):
             x = self._on_manifold(self.problem, self.y + up @ shift)
@@ -202,7 +202,7 @@ class Local:
                 residual, rows = problem.numbers(hidden, state, jets_at(problem, x)) if bound else _NOTHING
                 step = inverse_of(rows[:, bound])[0] @ residual
                 x[bound] -= step
-                if np.abs(step).max(initial=0.0) < 1e-13 * max(1.0, np.abs(x).max(initial=0.0)):
+                if np.abs(step).max(initial=0.0) < 1e-13 * float(natural(x).max(initial=0.0)):
                     spot_at(problem, x)
                     return x
         except StateError:

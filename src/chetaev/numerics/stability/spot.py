@@ -42,8 +42,20 @@ class Spot:
     @property
     def negligible(self) -> Matrix:
         """What a rate may be for the state to count as at rest."""
-        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), 1.0)) + 1e-12
+        usual = natural(self.x)
+        found: Matrix = NEGLIGIBLE * (self.sizes @ usual) + 1e-12 * float(usual.min(initial=1.0))
         return found
+
+
+def natural(x: Matrix) -> Matrix:
+    """Sizes by which a state is displaced to look at its neighbours: those of its jets, and for small ones that of the largest, or one.
+
+    In nanometres all jets are small; one would be no neighbour there.
+    """
+    sizes = np.abs(x)
+    largest = float(sizes.max(initial=0.0))
+    found: Matrix = np.maximum(sizes, min(largest, 1.0) if largest > 0 else 1.0)
+    return found
 
 
 def spot_at(problem: Problem, x: Matrix) -> Spot:
@@ -129,7 +141,7 @@ def chart_at(problem: Problem, x: Matrix) -> Chart:
     loose = cyclic(problem.system)
     bound: list[int] = []
     shifts = np.random.default_rng(1).uniform(0.01, 0.05, (2, len(x)))
-    nearby = [x, *[x + shift * np.maximum(np.abs(x), 1.0) for shift in shifts]]
+    nearby = [x, *[x + shift * natural(x) for shift in shifts]]
     for k in problem.system.stages():
         pairs = problem.system.stage(k)
         jets = [z.d(d + k) for z, d in zip(structure.unknowns, structure.unknown_offsets, strict=True) if d + k >= 0]
@@ -177,7 +189,7 @@ def view_at(problem: Problem, chart: Chart, x: Matrix) -> View:
     spot = spot_at(problem, x)
     tangent, matrix, noise = chart.reduced(spot)
     for digits in np.random.default_rng(4).uniform(-8, 8, (3, len(x))):
-        other = chart.reduced(spot_at(problem, x + digits * EPSILON * np.maximum(np.abs(x), 1.0)))[1]
+        other = chart.reduced(spot_at(problem, x + digits * EPSILON * natural(x)))[1]
         noise = np.maximum(noise, 10 * np.abs(other - matrix))
     sizes = np.abs(matrix)
     return View(spot, tangent, np.where(sizes <= np.maximum(noise, 0.1 * _CLEARED * beside(matrix)), 0.0, matrix))
