@@ -14,7 +14,7 @@ from chetaev.errors import StateError
 from chetaev.numerics.prolong import Problem
 from chetaev.numerics.stability.position import carried, centred, directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of, spectrum_of, without_null
-from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, spot_at, view_at
+from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
 from chetaev.symbols import TIME, Coordinate, Input, Jet
 
 _FAMILY = 0.05
