@@ -33,13 +33,7 @@ class Sign(_Corner):
 
     @classmethod
     def eval(cls, u: Expr) -> Expr | None:
-        if _opaque(u):
-            return None
-        if u.is_zero:
-            return sympy.S.Zero
-        if u.is_positive:
-            return sympy.S.One
-        return sympy.S.NegativeOne if u.is_negative else None
+        return _known_sign(u)
 
     def fdiff(self, argindex: int = 1) -> Expr:
         return sympy.S.Zero
@@ -55,7 +49,7 @@ class Step(_Corner):
 
     @classmethod
     def eval(cls, u: Expr) -> Expr | None:
-        known = Sign.eval(u)
+        known = _known_sign(u)
         return None if known is None else (1 + known) / 2
 
     def fdiff(self, argindex: int = 1) -> Expr:
@@ -150,6 +144,17 @@ class Maximum(_Choice):
     """`max(a, b)`."""
 
     _side = 1
+
+
+def _known_sign(u: Expr) -> Expr | None:
+    """The sign of an expression where SymPy knows it at once."""
+    if _opaque(u):
+        return None
+    if u.is_zero:
+        return sympy.S.Zero
+    if u.is_positive:
+        return sympy.S.One
+    return sympy.S.NegativeOne if u.is_negative else None
 
 
 def _opaque(u: Expr) -> bool:

@@ -61,6 +61,13 @@ class Measures:
     """The largest values before the run."""
     kinds: NDArray[np.int64]
 
+    def with_work(self, energy: float) -> Measures:
+        """The same with the work done, the last component, measured by the energies that it changes: it may be zero or round-off itself."""
+        sizes = self.sizes.copy()
+        if np.isfinite(energy) and energy > 0:
+            sizes[-1] = energy
+        return Measures(self.rtol, self.atol, sizes, self.before, self.kinds)
+
     @property
     def options(self) -> dict[str, Any]:
         """As arguments of a run."""

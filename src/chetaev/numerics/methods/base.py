@@ -92,7 +92,8 @@ class Task:
         """What errors are measured by."""
         flow = self.compiled.flow
         wanted = self.accuracy or Accuracy(self.tolerance)
-        return wanted.measures(flow.state, flow.size, self.before)
+        found = wanted.measures(flow.state, flow.size, self.before)
+        return found.with_work(float(self.compiled.measure(self.t0, self.y0, self.p)[-1])) if flow.has_power else found
 
 
 class Method(ABC):
