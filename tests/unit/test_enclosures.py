@@ -39,14 +39,19 @@ EXPRESSIONS = {
     "x^3*y - x^4": X**3 * Y - X**4,
     "tanh(5*x) - atan(y)": sympy.tanh(5 * X) - sympy.atan(Y),
     "sinh(x)*cosh(y)": sympy.sinh(X) * sympy.cosh(Y),
-    "asinh(x) + acosh(y + 5)": sympy.asinh(X) + sympy.acosh(Y + 5),
-    "log(x + 4)*asin(y/9)": sympy.log(X + 4) * sympy.asin(Y / 9),
-    "acos(x/9) + atanh(y/9)": sympy.acos(X / 9) + sympy.atanh(Y / 9),
+    "asinh(x)": sympy.asinh(X),
     "atan2(y, x)": sympy.atan2(Y, X),
     "2^(x*y/4)": 2 ** (X * Y / 4),
     "abs(x - y) + min(x, y^2) + max(x, 1)": Magnitude(X - Y) + Minimum(X, Y**2) + Maximum(X, 1),
     "exp(-t)*x + t^2": sympy.exp(-TIME) * X + TIME**2,
 }
+
+
+@pytest.mark.parametrize("expression", [sympy.log(X + 4), sympy.asin(Y / 9), sympy.acos(X / 9), sympy.acosh(Y + 5), sympy.atanh(Y / 9)])
+def test_functions_that_end_somewhere_are_left_to_samples(expression: Expr) -> None:
+    """Beyond the end of their domain there is no value, and no bound may hide that."""
+    kernel, known = bounds_kernel(compile_equations(FREE).flow, [expression], {})
+    assert known == (False,) and kernel is None
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS.keys())

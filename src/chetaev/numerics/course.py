@@ -127,6 +127,9 @@ class Course:
         near = place.t + forward * _PART * place.soon
         piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
         self.record.add(piece)
+        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y))
+        if beyond is not None:
+            return outcomes.wrong_side(beyond, float(piece.run.t))
         found = self._after(piece, task)
         paused = place.awaited is not None and isinstance(found, Place) and not found.jump
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found

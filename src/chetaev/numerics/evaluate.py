@@ -152,7 +152,7 @@ def evaluate(
     wish = Wish(start, t, branch, gauge, where, instant=True)
     meant = chosen(equations, binding, wish)
     try:
-        if meant.completed is not None:
+        if meant.completed is not None and not smooth(meant.equations, Frozen(binding.inputs)).modes:
             return evaluate_from(meant.completed)
         return evaluate_at(meant.equations, meant.start, binding, t, meant.where)
     except StateError as fault:

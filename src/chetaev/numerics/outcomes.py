@@ -63,6 +63,14 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
     )
 
 
+def wrong_side(surface: str, t: float) -> Verdict:
+    """A piece ended on the other side of a corner than its equations are for."""
+    return Outcome.NOT_CERTIFIED, (
+        f"at t = {t:.12g} the motion is on the other side of {surface} = 0 than the equations that were followed: a switch was missed.  "
+        f"A smaller tolerance, max_step=..., or another method may help."
+    )
+
+
 def not_unique(surface: str, t: float) -> Verdict:
     """A surface that pushes the motion away to both sides."""
     return Outcome.EVENT, (

@@ -161,7 +161,7 @@ class RowSlopes:
 
     def _smaller_than(self, kept: Sequence[int], point: Point) -> bool:
         """Whether rows fail near a point wherever those kept hold: the set is smaller than the rank at the point tells."""
-        nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD)
+        nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD, moved=self.jets)
         values = [found / self.scales for p in nearby if (found := self._values(p)) is not None]
         return bool(values) and float(np.abs(values).max(axis=1).min()) > _VANISHES  # at one of them chance may lead to another component
 

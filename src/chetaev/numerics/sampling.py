@@ -31,10 +31,19 @@ _STAYS = 0.5
 
 
 def points_near(
-    rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra[Any], count: int = 4, spread: float = 0.1
+    rows: Sequence[Any],
+    start: Mapping[Symbol, float],
+    algebra: Algebra[Any],
+    count: int = 4,
+    spread: float = 0.1,
+    moved: Sequence[Symbol] | None = None,
 ) -> list[Point]:
-    """Points where all rows vanish, reached from random displacements of a start along their set; only jets of unknowns move."""
-    jets = _moving(rows, start, algebra) if rows else [z for z in start if isinstance(z, Jet) and not isinstance(z, Input)]
+    """Points where all rows vanish, reached from random displacements of a start along their set.
+
+    The jets of unknowns in the rows move, or those that are given.
+    """
+    jets = list(moved) if moved else _moving(rows, start, algebra)
+    jets = jets if rows else [z for z in start if isinstance(z, Jet) and not isinstance(z, Input)]
     tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
     start = {**random_point(tape.symbols, 0), **start}
     chance = np.random.default_rng(7)

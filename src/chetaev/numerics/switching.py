@@ -74,6 +74,8 @@ class Surfaces:
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the places looked at so far."""
+    _fastest: dict[tuple[int, int], float] = field(default_factory=dict)
+    """The same of their derivatives: what is round-off of these does not decide."""
     _jumps: dict[int, bool] = field(default_factory=dict)
     _rest: Resting | None = None
     _farthest: float = 0.0
@@ -110,6 +112,13 @@ class Surfaces:
     def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
         """The switching functions at a state."""
         return np.array([self._number(here, k, 0, t, jets)[0] for k in range(len(self.switched.modes))])
+
+    def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> str | None:
+        """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece."""
+        modes = enumerate(zip(self.switched.modes, here.configuration, strict=True))
+        beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * self._number(here, k, 0, t, jets)[0] < 0]
+        beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # where a root was located
+        return self.switched.modes[beyond[0]].text if beyond else None
 
     def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
         """The modes whose functions vanish at a state: up to a small part of the tolerance, in units of the terms they had on the way
@@ -279,6 +288,7 @@ class Surfaces:
             rate, size = self._number(here, k, order, t, state)
             if not np.isfinite(rate):
                 raise StateError("not finite", where="")
+            self._fastest[k, order] = size = max(size, self._fastest.get((k, order), 0.0))
             if abs(rate) > _ROUND_OFF * size:
                 return int(np.sign(rate * self.direction**order))
         return 0
