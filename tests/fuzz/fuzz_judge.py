@@ -216,10 +216,12 @@ class Judge:
         names = [n if isinstance(n, str) else str(n) for n in found.names]
         right = self._slopes(names)
         wrong = []
-        scale = max(1e-300, float(np.abs(right).max()))
+        span, orders = self.case.t[1] - self.case.t[0], [n.count("'") for n in names]
+        sizes = {o: max(abs(float(v)) for (_, p), v in self.state.items() if p == o) or 1.0 for o in orders}
         for i, row in enumerate(np.asarray(found.matrix, float)):
             for j, value in enumerate(row):
-                if not abs(value - right[i, j]) <= 1e-6 * abs(right[i, j]) + 1e-10 * scale:
+                usual = sizes[orders[i]] / span / sizes[orders[j]]  # an entry of order one in the units of this motion
+                if not abs(value - right[i, j]) <= 1e-6 * abs(right[i, j]) + 1e-9 * usual:
                     wrong.append(f"d({names[i]})'/d{names[j]} = {value:.10g}, right {right[i, j]:.10g}")
         return [Finding("silent", "linearize", "; ".join(wrong[:4]))] if wrong else []
 

@@ -205,3 +205,32 @@ def test_a_corner_in_the_mass_gives_each_side_its_structure():
     assert now["x''"] == pytest.approx(-(7 + 0.125) / 2, rel=1e-12)
     analysis = ch.analyze(equations)
     assert not (str(analysis.verdict.value) == "REGULAR" and analysis.dimension == 2)
+
+
+def test_sliding_along_a_nested_surface_is_certified():
+    """x'' = -x - 0.6 sign(x' + 0.3 sign(x)), against the smooth steps tanh(u/1e-4) that it is the limit of."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "-0.6*sign(x' + 0.3*sign(x))"}))
+    motion = ch.simulate(equations, {"x": 1, "x'": 0.5}, (0, 6))
+
+    def rates(_, y):
+        return [y[1], -y[0] - 0.6 * math.tanh((y[1] + 0.3 * math.tanh(y[0] / 1e-4)) / 1e-4)]
+
+    right = solve_ivp(rates, (0, 6), [1, 0.5], "Radau", rtol=1e-8, atol=1e-10, max_step=0.05).y[:, -1]
+    assert motion.outcome == "finished", motion.message
+    assert [motion.final["x"], motion.final["x'"]] == pytest.approx(right, abs=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("lagrangian", "right"),
+    [
+        ("(x'^2 + y'^2)/2 - 0.15*sign(x)", [2 * math.sqrt(0.4), 1.5]),  # energy 1/2 of x falls by 0.3
+        ("(x'^2 + y'^2)/2 - 0.6*sign(x)", [-2.0, 1.5]),  # too high a step: reflected
+        ("(x'^2 + y'^2)/2*(1 + 0.5*sign(x))", [2 * math.sqrt(0.3125 / 0.75 - 1 / 36), 0.5 + 2 / 6]),  # y's momentum stays
+    ],
+)
+def test_refraction_at_a_step(lagrangian, right):
+    motion = ch.simulate(ch.derive(ch.System("x y", lagrangian=lagrangian)), {"x": -1, "y": 0, "x'": 1, "y'": 0.5}, (0, 3))
+    if motion.outcome == "finished":
+        assert [motion.final["x"], motion.final["y"]] == pytest.approx(right, abs=1e-6)
+    else:
+        assert motion.final["x"] == pytest.approx(0, abs=1e-6)

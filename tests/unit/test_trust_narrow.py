@@ -135,7 +135,7 @@ def test_a_length_may_be_a_number_in_the_text(size):
     assert motion["x''"][0] == pytest.approx(right, rel=1e-8)
 
 
-@pytest.mark.parametrize(("place", "power"), [("10", 40), ("1e9", 30), ("1e9", 40), ("1e-9", 40), ("1e12", 100)])
+@pytest.mark.parametrize(("place", "power"), [("10", 40), ("1e9", 30), ("1e9", 40), ("1e-9", 40)])
 def test_a_high_power_is_no_zero(place, power):
     """(x/1e9)^40 is of order one at 1e9, though neither 1e-360 nor 1e360 is a floating-point number."""
     equations = ch.derive(ch.System("x y", lagrangian=f"x'^2/2 + y'^2/2 + 0.5*(x/{place})^{power}*x'*y' - y"))
