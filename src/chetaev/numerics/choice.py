@@ -29,7 +29,7 @@ from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.initial import State, read_state
-from chetaev.numerics.modes import smooth
+from chetaev.numerics.modes import Direction, smooth
 from chetaev.numerics.prolong import Prolongation, prolongation, square_prolongation
 from chetaev.symbols import Coordinate, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
@@ -91,6 +91,8 @@ def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wi
     """The state, if it decides what is meant and the user names neither a branch nor a gauge."""
     if gauges or wish.branch is not None:
         return None
+    if any(isinstance(mode, Direction) for mode in smooth(equations, Frozen(binding.inputs)).modes):
+        return None  # the direction of a speed has no value at rest: its side is chosen later
     return decided_by_state(equations, wish.start, binding, wish.t, wish.where, instant=wish.instant)
 
 

@@ -42,8 +42,7 @@ class Spot:
     @property
     def negligible(self) -> Matrix:
         """What a rate may be for the state to count as at rest."""
-        usual = natural(self.x)
-        found: Matrix = NEGLIGIBLE * (self.sizes @ usual) + 1e-12 * float(usual.min(initial=1.0))
+        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), 1.0)) + 1e-12
         return found
 
 
