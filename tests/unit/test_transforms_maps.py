@@ -159,12 +159,14 @@ def test_theorem_26_is_refused_where_reactions_work_and_repaired_by_projection()
         return [a * np.sin(theta) - b * w, w, acceleration]
 
     x, theta, w = by_hand(rhs, [0.3, 0.5, -0.4])
-    close(motion["theta"], theta)
-    close(motion["x"], x)
-    close(motion["theta'"], w)
-    close(motion["lambda2"], -1 + 0 * TIMES)
+    n = len(motion.t)  # where theta' = 0 the constraint is a multiple of theta', and says nothing
+    assert n > 5 and np.all(w[:n] < 0) and motion.outcome == "left_domain" and "theta' = 0" in motion.message
+    close(motion["theta"], theta[:n])
+    close(motion["x"], x[:n])
+    close(motion["theta'"], w[:n])
+    close(motion["lambda2"], -1 + 0 * TIMES[:n])
     force = ch.simulate(model, t=TIMES, tolerance=1e-12)
-    close(motion["lambda1"], force["lambda1"])
+    close(motion["lambda1"], force["lambda1"][:n])
 
 
 def test_the_unrepaired_row_of_remark_27_has_other_motions():

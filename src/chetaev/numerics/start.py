@@ -35,12 +35,12 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
 
     def jets(here: Setting) -> dict[Jet, float]:
         if here.configuration not in known:
-            known[here.configuration] = _completed(here, _state(surfaces, here.configuration, start, t), t)
+            known[here.configuration] = _completed(here, _state(surfaces, here.configuration, start, t, where), t)
         return known[here.configuration]
 
     def first(configuration: Configuration) -> Setting:
         """The setting of the first configuration that is tried; where the state lies is known before anything is compiled."""
-        found = _state(surfaces, configuration, start, t)
+        found = _state(surfaces, configuration, start, t, where)
         if found.elsewhere:
             surfaces.seat = Seat(t, found.state)
         here = surfaces.setting(configuration)
@@ -118,12 +118,14 @@ def _require_one_acceleration(
             )
 
 
-def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float) -> Completed:
+def _state(
+    surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float, where: str
+) -> Completed:
     """The data completed by the constraints of a configuration."""
     switched = surfaces.switched
     equations, bound = switched.equations(configuration), switched.binding(surfaces.binding, configuration)
     binding = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
-    found = state_at(equations, {} if start is None else start, binding, t, f"simulate {equations.system.label}")
+    found = state_at(equations, {} if start is None else start, binding, t, where)
     return on_its_component(found)
 
 
