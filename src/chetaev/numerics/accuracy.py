@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from chetaev.errors import InitialError, UsageError, did_you_mean
 from chetaev.frozen import Frozen
 from chetaev.numerics.binding import number
-from chetaev.symbols import Jet
+from chetaev.symbols import Jet, Place
 
 Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Accuracy:
         own = 0.0 if self.absolute > 0 else -1.0
         sizes, seen = np.full(size, own), np.zeros(size)
         for k, z in enumerate(state):
-            sizes[k] = self.scale.get(z.name, own)
+            sizes[k] = self.scale.get(z.name, 1.0 if _of_quaternion(z, state) else own)
             seen[k] = 0.0 if before is None else before.get(z, 0.0)
         return Measures(self.relative, self.absolute, sizes, seen, kinds_of(state, size))
 
@@ -72,6 +72,12 @@ class Measures:
     def options(self) -> dict[str, Any]:
         """As arguments of a run."""
         return {"rtol": self.rtol, "atol": self.atol, "sizes": self.sizes, "before": self.before, "kinds": self.kinds}
+
+
+def _of_quaternion(z: Jet, state: Sequence[Jet]) -> bool:
+    """Whether a jet is a component of a quaternion, whose length is one: which of them is small depends on where the frame lies."""
+    group, _, suffix = z.base.partition(".")
+    return isinstance(z, Place) and suffix in ("w", "x", "y", "z") and any(w.base == f"{group}.w" for w in state)
 
 
 def kinds_of(state: Sequence[Jet], size: int) -> NDArray[np.int64]:

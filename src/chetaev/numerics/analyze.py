@@ -61,7 +61,10 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     sides = sides_of(equations, start, parameters)
     if not sides:
         return _analysis(equations)
-    undecided = _slopes_missing(families(equations))  # where the rows hold on the surfaces themselves no side tells anything
+    whole = families(equations)
+    undecided = _slopes_missing(whole)  # where the rows hold on the surfaces themselves no side tells anything
+    if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold beyond it only
+        undecided = _not_closed(whole)
     return undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
 
 
