@@ -432,7 +432,7 @@ def amplitudes(draw: Draw) -> Case:
     return Case(
         names,
         f"{masses} - ({springs})",
-        forces={names[0]: f"{0.3 * A!r}*sign(sin(t)) - {0.2 * A!r}*max(0, sign({names[1]}))"},
+        forces={names[0]: f"{0.3 * A!r}*sign(sin(t + 0.5)) - {0.2 * A!r}*max(0, sign({names[1]}))"},
         start=start,
         t=(0.0, 4.0),
     )

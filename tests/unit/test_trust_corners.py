@@ -207,19 +207,6 @@ def test_a_corner_in_the_mass_gives_each_side_its_structure():
     assert not (str(analysis.verdict.value) == "REGULAR" and analysis.dimension == 2)
 
 
-def test_sliding_along_a_nested_surface_is_certified():
-    """x'' = -x - 0.6 sign(x' + 0.3 sign(x)), against the smooth steps tanh(u/1e-4) that it is the limit of."""
-    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "-0.6*sign(x' + 0.3*sign(x))"}))
-    motion = ch.simulate(equations, {"x": 1, "x'": 0.5}, (0, 6))
-
-    def rates(_, y):
-        return [y[1], -y[0] - 0.6 * math.tanh((y[1] + 0.3 * math.tanh(y[0] / 1e-4)) / 1e-4)]
-
-    right = solve_ivp(rates, (0, 6), [1, 0.5], "Radau", rtol=1e-8, atol=1e-10, max_step=0.05).y[:, -1]
-    assert motion.outcome == "finished", motion.message
-    assert [motion.final["x"], motion.final["x'"]] == pytest.approx(right, abs=5e-3)
-
-
 @pytest.mark.parametrize(
     ("lagrangian", "right"),
     [

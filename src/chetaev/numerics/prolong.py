@@ -196,7 +196,8 @@ class Prolongation:
         if self._seeds and (found := points_from(hidden, self._seeds, self.algebra)):
             return found
         if self._near is not None:
-            return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count)]
+            moved = [z for z in self._near if isinstance(z, Jet) and not isinstance(z, Input)]  # ranks depend on more than the rows contain
+            return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count, moved=moved)]
         symbols = self.symbols([*self.hidden(), *self.stage(0)])
         found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra)
         if any(a is None for a in self.jacobians(found)):  # a root may have a value at few random points

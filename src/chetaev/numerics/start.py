@@ -69,8 +69,13 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     names = ", ".join(surfaces.switched.modes[k].text for k in met)
     choice = surfaces.choose(configuration, met, t, jets)
     if len(choice.configurations) == 1:
-        here = surfaces.setting(choice.configurations[0])
-        return Start(here, jets(here))
+        there = surfaces.setting(choice.configurations[0])
+        try:
+            return Start(there, jets(there))
+        except InitialError:
+            if SLIDING not in choice.configurations[0]:
+                raise
+            return Start(here, jets(here))  # a speed as good as zero is still one that was given: the motion comes to rest by itself
     if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
         return moving
     if not choice.configurations:
@@ -118,9 +123,7 @@ def _require_one_acceleration(
             )
 
 
-def _state(
-    surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float, where: str
-) -> Completed:
+def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float, where: str) -> Completed:
     """The data completed by the constraints of a configuration."""
     switched = surfaces.switched
     equations, bound = switched.equations(configuration), switched.binding(surfaces.binding, configuration)

@@ -38,6 +38,9 @@ _THEOREMS: dict[str, tuple[str, ...]] = {
 _NEEDED = {"change-coordinates": "formula", "routh": "coordinate", "reduce": "group"}
 _EXAMPLES = {"formula": '--formula "x = r*cos(phi)" --formula "y = r*sin(phi)"', "coordinate": "--coordinate phi", "group": "--group A"}
 
+_CHECKED = 1e-11
+"""Tolerance of the motions that a check compares: a theorem is judged, not an integrator."""
+
 
 class TheoremType(click.ParamType):
     """A transformation by its name in Python, with hyphens."""
@@ -89,7 +92,7 @@ def command(given: str, theorem: str, word: str | None, settings: tuple[str, ...
         from chetaev.numerics.simulate import simulate
 
         click.echo()
-        say(found.check(simulate(model)))
+        say(found.check(simulate(model, tolerance=_CHECKED)))
     if output is not None:
         from chetaev.io.writing import dumps
 
