@@ -67,15 +67,13 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     if not met:
         return Start(here, jets(here))
     names = ", ".join(surfaces.switched.modes[k].text for k in met)
-    choice = surfaces.choose(configuration, met, t, jets)
-    if len(choice.configurations) == 1:
-        there = surfaces.setting(choice.configurations[0])
-        try:
+    try:
+        choice = surfaces.choose(configuration, met, t, jets)
+        if len(choice.configurations) == 1:
+            there = surfaces.setting(choice.configurations[0])
             return Start(there, jets(there))
-        except InitialError:
-            if SLIDING not in choice.configurations[0]:
-                raise
-            return Start(here, jets(here))  # a speed as good as zero is still one that was given: the motion comes to rest by itself
+    except InitialError:  # a speed as good as zero is still one that was given: the motion comes to rest by itself
+        return Start(here, jets(here))
     if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
         return moving
     if not choice.configurations:

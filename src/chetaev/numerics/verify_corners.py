@@ -14,7 +14,9 @@ from chetaev.numerics.modes import SLIDING, Direction, Switched, sliding
 from chetaev.numerics.reader import Reader
 from chetaev.symbols import Multiplier
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
+_STOPPING = 1e-4
+"""Part of its largest value below which a speed is about to vanish: its direction is known only to the tolerance over this part."""
 
 
 class Row(NamedTuple):
@@ -57,12 +59,21 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         for mode in resting:
             length, speed = values([mode.length, mode.function], part)
             found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + np.abs(speed), np.ones(len(part.t)), 1.0)
+        moving = [mode for (_, mode), rests in zip(directions, kind, strict=True) if not rests]
+        stopping = _almost_at_rest(values([mode.function for mode in moving], part)) if moving else np.zeros(len(part.t), dtype=bool)
         for label, row in found.items():
+            row.residual[stopping] = 0.0
             whole = rows.setdefault(label, Row(np.zeros(count), np.zeros(count), 0.0, np.zeros(count)))
             whole.residual[here], whole.terms[here] = row.residual, row.terms
             whole.noise[here] = row.noise  # type: ignore[index]
             rows[label] = whole._replace(usual=max(whole.usual, row.usual))
     return rows
+
+
+def _almost_at_rest(squares: Array) -> Array:
+    """Where a speed, given by its square, is so small beside its largest value that its direction has few digits."""
+    found: Array = (squares < _STOPPING**2 * squares.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
+    return found
 
 
 def corner_as_written(corner: Expr, switched: Switched, curve: Curve, values: Values) -> Row:
