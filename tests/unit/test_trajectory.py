@@ -44,7 +44,7 @@ def driven(**options):
 
 @pytest.fixture(scope="module")
 def rocard():
-    return ch.simulate(ch.gallery("rocard"), t=(0, 3), tolerance=1e-10)
+    return ch.simulate(ch.gallery("rocard"), t=(0, 3), tolerance=3e-11)
 
 
 # ------------------------------------------------------------ the certificate

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 _SMALLEST = 1e-17
 """A tenth of the round-off of double precision: no error of a step can be smaller."""
 _USUAL = 1e-9
+_UNLIMITED = 1e300
+"""A size beside which no error counts."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,13 @@ class Measures:
         sizes = self.sizes.copy()
         if np.isfinite(energy) and energy > 0:
             sizes[-1] = energy
+        return Measures(self.rtol, self.atol, sizes, self.before, self.kinds)
+
+    def without_work(self, has_power: bool) -> Measures:
+        """The same for steps that the work done does not limit, if the last component is that: it is no part of the motion."""
+        sizes = self.sizes.copy()
+        if has_power:
+            sizes[-1] = _UNLIMITED
         return Measures(self.rtol, self.atol, sizes, self.before, self.kinds)
 
     @property

@@ -42,7 +42,7 @@ class Integration:
         self.tolerance, self.max_steps, self.max_step, self.workers = accuracy.relative, max_steps, max_step, workers
         self.pivoted = [pivoted(read.switched, read.batch.compiled)]
         compiled = self.pivoted[0].compiled
-        self.measures = accuracy.measures(compiled.flow.state, compiled.size)
+        self.measures = accuracy.measures(compiled.flow.state, compiled.size).without_work(compiled.flow.has_power)
         self.orders: dict[PivotOrder, int] = {compiled.flow.order: 0}
         size = read.size
         self.which = np.zeros(size, dtype=np.int64)
@@ -74,7 +74,6 @@ class Integration:
             return
         active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
         batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
-        self._measure_work(active)
         self._leave_corners(active)
         active = active[~self.cornered[active]]
         self._reordered(active[~(self._pivots(active)[:, 1] > WORST_PIVOT)])
@@ -89,13 +88,6 @@ class Integration:
         self.y[at_once] = np.nan
         finished = np.flatnonzero((self.status == dop853.Status.FINISHED) & ~self.cornered)
         self.cornered[finished[~self._agree(finished)]] = True
-
-    def _measure_work(self, members: Indices) -> None:
-        """The work done is measured by the energies of the members, by one that is neither large nor small among them."""
-        compiled = self.pivoted[0].compiled
-        if compiled.flow.has_power and len(members):
-            energies = self.read.batch.values(compiled.measure, self.at, self.y, members)[:, -1]
-            self.measures = self.measures.with_work(float(np.median(energies)))
 
     @property
     def drift(self) -> Array:

@@ -150,7 +150,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         y0=task.y0,
         p=task.p,
         first_input=task.first_input,
-        **task.measures.options,
+        **task.measures.without_work(task.compiled.flow.has_power).options,
         max_step=task.max_step,
         max_steps=max_steps,
         keep=task.keep,
