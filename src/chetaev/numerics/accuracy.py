@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 _SMALLEST = 1e-17
 """A tenth of the round-off of double precision: no error of a step can be smaller."""
 _USUAL = 1e-9
+_QUATERNION = 0.5
+"""Typical size of a component of a quaternion of length one, the root mean square of four."""
 _UNLIMITED = 1e300
 """A size beside which no error counts."""
 
@@ -46,7 +48,7 @@ class Accuracy:
         own = 0.0 if self.absolute > 0 else -1.0
         sizes, seen = np.full(size, own), np.zeros(size)
         for k, z in enumerate(state):
-            sizes[k] = self.scale.get(z.name, 1.0 if _of_quaternion(z, state) else own)
+            sizes[k] = self.scale.get(z.name, _QUATERNION if _of_quaternion(z, state) else own)
             seen[k] = 0.0 if before is None else before.get(z, 0.0)
         return Measures(self.relative, self.absolute, sizes, seen, kinds_of(state, size))
 
