@@ -27,8 +27,6 @@ from chetaev.symbols import TIME, Jet
 
 Array = NDArray[np.float64]
 
-_NOTHING = 1e-13
-"""Entries below this part of the largest are those that the elimination leaves out."""
 _REMEMBERED = 64
 """Choices of pivots whose code is kept: a motion that winds through a mechanism renews them some twenty times."""
 
