@@ -23,6 +23,22 @@ def test_a_narrow_force_takes_its_energy():
     assert motion.final["x'"] == pytest.approx(1 - part, abs=1e-7)
 
 
+def test_reactions_that_were_eliminated_still_do_work():
+    """A block on a belt: the servo-constraint x' = c t needs the force m c, so the energy grows as m (c t)^2 / 2, without a multiplier too."""
+    servo = ch.System("x y", "m c", lagrangian="m*x'^2/2 + y'^2/2", kinematic=["x' = c*t"], variational=["δx = 0"])
+    motion = ch.simulate(ch.derive(servo, ch.VirtualWork()).eliminate(), {"x": 0, "y": 0, "y'": 1}, (0, 2), parameters={"m": 3, "c": 0.7})
+    assert motion.outcome == "finished"
+    assert motion.energy[-1] == pytest.approx(3 * 1.4**2 / 2 + 0.5, rel=1e-9)
+    assert abs(motion.balance[-1]) < 1e-9
+
+
+def test_energy_of_more_rows_than_unknowns_is_conserved():
+    """The reactions of rolling act along the row of the speed, and do no work, whatever further rows follow from it."""
+    ball = ch.gallery("elastic-ball-inhomogeneous")
+    motion = ch.simulate(ball, t=(0, 0.5), conserve="energy")
+    assert abs(motion.energy - motion.energy[0]).max() < 1e-12
+
+
 def test_a_stated_set_of_variations_that_differs_narrowly_is_another_one():
     system = ch.System("x y z", lagrangian="x'^2 + y'^2 + z'^2", kinematic=["z' = y*x'"], variational=["δz = y*δx + exp(-(100*x)^2)*δy"])
     with pytest.raises(ch.PrincipleError):

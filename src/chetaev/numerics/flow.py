@@ -36,9 +36,11 @@ from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.projection import projection
 from chetaev.numerics.prolong import Prolongation
 from chetaev.numerics.residues import Residues, residues_of
-from chetaev.symbols import TIME, Input, Jet, Parameter, Place, highest_orders
+from chetaev.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 
 _FEW_ROWS = 16
+
+Stages = list[tuple[list[ca.SX], list[Jet]]]
 
 
 @dataclass(frozen=True)
@@ -118,27 +120,47 @@ class Flow:
 
     @cached_property
     def power(self) -> ca.SX:
-        """The power on the state."""
-        return self.on_state(self._energy[1])
+        """The power on the state.
+
+        Reactions that were eliminated from the equations have no expression here; with them the power is the rate of the energy.
+        """
+        power = self.on_state(self._energy[1])
+        eliminated = any(isinstance(z, Multiplier) and z not in self.state for z in self.graph.symbols(power))
+        return self.rate(self.energy) if eliminated else power
+
+    @property
+    def has_power(self) -> bool:
+        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold."""
+        return self.conserves_energy is not True
 
     @cached_property
-    def has_power(self) -> bool:
-        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold.
+    def conserves_energy(self) -> bool | None:
+        """Whether the energy is a first integral: the power vanishes on the constraint manifold; None if that is undecided.
 
         It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
         """
         power = self._energy[1]
         if power.is_zero():
-            return False
+            return True
         offsets = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
         above = [z.order - offsets[z.base] for z in self.graph.symbols(power) if isinstance(z, Jet) and z.base in offsets]
-        stages = self.system.staged(max([0, *above]))
-        for first in range(len(stages)):
-            rows = [row for staged, _ in stages[first:] for row in staged]
-            known = exactly_zero([power], rows, self.graph, stages[first:])
-            if known is not None and (known[0] or first == 0):
-                return not known[0]
-        return True
+        whole = self.system.staged(max([0, *above]))
+        later = [whole[first:] for first in range(len(whole))]
+        affine = self._affine(whole)
+        for stages in [*later, affine, *[[stage] for stage in affine]]:
+            rows = [row for staged, _ in stages for row in staged]
+            known = exactly_zero([power], rows, self.graph, stages)
+            if known is not None and (known[0] or stages == whole):
+                return known[0]
+        return None
+
+    def _affine(self, stages: Stages) -> Stages:
+        """The rows of each stage that are affine in the jets by which the stage is met."""
+        found = []
+        for rows, jets in stages:
+            affine = [row for row in rows if not any(self.graph.which_contain(self.graph.gradient(row, jets), jets))]
+            found.append((affine, jets))
+        return found
 
     def on_state(self, e: ca.SX) -> ca.SX:
         """An expression with every jet above the state written out by the equations of motion."""
@@ -155,11 +177,14 @@ class Flow:
         """A jet at or above the top: a top jet, or its derivative along the flow."""
         if z in self.tops:
             return self.tops[z]
-        below = self.jet(type(z)(z.base, z.order - 1))
-        moving = [w for w in self.graph.symbols(below) if isinstance(w, Jet) or w == TIME]
+        return self.rate(self.jet(type(z)(z.base, z.order - 1)))
+
+    def rate(self, e: ca.SX) -> ca.SX:
+        """The derivative along the flow of an expression in the state."""
+        moving = [w for w in self.graph.symbols(e) if isinstance(w, Jet) or w == TIME]
         rates = dict(zip(self.state, self.rates, strict=True))
         seeds = [ca.SX(1) if w == TIME else rates[w] if w in rates else self.graph.leaf(w.d()) for w in moving]
-        return ca.jtimes(below, self.graph.vector(moving), ca.vertcat(*seeds)) if moving else ca.SX(0)
+        return ca.jtimes(e, self.graph.vector(moving), ca.vertcat(*seeds)) if moving else ca.SX(0)
 
     def _offset(self, z: Jet, top: dict[Jet, int]) -> int | None:
         """How far a jet lies above the state; None inside it."""

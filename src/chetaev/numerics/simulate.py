@@ -130,7 +130,7 @@ def simulate(
         accuracy=accuracy,
         method=_method(method, where),
         events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
-        conserve=_conserved(conserve, begun.setting.flow.has_power, where),
+        conserve=_conserved(conserve, begun.setting.flow.conserves_energy, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=_steps(max_steps, where),
         max_step=_longest(max_step, where),
@@ -191,10 +191,18 @@ def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:
     return given
 
 
-def _conserved(given: Any, has_power: bool, where: str) -> bool:
-    """Whether to project onto the energy; asked for where it changes, that is refused, because nothing could be kept."""
+def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
+    """Whether to project onto the energy; that is refused where the energy changes, or may change."""
     wanted: bool = _one_of(given, (None, "energy"), "conserve", where) == "energy"
-    if wanted and has_power:
+    if wanted and conserves is None:
+        raise UsageError(
+            "whether the energy is a first integral here is undecided.",
+            where=where,
+            why="No exact point of the constraint manifold was found at which the power could be tried; motion.balance still compares the "
+            "energy with the work done.",
+            hint="leave out conserve",
+        )
+    if wanted and not conserves:
         raise UsageError(
             "the energy is not a first integral here.",
             where=where,
