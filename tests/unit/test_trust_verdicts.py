@@ -24,7 +24,7 @@ def test_a_narrow_force_takes_its_energy():
 
 
 def test_reactions_that_were_eliminated_still_do_work():
-    """A block on a belt: the servo-constraint x' = c t needs the force m c, so the energy grows as m (c t)^2 / 2, without a multiplier too."""
+    """A block on a belt: the servo-constraint x' = c t needs the force m c, so the energy grows as m (c t)^2 / 2."""
     servo = ch.System("x y", "m c", lagrangian="m*x'^2/2 + y'^2/2", kinematic=["x' = c*t"], variational=["δx = 0"])
     motion = ch.simulate(ch.derive(servo, ch.VirtualWork()).eliminate(), {"x": 0, "y": 0, "y'": 1}, (0, 2), parameters={"m": 3, "c": 0.7})
     assert motion.outcome == "finished"
