@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import S
+from sympy import Expr, S
 
 from chetaev.analysis.ranks import matrices_at, rank
 from chetaev.analysis.structure import Structure
@@ -31,6 +31,7 @@ from chetaev.numerics.initial import State
 from chetaev.numerics.prolong import Prolongation, null_space
 from chetaev.numerics.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
 from chetaev.numerics.sides import by_side, sides_of
+from chetaev.numerics.small_constants import below_round_off
 from chetaev.numerics.verdicts import NOTHING_COMMON, Analysis, Verdict
 from chetaev.symbols import Input, Multiplier, jets_in
 from chetaev.values import Undefined
@@ -51,7 +52,7 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
       2 free initial values, for example x x'
       differentiation index 0
       singular where m = 0
-      evidence: Pryce's offsets and ranks at random points of the constraint manifold
+      evidence: Pryce's offsets; rank full at a random point of the constraint manifold, above its round-off
     """
     if not isinstance(equations, Equations):
         if not hasattr(equations, "principle"):
@@ -176,11 +177,12 @@ def _closed(found: Closure) -> Analysis:
         offsets=(system.structure.row_offsets, system.structure.unknown_offsets) if system.square and not found.free else None,
         origins=Frozen({c.label: c.origins for c in found.consequences}),
         assumptions=tuple(f"{show(a)} != 0" for a in system.equations.assumptions),
-        evidence=_EVIDENCE,
+        evidence="; ".join([f"Pryce's offsets; rank {system.rank_evidence}", *map(_remark, below_round_off(system.equations))]),
     )
 
 
-_EVIDENCE = "Pryce's offsets and ranks at random points of the constraint manifold"
+def _remark(constant: Expr) -> str:
+    return f"{show(constant)} is smaller than the round-off of its own numbers, and is kept: write it exactly if zero is meant"
 
 
 def _not_closed(found: Closure) -> Analysis:

@@ -126,14 +126,14 @@ class Prolongation:
 
     @cached_property
     def reported(self) -> dict[Jet, int]:
-        """The order up to which each unknown is reported to a user: accelerations, or what the system is written with."""
+        """The order up to which each unknown is reported to a user: accelerations, what the equations determine, what the system is written with."""
         source = self.equations.system
         written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
         written += [e for row in source.variational or () for e in row.coefficients.values()]
         highest = max((z.order for e in written for z in jets_in(e, Coordinate)), default=0)
         least = {Coordinate: max(2, highest), Multiplier: int(self.equations.lowered.vakonomic), Action: 1}
         offsets = zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True)
-        return {z: max(least[type(z)], d if isinstance(z, Coordinate) else d - 1) for z, d in offsets}
+        return {z: max(least[type(z)], d) for z, d in offsets}
 
     @cached_property
     def generic_nullity(self) -> int | None:
@@ -316,6 +316,15 @@ class Prolongation:
             return min(found, key=lambda null: null.shape[1]) if found else np.zeros((n, 0))
         forced = [Factored(a, doubts=doubts, rank=n - exact) for a, doubts in filter(None, self.measured(self.points))]
         return max(forced, key=lambda factored: factored.kept).null if forced else np.zeros((n, exact))
+
+    @property
+    def rank_evidence(self) -> str:
+        """By which of three ways the generic rank of the system Jacobian was found."""
+        if self._generic_null.shape[1] == 0:
+            return "full at a random point of the constraint manifold, above its round-off"
+        if self.exact_nullity is not None:
+            return "exact in a finite field, on the constraint manifold"
+        return "by numbers with their round-off, at random points of the constraint manifold"
 
     @property
     def generic_points(self) -> list[Point]:
