@@ -127,7 +127,7 @@ class Course:
         near = place.t + forward * _PART * place.soon
         piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
         self.record.add(piece)
-        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y))
+        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
         found = self._after(piece, task)
@@ -147,6 +147,13 @@ class Course:
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+
+    def _met(self, piece: Piece) -> int | None:
+        """The mode at whose surface a piece ended."""
+        index = int(piece.run.index) - 2 - len(self.request.events)
+        if piece.run.status is not dop853.Status.WATCH or index < 0:
+            return None
+        return changes_of(self.request.switched, piece.setting.configuration)[index].mode
 
     # -- what follows a piece
 

@@ -29,6 +29,10 @@ from chetaev.symbols import Input, Jet, jets_in
 _ROUND_OFF = 1e-11
 """A rate below this part of its own terms is zero."""
 _TINY = 1e-14
+_LOCATED = 2e-13
+"""How exactly roots are located, in parts of the run: brackets are 1e-13 of a step wide. Smaller, and a root that was located does not
+count as one; larger, and switches that follow each other closely are taken for one.
+"""
 _ORDERS = 3
 _NEAR = 1e-3
 """A switching function vanishes below this part of the tolerance, in units of its own terms. Larger, and switches that follow each other
@@ -113,9 +117,12 @@ class Surfaces:
         """The switching functions at a state."""
         return np.array([self._number(here, k, 0, t, jets)[0] for k in range(len(self.switched.modes))])
 
-    def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> str | None:
-        """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece."""
-        modes = enumerate(zip(self.switched.modes, here.configuration, strict=True))
+    def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> str | None:
+        """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece.
+
+        Except the one that the piece ended at: its root was located, on the new side.
+        """
+        modes = [(k, (mode, m)) for k, (mode, m) in enumerate(zip(self.switched.modes, here.configuration, strict=True)) if k != met]
         beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * self._number(here, k, 0, t, jets)[0] < 0]
         beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # where a root was located
         return self.switched.modes[beyond[0]].text if beyond else None
@@ -135,7 +142,8 @@ class Surfaces:
                 found += [k] if value <= self.resting.level(mode) else []
                 continue
             change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
-            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0):
+            change = change if np.isfinite(change) else 0.0
+            if abs(value) <= max(near * size, max(near, _LOCATED) * change):
                 found.append(k)
         return tuple(found)
 
