@@ -221,3 +221,15 @@ def test_refraction_at_a_step(lagrangian, right):
         assert [motion.final["x"], motion.final["y"]] == pytest.approx(right, abs=1e-6)
     else:
         assert motion.final["x"] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("rate", "phase"), [(1, 0), (1, 1e5), (1, 1e9), (7, 0.3), (1000, 0)])
+@pytest.mark.parametrize("x", [0.0, 5.0])
+def test_corners_of_time_are_met_however_long_the_steps_are(rate, phase, x):
+    """x' is the zigzag with the slopes 1 and -1 that turns where the sine vanishes; a step to the corner may be the whole run."""
+    equations = ch.derive(ch.System("x", "a b", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": "sign(sin(a*t + b))"}))
+    end = 0.5 + 8.5 / rate
+    motion = ch.simulate(equations, {"x": x, "x'": 0}, (0.5, end), parameters={"a": rate, "b": phase}, tolerance=1e-11)
+    turned = [math.remainder(rate * t + phase, 2 * math.pi) for t in (0.5, end)]
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] * rate == pytest.approx(abs(turned[1]) - abs(turned[0]), abs=1e-10 + 1e-15 * phase)

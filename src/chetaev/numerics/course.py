@@ -127,7 +127,7 @@ class Course:
         near = place.t + forward * _PART * place.soon
         piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
         self.record.add(piece)
-        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y))
+        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
         found = self._after(piece, task)
@@ -147,6 +147,13 @@ class Course:
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+
+    def _met(self, piece: Piece) -> int | None:
+        """The mode at whose surface a piece ended."""
+        index = int(piece.run.index) - 2 - len(self.request.events)
+        if piece.run.status is not dop853.Status.WATCH or index < 0:
+            return None
+        return changes_of(self.request.switched, piece.setting.configuration)[index].mode
 
     # -- what follows a piece
 
@@ -216,19 +223,37 @@ class Course:
             if not leaving and self.surfaces.has_jump(k):
                 return self._jumped(piece, k, met)
             met += [] if leaving else [k]
-            choice = self.surfaces.choose(changed, sorted(met), t, lambda _: jets) if met else None
+            choice = self.surfaces.go_on(changed, sorted(met), t, lambda _: jets)
         except StateError:
             return self._ended(piece, task)
-        options = (changed,) if choice is None else choice.configurations
+        options = choice.configurations
         if len(options) > 1:
             return outcomes.not_unique(mode.text, t)
         if not options:
-            return outcomes.no_continuation(mode.text, t, choice.reason if choice else "")
+            return outcomes.no_continuation(mode.text, t, choice.reason)
         after = options[0]
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
-        return self._onto(piece, before, after, mode.text, limit, beyond)
+            return self._onto(piece, before, after, mode.text, limit, beyond)
+        return self._set_free(piece, after, mode.text, jets, beyond)
+
+    def _set_free(
+        self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
+    ) -> Place | Verdict:
+        """The beginning of the piece in another configuration, in which bodies set off that planar friction does not hold any more."""
+        t, modes = float(piece.run.t), self.request.switched.modes
+        free = [k for k in self.surfaces.released(after, t, lambda _: jets) if isinstance(modes[k], Direction)]
+        for k in free:
+            direction = modes[k]
+            assert isinstance(direction, Direction)  # noqa: S101 - chosen above
+            after = tuple(1 if j == k else m for j, m in enumerate(after))
+            moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+            if moving is None:
+                return outcomes.no_continuation(text, t, "the body does not stay at rest, and no direction leads on.")
+            jets = state = moving
+        found = self._onto(piece, piece.setting.configuration, after, text, None, state)
+        return replace(found, jump=True) if free and isinstance(found, Place) else found
 
     def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
         """A body under planar friction has no speed left: it stays, or it turns around."""
@@ -236,10 +261,18 @@ class Course:
         before = here.configuration
         after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
         jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
+        choice = self.surfaces.go_on(after, [], t, lambda _: jets)
+        if len(choice.configurations) > 1:
+            return outcomes.not_unique(direction.text, t)
+        if not choice.configurations:
+            return outcomes.no_continuation(direction.text, t, choice.reason)
+        after = choice.configurations[0]
         fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
-        if not fault:
-            return self._onto(piece, before, after, direction.text, None, jets)
-        return self._sets_off(piece, k, direction, jets) if fault == TOO_LARGE else outcomes.no_continuation(direction.text, t, fault)
+        if fault not in ("", TOO_LARGE):
+            return outcomes.no_continuation(direction.text, t, fault)
+        if fault and k in self.surfaces.released(after, t, lambda _: jets):
+            return self._sets_off(piece, k, direction, jets)
+        return self._set_free(piece, after, direction.text, jets, jets)
 
     def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
         """A body under planar friction leaves its rest."""

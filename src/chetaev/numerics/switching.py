@@ -21,7 +21,7 @@ from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.jumps import has_jump
-from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched, bends_momenta
+from chetaev.numerics.modes import SLIDING, Configuration, Direction, Mode, Switched, bends_momenta
 from chetaev.numerics.pieces import Seat, Setting, setting
 from chetaev.numerics.resting import Resting
 from chetaev.symbols import Input, Jet, jets_in
@@ -29,12 +29,22 @@ from chetaev.symbols import Input, Jet, jets_in
 _ROUND_OFF = 1e-11
 """A rate below this part of its own terms is zero."""
 _TINY = 1e-14
+_LOCATED = 2e-13
+"""How exactly roots are located, in parts of the run: brackets are 1e-13 of a step wide. Smaller, and a root that was located does not
+count as one; larger, and switches that follow each other closely are taken for one.
+"""
 _ORDERS = 3
 _NEAR = 1e-3
 """A switching function vanishes below this part of the tolerance, in units of its own terms. Larger, and switches that follow each other
 closely are taken for one; smaller, and those that happen at once are taken one after another, in the order of round-off.
 """
 _APART = 1e-8
+_LATER = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""How much later, in parts of the run, it is looked whether a force at its limit exceeds it."""
+_LEFT = 1e-13
+"""A force that differs from its limit by more, in parts of it, has left it."""
+_EXCEEDED = 1e-6
+"""A force beyond its limit by more, in parts of it, is no round-off where a piece ends."""
 _SAME = 1e-9
 _MOST = 6
 """Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
@@ -113,11 +123,17 @@ class Surfaces:
         """The switching functions at a state."""
         return np.array([self._number(here, k, 0, t, jets)[0] for k in range(len(self.switched.modes))])
 
-    def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> str | None:
-        """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece."""
-        modes = enumerate(zip(self.switched.modes, here.configuration, strict=True))
+    def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> str | None:
+        """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece.
+
+        Except the one that the piece ended at: its root was located, on the new side.
+        """
+        modes = [(k, (mode, m)) for k, (mode, m) in enumerate(zip(self.switched.modes, here.configuration, strict=True)) if k != met]
         beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * self._number(here, k, 0, t, jets)[0] < 0]
         beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # where a root was located
+        held = [(k, self.switched.held(mode)) for k, (mode, m) in modes if m == SLIDING]
+        forces = self.numbers(here, [e for _, e in held], t, jets) if held else ()
+        beyond += [k for (k, _), force in zip(held, forces, strict=True) if abs(force) > 1 + _EXCEEDED]
         return self.switched.modes[beyond[0]].text if beyond else None
 
     def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
@@ -135,7 +151,8 @@ class Surfaces:
                 found += [k] if value <= self.resting.level(mode) else []
                 continue
             change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
-            if abs(value) <= near * max(size, change if np.isfinite(change) else 0.0):
+            change = change if np.isfinite(change) else 0.0
+            if abs(value) <= max(near * size, max(near, _LOCATED) * change):
                 found.append(k)
         return tuple(found)
 
@@ -171,6 +188,32 @@ class Surfaces:
             if found:
                 return Choice(tuple(found))
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    def go_on(self, changed: Configuration, met: Sequence[int], t: float, jets: Jets) -> Choice:
+        """The configurations that lead on from a state in which some modes are met, and others may hold the motion on their surfaces.
+
+        These are open again if they do not hold it any more, because a force jumps where another mode switches.
+        """
+        choice = self.choose(changed, met, t, jets) if met else Choice((changed,))
+        if len(choice.configurations) > 1:
+            return choice
+        held = [k for k, m in enumerate(changed) if m == SLIDING and k not in met and not isinstance(self.switched.modes[k], Direction)]
+        loose = [k for k in held if not choice.configurations or k in self.released(choice.configurations[0], t, jets)]
+        return self.choose(changed, sorted({*met, *loose}), t, jets) if loose else choice
+
+    def released(self, configuration: Configuration, t: float, jets: Jets) -> tuple[int, ...]:
+        """The surfaces on which a configuration does not hold the motion."""
+        slides = [k for k, m in enumerate(configuration) if m == SLIDING]
+        if not slides:
+            return ()
+        fault = self.sliding_fault(configuration, t, jets)
+        if not fault:
+            return ()
+        if fault != TOO_LARGE:
+            return tuple(slides)
+        here = self.setting(configuration)
+        values = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+        return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + _ROUND_OFF)
 
     def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
         """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
@@ -274,7 +317,37 @@ class Surfaces:
         off = [abs(r) for r, label in zip(rows, here.labels, strict=False) if label.startswith("sliding[")]
         if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
             return "the motion crosses the surface"
-        return "" if np.all(np.abs(values) <= 1 + _ROUND_OFF) else TOO_LARGE
+        return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + _ROUND_OFF) else TOO_LARGE
+
+    def _later(self, here: Setting, modes: Sequence[Mode], t: float, jets: Mapping[Jet, float], values: Array) -> Array:
+        """The forces that hold the motion on its surfaces, or infinity for those that are at their limit now and beyond it a little later.
+
+        A little is a growing part of the run, until they have left the limit; how they leave it may be of any order.
+        """
+        found = np.abs(values)
+        native, limit = here.native(jets, 0.0), np.abs(found - 1) <= _ROUND_OFF
+        if not limit.any() or not self.span:
+            return found
+        function = here.function([self.switched.held(mode) for mode in modes])
+        for part in _LATER:
+            step = self.direction * part * self.span
+            ahead = np.abs(here.numbers(function, t + step, self._moved(here, t, native, step)))
+            left = limit & (np.abs(ahead - 1) > _LEFT)
+            found[left & (ahead > 1)] = np.inf
+            limit &= ~left
+        return found
+
+    def _moved(self, here: Setting, t: float, native: Array, h: float) -> Array:
+        """The state a short time later, by one step of Runge and Kutta."""
+
+        def rates(at: float, y: Array) -> Array:
+            return np.array(here.compiled.rhs(at, y, here.parameters(at)))
+
+        first = rates(t, native)
+        second = rates(t + h / 2, native + h / 2 * first)
+        third = rates(t + h / 2, native + h / 2 * second)
+        fourth = rates(t + h, native + h * third)
+        return native + h / 6 * (first + 2 * second + 2 * third + fourth)
 
     def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
         """Which way a switching function leaves zero along the flow of a configuration; 0 if it stays, up to third derivatives."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -49,8 +50,13 @@ class _Radau:
         self.limit: float | None = None
         """The longest next step, if it is to be shorter than usual."""
         self.sizes = Sizes(task.measures, self.rates, task.t0, task.y0, task.t1 - task.t0)
+
+    @cached_property
+    def solver(self) -> Any:
+        """SciPy's solver, which begins only where there is a step to make: it knows no interval without a length."""
+        task = self.task
         first = max(self.sizes.first_step(_ORDER, task.t1 - task.t0), 100 * np.spacing(abs(task.t0)))
-        self.solver = self._solver(task.t0, task.y0, task.t1, first)
+        return self._solver(task.t0, task.y0, task.t1, first)
 
     def _solver(self, t0: float, y0: Array, t1: float, first: float) -> Any:
         from scipy.integrate import Radau
