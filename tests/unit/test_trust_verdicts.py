@@ -148,3 +148,26 @@ def test_lengths_far_below_one_are_no_contradiction():
     f, bend = math.sin(0.7), math.cos(0.7) * 1e6
     assert now["y'"] == pytest.approx(f * 1e-6, rel=1e-12)
     assert now["x''"] == pytest.approx(-f * (9.81 + bend * 1e-12) / (1 + f * f), rel=1e-10)
+
+
+def test_a_verdict_says_how_its_rank_was_found():
+    free = ch.analyze(ch.derive(ch.System("x", lagrangian="x'^2/2")))
+    assert "full at a random point" in free.evidence
+    gauge = ch.analyze(ch.derive(ch.System("x y", lagrangian="(x' + y')^2/2")))
+    assert gauge.verdict is ch.Verdict.GAUGE and "exact in a finite field" in gauge.evidence
+
+
+def test_a_constant_below_its_own_round_off_is_kept_and_remarked():
+    """cos(1.5707963267948966) is 6e-17, and a mass with this factor is a mass; who means zero writes pi/2."""
+    small = ch.derive(ch.System("x y", lagrangian="x'^2/2 + cos(1.5707963267948966)*y'^2/2"))
+    found = ch.analyze(small)
+    assert found.verdict is ch.Verdict.REGULAR and found.dimension == 4
+    assert "cos(" in found.evidence and "round-off of its own numbers" in found.evidence
+    assert "round-off of its own numbers" not in ch.analyze(ch.derive(ch.System("x", lagrangian="sin(0.3)*x'^2/2"))).evidence
+
+
+def test_multipliers_are_reported_up_to_what_the_equations_determine():
+    """Variation of y in L + lambda (y'' - x x'): lambda'' = y''; of x: x'' = lambda'*x."""
+    system = ch.System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["y'' = x*x'"])
+    now = ch.evaluate(ch.derive(system, ch.Vakonomic()), {"x": 1, "x'": 0.5, "y": 0, "y'": 0.2, "lambda1": 0.3, "lambda1'": 0.1})
+    assert (now["lambda1''"], now["x''"]) == pytest.approx((0.5, 0.1), rel=1e-12)
