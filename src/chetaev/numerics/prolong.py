@@ -126,7 +126,7 @@ class Prolongation:
 
     @cached_property
     def reported(self) -> dict[Jet, int]:
-        """The order up to which each unknown is reported to a user: accelerations, what the equations determine, what the system is written with."""
+        """The order up to which each unknown is reported: accelerations, what the equations determine, what the system is written with."""
         source = self.equations.system
         written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
         written += [e for row in source.variational or () for e in row.coefficients.values()]
