@@ -18,9 +18,12 @@ from itertools import combinations
 
 from sympy import Add, Expr, S, Symbol
 
-from chetaev.analysis.ranks import Point, generic_rank, zero_on
+from chetaev.analysis.exact_ranks import FieldPoints
+from chetaev.analysis.ranks import Point, Points, generic_rank, zero_on
 from chetaev.analysis.reduction import Reduced, row_reduce
-from chetaev.zero import vanishes
+from chetaev.exact.field import Residue
+from chetaev.exact.matrices import null_space, rank
+from chetaev.zero import charted, vanishes
 
 Field = Mapping[Symbol, Expr]
 """A vector field by its components that are not zero."""
@@ -66,13 +69,38 @@ class Pfaffian:
     @cached_property
     def curvature(self) -> list[list[Expr]]:
         r"""$\theta^a([X_f, X_g])$: one line per pair of fields, one column per form."""
-        pairs = combinations(self.fields, 2)
         pivots = [self.variables[p] for p in self.reduced.pivots.values()]
-        return [[b.get(p, S.Zero) for p in pivots] for b in (bracket(x, y) for x, y in pairs)]
+        return [[b.get(p, S.Zero) for p in pivots] for b in (bracket(x, y) for x, y in combinations(self.fields, 2))]
+
+    @cached_property
+    def lost(self) -> int | None:
+        r"""How many forms the first derived system has less: the exact rank of the curvature; None if no exact point is found.
+
+        At a point the curvature is $d\theta^a$ on the null space of the forms, so nothing has to be solved in symbols.
+        """
+        if not isinstance(self.points, Points):
+            return None
+        n = len(self.variables)
+        sides = list(combinations(range(n), 2))
+        turns = [[form[j].diff(self.variables[i]) - form[i].diff(self.variables[j]) for i, j in sides] for form in self.forms]
+        flat = [charted(e) for line in (*self.forms, *turns) for e in line]
+        ranks = []
+        for spot, values in FieldPoints(self.points.rows, flat).values(flat):
+            p, entries = spot.field.p, iter(values)
+            forms = [[next(entries) for _ in range(n)] for _ in self.forms]
+            fields = null_space(forms, n, p)
+            matrix = []
+            for _ in self.forms:
+                slopes = dict(zip(sides, (next(entries) for _ in sides), strict=True))
+                matrix.append([_twisted(slopes, x, y, p) for x, y in combinations(fields, 2)])
+            ranks.append(rank(matrix, p))
+        return max(ranks, default=None)
 
     @cached_property
     def integrable(self) -> bool | None:
         """Frobenius' condition: True, False, or None where no proof was found."""
+        if self.lost is not None:
+            return self.lost == 0
         entries = [e for line in self.curvature for e in line if e != 0]
         answers = zero_on(entries, self.points) if self.restricted else [vanishes(e) for e in entries]
         if False in answers:
@@ -81,6 +109,10 @@ class Pfaffian:
 
     def derived(self) -> Pfaffian:
         """The forms whose exterior derivative lies in the system: the next term of the derived flag."""
+        if self.lost == 0:
+            return self
+        if self.lost is not None and self.lost == self.rank:
+            return Pfaffian(self.variables, (), self.points, self.restricted)
         pivot_rows = [self.reduced.rows[a] for a in self.reduced.pivots]
         if not self.curvature or not pivot_rows:
             return self
@@ -100,6 +132,15 @@ class Pfaffian:
             if smaller.rank == system.rank:
                 return system
             system = smaller
+
+
+def _twisted(slopes: Mapping[tuple[int, int], Residue], x: Sequence[Residue], y: Sequence[Residue], p: int) -> Residue:
+    """The value of a 2-form, given by its components above the diagonal, on two vectors."""
+    total: Residue = 0
+    for (i, j), slope in slopes.items():
+        if slope != 0:
+            total = (total + slope * (x[i] * y[j] - x[j] * y[i])) % p
+    return total
 
 
 def rank_with_and_without(forms: Sequence[Sequence[Expr]], points: Sequence[Point]) -> tuple[int, int]:
