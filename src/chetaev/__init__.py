@@ -68,7 +68,8 @@ if TYPE_CHECKING:
     from chetaev.numerics.stability import Equilibrium, Linearization, eigenvalue_sweep, equilibria, linearize
     from chetaev.parsing import parse
     from chetaev.plot.animation import animate
-    from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic, VirtualWork
+    from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Principle, Vakonomic, VirtualWork
+    from chetaev.registration import register
     from chetaev.report import Report, report
     from chetaev.symbols import Coordinate, Input, Parameter, coordinates, delta, inputs, parameters
     from chetaev.system import System
@@ -127,7 +128,8 @@ _HOMES = {
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep equilibria linearize",
     "chetaev.parsing": "parse",
     "chetaev.plot.animation": "animate",
-    "chetaev.principles": "Chetaev DAlembert Hamilton Herglotz Principle Vakonomic VirtualWork",
+    "chetaev.principles": "Chetaev DAlembert Hamilton Herglotz Mixed Principle Vakonomic VirtualWork",
+    "chetaev.registration": "register",
     "chetaev.report": "Report report",
     "chetaev.symbols": "Coordinate Input Parameter coordinates delta inputs parameters",
     "chetaev.system": "System",

@@ -52,7 +52,8 @@ def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
         if q in lowered.varied
     ]
     for k, constraint in enumerate(system.kinematic):
-        origin = f"variation of {lowered.multipliers[k].base}" if lowered.vakonomic else "stated by the user"
+        varied = lowered.varied_rows.get(k)
+        origin = "stated by the user" if varied is None else f"variation of {varied.base}"
         rows.append(Row(f"kinematic[{k}]", algebra.of(constraint.lhs), algebra.of(constraint.rhs), origin))
     if lowered.action is not None:
         rows.append(Row("action", algebra.of(lowered.action.d()), algebra.of(system.lagrangian), "Herglotz' principle"))
@@ -89,8 +90,7 @@ def right_hand_side(lowered: Lowered, q: Coordinate) -> Expr:
 
 def reaction(lowered: Lowered, q: Coordinate) -> Expr:
     r"""$\lambda_a R_V^a{}_i$."""
-    pairs = zip(lowered.multipliers, lowered.reactions, strict=False)
-    return Add(*[multiplier * row[q] for multiplier, row in pairs if q in row])
+    return Add(*[multiplier * row[q] for multiplier, row in lowered.reactions.items() if q in row])
 
 
 class Adjoint:

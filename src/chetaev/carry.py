@@ -216,8 +216,7 @@ def _state(equations: Equations) -> tuple[Jet, ...]:
 
 def _stated(equations: Equations, jets: Sequence[Jet]) -> list[Jet]:
     """Jets that a start may state: the rate of a reaction's multiplier is none, because it follows from the equations."""
-    reactions = set() if equations.lowered.vakonomic else {z.base for z in equations.multipliers}
-    return [z for z in jets if not (z.order and z.base in reactions)]
+    return [z for z in jets if not (z.order and equations.lowered.is_reaction(z))]
 
 
 def _compared(equations: Equations, table: Mapping[Jet, Expr]) -> list[Jet]:

@@ -153,7 +153,7 @@ def _pair(first: Trajectory, second: Trajectory, times: Array, values: Mapping[s
     distance = np.max([np.abs(first[n][:shorter] - second[n][:shorter]) for n in names], axis=0)
     coinciding = None
     searched = False
-    vakonomic = [m for m in (first, second) if m.equations.lowered.vakonomic]
+    vakonomic = [m for m in (first, second) if m.equations.lowered.costates]
     if len(vakonomic) == 1 and identical is not True:
         searched, other = True, second if vakonomic[0] is first else first
         coinciding = coinciding_multipliers(vakonomic[0].equations, other, times, **values)
@@ -172,7 +172,9 @@ def shown_names(system: System) -> list[str]:
 def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]:
     """Whether two principles give the same motions of one system, and why."""
     a, b = first.lowered, second.lowered
-    if a.vakonomic != b.vakonomic:
+    if bool(a.costates) != bool(b.costates):
+        if (a.costates and a.reactions) or (b.costates and b.reactions):
+            return None, "some rows are varied and others have reactions"
         holonomic = None if any(row.has_action for row in first.system.kinematic) else constraints_are_holonomic(first.system)
         reasons: dict[bool | None, str] = {True: "the constraints are holonomic", False: "the constraints are not integrable"}
         return holonomic, reasons.get(holonomic, "no theorem speaks of these constraints")
@@ -181,9 +183,9 @@ def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]
         return (True, "the action does not occur in the Lagrangian") if free else (False, "the action occurs in the Lagrangian")
     if a.reactions == b.reactions and seems_zero(a.lagrangian - b.lagrangian):
         return True, "the equations are the same, row by row"
-    if a.vakonomic:
-        return None, "both are vakonomic"
+    if a.costates:
+        return None, "both have multipliers that are varied"
     points = points_of(first.system, first.system.kinematic)
-    if same_span(a.reactions, b.reactions, first.system.coordinates, points):
+    if same_span(tuple(a.reactions.values()), tuple(b.reactions.values()), first.system.coordinates, points):
         return True, "the variational rows span the same covectors on the constraints"
     return False, "the virtual displacements differ"

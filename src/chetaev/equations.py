@@ -91,8 +91,8 @@ class Equations:
 
     @property
     def variational(self) -> tuple[Any, ...]:
-        """The rows of R_V, by coordinate; one per multiplier."""
-        return self.lowered.reactions
+        """The rows of R_V, by coordinate; one per reaction."""
+        return tuple(self.lowered.reactions.values())
 
     def total(self, expression: Expr, times: int = 1) -> Expr:
         """The total derivative along the motion, with `s' = L` where there is an action variable."""
@@ -101,29 +101,29 @@ class Equations:
     def reaction(self, coordinate: Coordinate | str) -> Expr:
         r"""The generalised reaction $\lambda_a R_V^a{}_i$ on a coordinate.
 
-        Vakonomic motion has no $R_V$; there it is $E_i[L] - E_i[L + \lambda R_K]$, what the multipliers add to the free equation.
+        A multiplier that is varied adds to it what it adds to the free equation, $E_i[L] - E_i[L + \lambda R_K]$.
         """
         q = Coordinate(spell(coordinate)) if isinstance(coordinate, str) else coordinate
         if q not in self.system.coordinates:
             known = " ".join(z.base for z in self.system.coordinates)
             raise ModelError(f"{q} is not a coordinate.", where=f"reaction on {self.system.label}", hint=f"one of {known}")
-        if not self.lowered.vakonomic:
-            return reaction(self.lowered, q)
+        acting = reaction(self.lowered, q)
+        if not self.lowered.costates:
+            return acting
         calculus = calculus_of(self.lowered, SYMBOLIC)
         i = self.system.coordinates.index(q)
         free, whole = (euler_lagrange(calculus, e)[i] for e in (self.system.lagrangian, self.lagrangian))
-        return free - whole
+        return free - whole + acting
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The names an expression about the motion may use: those of the system, multipliers and `s'`."""
         names = self.system.vocabulary
         jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
-        algebraic = () if self.lowered.vakonomic else self.lowered.multipliers
         reason = "the multiplier of a reaction carries no prime: it is not part of the state."
         rate = "" if self.system.action is None else self.system.action.d().name  # has a value once the motion is there
         forbidden = {name: why for name, why in names.forbidden.items() if name != rate}
-        return replace(names, jets=jets, forbidden={**forbidden, **{f"{m.base}'": reason for m in algebraic}})
+        return replace(names, jets=jets, forbidden={**forbidden, **{f"{m.base}'": reason for m in self.lowered.reactions}})
 
     def eliminate(self) -> Equations:
         """The equations without multipliers: virtual work against a basis of C_V. `assumptions` says where that is valid."""

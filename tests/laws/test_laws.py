@@ -309,7 +309,7 @@ def test_reactions_do_no_virtual_work(case):
     """In every direction of C_V; and no work at all on the motion for homogeneous scleronomic rows under d'Alembert and Chetaev."""
     model = model_of(case)
     equations, now = ch.derive(model), ch.evaluate(model)
-    if equations.lowered.vakonomic or not equations.multipliers:
+    if equations.lowered.costates or not equations.multipliers:
         return
     q = model.system.coordinates
     reaction = np.array([now.reaction(z.base) for z in q])
@@ -334,7 +334,7 @@ def test_energy_balance(case):
     explicit = lagrangian.diff(TIME) + sum(lagrangian.diff(z) * z.d() for z in jets_in(lagrangian, ch.Input))
     power = -explicit
     for q, v in zip(system.coordinates, system.velocities, strict=True):
-        reaction = sympy.S.Zero if equations.lowered.vakonomic else equations.reaction(q)
+        reaction = sympy.S.Zero if equations.lowered.costates else equations.reaction(q)
         power += (system.forces.get(q, 0) - system.dissipation.diff(v) + reaction) * v
     if system.action is not None:
         power += lagrangian.diff(system.action) * energy

@@ -156,7 +156,7 @@ def test_principles_are_values():
 
 
 def test_the_table_lists_every_principle():
-    assert list(PRINCIPLES) == ["hamilton", "dalembert", "chetaev", "virtual-work", "vakonomic", "herglotz"]
+    assert list(PRINCIPLES) == ["hamilton", "dalembert", "chetaev", "virtual-work", "vakonomic", "herglotz", "mixed"]
 
 
 def test_a_seventh_principle_is_one_class():
@@ -167,7 +167,7 @@ def test_a_seventh_principle_is_one_class():
 
         def rewrite(self, system):
             rows = tuple(type(system.forces)({q: v}) for q, v in zip(system.coordinates, system.velocities, strict=True))
-            return Lowered(system, system.lagrangian, multipliers(len(rows)), rows)
+            return Lowered(system, system.lagrangian, dict(zip(multipliers(len(rows)), rows, strict=True)))
 
     system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x' = y", "y' = 1"])
     equations = ch.derive(system, Perpendicular())

@@ -8,14 +8,6 @@ from shlex import quote
 
 from chetaev.errors import ChetaevError
 
-_PRINCIPLES = {
-    "Hamilton": "hamilton",
-    "DAlembert": "dalembert",
-    "Chetaev": "chetaev",
-    "VirtualWork": "virtual-work",
-    "Vakonomic": "vakonomic",
-    "Herglotz": "herglotz",
-}
 _MODEL = "MODEL"
 """Stands for the model that the user has given."""
 _ENTRY = re.compile(r'"([^"]+)": ("([^"]*)"|\.\.\.)')
@@ -43,11 +35,14 @@ def _guesses(found: re.Match[str]) -> str:
 
 
 def _principle(found: re.Match[str]) -> str:
+    from chetaev.principles import PRINCIPLES
+
+    words = {kind.__name__: word for word, kind in PRINCIPLES.items()}
     inner = re.fullmatch(r"(\w+)\((?:(\w+)\(\))?\)", found[1])
-    if not inner or inner[1] not in _PRINCIPLES:
+    if not inner or inner[1] not in words:
         return ""
-    outer = _PRINCIPLES[inner[1]]
-    return f'--principle "{outer}({_PRINCIPLES[inner[2]]})"' if inner[2] in _PRINCIPLES else f"--principle {outer}"
+    outer = words[inner[1]]
+    return f'--principle "{outer}({words[inner[2]]})"' if inner[2] in words else f"--principle {outer}"
 
 
 _FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
@@ -57,7 +52,7 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"inputs=\{([^}]*)\}", _functions),
     (r"guess=\{([^}]*)\}", _guesses),
     (r"^\{\.\.\., [^}]*\}", _data),
-    (r"(?:derive\([^,()]*, |^)((?:Hamilton|DAlembert|Chetaev|VirtualWork|Vakonomic|Herglotz)\((?:\w+\(\))?\))", _principle),
+    (r"(?:derive\([^,()]*, |^)([A-Z]\w*\((?:\w+\(\))?\))", _principle),
     (r"ch\.(analyze|classify|derive)\b", lambda found: f"chetaev {found[1]} {_MODEL}"),
 )
 

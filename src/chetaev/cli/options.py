@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_WORDS = ("hamilton", "dalembert", "chetaev", "virtual-work", "vakonomic", "herglotz")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -30,7 +29,10 @@ class PrincipleType(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The words, and Herglotz' principle over each of the others."""
-        words = [*_WORDS, *[f"herglotz({word})" for word in _WORDS[1:-1]]]
+        from chetaev.principles import PRINCIPLES
+
+        plain = [word for word, kind in PRINCIPLES.items() if not kind.setting_names()]
+        words = [*plain, "herglotz", *[f"herglotz({word})" for word in plain if word != "hamilton"]]
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
@@ -81,19 +83,9 @@ def under(model: Model, wanted: Principle) -> Model:
 
 def read_principle(word: str, option: str = "--principle") -> Principle:
     """The principle of a word."""
-    from chetaev.principles import PRINCIPLES, Herglotz
+    from chetaev.principles import of_words
 
-    found = re.fullmatch(r"([\w'-]+)(?:\(([\w'-]*)\))?", word.strip().lower())
-    outer, inner = (found[1], found[2]) if found else (word, None)
-    for part in filter(None, (outer, inner)):
-        if part not in PRINCIPLES:
-            hint = f"{did_you_mean(part, PRINCIPLES)}  Known: {' '.join(PRINCIPLES)}".strip()
-            raise PrincipleError(f"{part} is not a principle.", where=f"{option} {word}", hint=hint)
-    if not inner:
-        return PRINCIPLES[outer]()
-    if PRINCIPLES[outer] is not Herglotz or inner == Herglotz.word:
-        raise PrincipleError(f"{outer} has no inner principle.", where=f"{option} {word}", hint="herglotz(vakonomic)")
-    return Herglotz(PRINCIPLES[inner]())
+    return of_words(word, f"{option} {word}")
 
 
 def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:

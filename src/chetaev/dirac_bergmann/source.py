@@ -47,7 +47,7 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
             why="Forces, reactions, dissipation and an action variable have no place in a Hamiltonian.",
             hint="Hamilton() or Vakonomic(), without forces; constraint_algorithm takes any equations",
         )
-    coordinates = (*system.coordinates, *lowered.multipliers)
+    coordinates = (*system.coordinates, *lowered.costates)
     lagrangian = _written_out(lowered.lagrangian, system, where)
     high = [z for z in jets_in(lagrangian) if z.order > 1]
     if high:

@@ -236,7 +236,7 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
             rows, labels = _by_coordinate(rows, labels, system.coordinates)
         written = _inputs_written_out(rows, system.inputs, equations.system.label)
     free = lowered.action is None and not lowered.reactions and not system.forces and system.dissipation == 0
-    known = free and equations.rewritten is None and not system.groups and (lowered.vakonomic or not system.kinematic)
+    known = free and equations.rewritten is None and not system.groups and (bool(lowered.costates) or not system.kinematic)
     form = DynamicalForm.__new__(DynamicalForm)
     return _fill(form, equations.unknowns, system.parameters, tuple(written), tuple(labels), system.name, True if known else None)
 

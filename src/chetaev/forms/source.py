@@ -56,7 +56,7 @@ def _lagrangian(equations: Equations) -> Expr | None:
     """The Lagrangian of equations that are its Euler-Lagrange equations and nothing else, with the inputs written out."""
     lowered, system = equations.lowered, equations.system
     forced = bool(lowered.reactions) or lowered.action is not None or system.dissipation != 0 or any(system.forces.values())
-    if forced or equations.rewritten is not None or (system.kinematic and not lowered.vakonomic):
+    if forced or equations.rewritten is not None or (system.kinematic and not lowered.costates):
         return None
     values: dict[Jet, Expr] = {}
     for z in jets_in(lowered.lagrangian, Input):

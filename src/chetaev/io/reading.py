@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chetaev.errors import ChetaevError, ModelError, NotationError, ParameterError, did_you_mean
+from chetaev.errors import ChetaevError, ModelError, NotationError, ParameterError, PrincipleError, UsageError
 from chetaev.files import read_bytes
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import line_of, place
@@ -19,7 +19,7 @@ from chetaev.notation import Vocabulary, parse_expression
 from chetaev.numerics.asked import method_of
 from chetaev.numerics.attitude import split_list
 from chetaev.numerics.initial import State
-from chetaev.principles import PRINCIPLES, Herglotz, Principle
+from chetaev.principles import PRINCIPLES, Principle, of_spec
 from chetaev.symbols import Parameter
 from chetaev.system import System
 
@@ -193,16 +193,10 @@ class _File:
             raise ModelError(
                 "no principle is named.", where=place(self.source, self.text, table), hint=f"name = one of {' '.join(PRINCIPLES)}"
             )
-        for word in (given["name"], given.get("inner", "hamilton")):
-            if word not in PRINCIPLES:
-                hint = f"{did_you_mean(word, PRINCIPLES)}  Known: {' '.join(PRINCIPLES)}".strip()
-                raise ModelError(f"{word} is not a principle.", where=where, hint=hint)
-        kind = PRINCIPLES[given["name"]]
-        if "inner" not in given:
-            return kind()
-        if kind is not Herglotz or given["inner"] == Herglotz.word:
-            raise ModelError(f"{given['name']} has no inner principle.", where=where, hint='name = "herglotz", inner = "vakonomic"')
-        return Herglotz(PRINCIPLES[given["inner"]]())
+        try:
+            return of_spec({key: value for key, value in given.items() if key != "fixed"}, where)
+        except (PrincipleError, UsageError) as fault:
+            raise ModelError(fault.what, where=where, why=fault.why, hint=fault.hint) from None
 
     def _value(self, name: str, entry: Any) -> Any:
         value = entry["value"] if isinstance(entry, dict) else entry

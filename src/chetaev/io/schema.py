@@ -6,8 +6,10 @@ from typing import Any
 
 from chetaev.errors import ModelError, did_you_mean
 from chetaev.io.places import line_of, place
+from chetaev.principles import PRINCIPLES
 
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
+SETTING = "a text, a number, a truth value or a table"
 
 TOP: dict[str, str] = {
     "name": TEXT,
@@ -22,7 +24,6 @@ TOP: dict[str, str] = {
 
 FIXED: dict[str, dict[str, str]] = {
     "constraints": {"kinematic": TEXTS, "variational": TEXTS},
-    "principle": {"name": TEXT, "inner": TEXT},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
     "simulate": {"t": NUMBERS, "tolerance": NUMBER, "max_step": NUMBER, "method": TEXT},
 }
@@ -40,16 +41,18 @@ NAMED: dict[str, str] = {
 }
 """Tables whose keys are names of the user's; `values` binds inputs that the system leaves open."""
 
-COMPARE: dict[str, str] = {"name": TEXT, "inner": TEXT, "fixed": TEXTS}
-"""Keys of an entry of `compare`: another principle, and the initial data it needs in addition."""
+COMPARE: dict[str, str] = {"fixed": TEXTS}
+"""Keys of an entry of `compare` besides its principle: the initial data that this needs in addition."""
 
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
     """Every key is known and every value of its kind, or a ModelError that names the place."""
-    tables = {*FIXED, *NAMED, "compare"}
+    tables = {*FIXED, *NAMED, "principle", "compare"}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
+        elif key == "principle":
+            _check_table(value, key, _keys_of_principle(value), source, text)
         elif key in FIXED:
             _check_table(value, key, FIXED[key], source, text)
         elif key in NAMED:
@@ -87,7 +90,14 @@ def _check_compare(value: Any, source: str, text: str) -> None:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise _wrong(value, "a list of tables [[compare]]", place(source, text, "compare"))
     for k, entry in enumerate(value):
-        _check_table(entry, "compare", COMPARE, source, text, k)
+        _check_table(entry, "compare", {**_keys_of_principle(entry), **COMPARE}, source, text, k)
+
+
+def _keys_of_principle(value: Any) -> dict[str, str]:
+    """The keys of a table that names a principle: its name, and its settings."""
+    name = value.get("name") if isinstance(value, dict) else None
+    kind = PRINCIPLES.get(name) if isinstance(name, str) else None
+    return {"name": TEXT, **dict.fromkeys(kind.setting_names() if kind else (), SETTING)}
 
 
 def _require(value: Any, kind: str, where: str) -> None:
@@ -98,6 +108,8 @@ def _require(value: Any, kind: str, where: str) -> None:
 def _is(value: Any, kind: str) -> bool:
     if kind in (TEXTS, NUMBERS):
         return isinstance(value, list) and all(_is(v, TEXT if kind == TEXTS else NUMBER) for v in value)
+    if kind == SETTING:
+        return isinstance(value, str | int | float | dict)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, str) if kind == TEXT else is_number if kind == NUMBER else is_number or isinstance(value, str)
 

@@ -12,7 +12,7 @@ from chetaev.files import require_ending, write_text
 from chetaev.io import values
 from chetaev.io.wording import Wording
 from chetaev.model import Model
-from chetaev.principles import Herglotz, Principle
+from chetaev.principles import Principle, spec_of
 from chetaev.system import System
 from chetaev.trajectory import Trajectory
 
@@ -85,10 +85,17 @@ def _constraints(system: System, wording: Wording) -> str:
 
 
 def _principle(principle: Principle) -> dict[str, str]:
-    found = {"name": _text(principle.word)}
-    if isinstance(principle, Herglotz) and principle.inner.word != "hamilton":
-        found["inner"] = _text(principle.inner.word)
-    return found
+    found = spec_of(principle)
+    return {name: _setting(value) for name, value in ({"name": found} if isinstance(found, str) else found).items()}
+
+
+def _setting(value: Any) -> str:
+    """A setting of a principle in TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(name)} = {_setting(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text(value) if isinstance(value, str) else repr(value)
 
 
 def _parameter(symbol: Any, model: Model) -> str:

@@ -99,8 +99,8 @@ def _poles(symbolic: Branches) -> str:
 
 def _described(numbers: Analysis, branch: Branch) -> Analysis:
     """A branch by itself."""
-    phase = [z for z in branch.leaf.form.phase if not isinstance(z, branch.algebraic)]
-    constraints = [e for e in branch.leaf.constraints if not any(isinstance(z, branch.algebraic) for z in e.free_symbols)]
+    phase = [z for z in branch.leaf.form.phase if not branch.algebraic(z)]
+    constraints = [e for e in branch.leaf.constraints if not any(branch.algebraic(z) for z in e.free_symbols)]
     return Analysis(
         equations=branch.restricted,
         verdict=Verdict.GAUGE if branch.free else Verdict.CONSTRAINED if constraints else Verdict.REGULAR,

@@ -31,7 +31,7 @@ from chetaev.numerics.modes import _with_parts
 from chetaev.numerics.nullspace import null_space
 from chetaev.symbols import TIME, Coordinate, Entry, Input, Jet, Multiplier
 from chetaev.values import Tape, Undefined
-from chetaev.zero import random_point
+from chetaev.zero import random_point, seems_zero
 
 if TYPE_CHECKING:  # regular systems are simulated without the constraint algorithm, and need not wait until it is loaded
     from chetaev.analysis.constraint_algorithm import Leaf, Tree
@@ -71,7 +71,7 @@ class Branch:
     @cached_property
     def text(self) -> str:
         """`{q3 = q3' = 0}`."""
-        on_state = [e for e in self.leaf.constraints if not any(isinstance(z, self.algebraic) for z in e.free_symbols)]
+        on_state = [e for e in self.leaf.constraints if not any(self.algebraic(z) for z in e.free_symbols)]
         shown = on_state or self.leaf.constraints
         parts = [show(e) for e in shown]
         if not parts:
@@ -100,15 +100,14 @@ class Branch:
     @cached_property
     def dimension(self) -> int:
         """The dimension of the manifold of states, time not counted; multipliers count where they are part of the state."""
-        if not any(isinstance(z, self.algebraic) for z in self.leaf.form.phase) or self.tangents is None:
+        if not any(self.algebraic(z) for z in self.leaf.form.phase) or self.tangents is None:
             return self.leaf.dimension - 1
-        kept = [k for k, z in enumerate(self.leaf.form.phase) if not isinstance(z, self.algebraic)]
+        kept = [k for k, z in enumerate(self.leaf.form.phase) if not self.algebraic(z)]
         return rank(self.tangents[kept]) if self.tangents.size else 0
 
-    @property
-    def algebraic(self) -> tuple[type, ...]:
-        """The unknowns that are no part of the state."""
-        return () if self.equations.lowered.vakonomic else (Multiplier,)
+    def algebraic(self, z: Symbol) -> bool:
+        """Whether a jet is no part of the state."""
+        return self.equations.lowered.is_reaction(z)
 
     @cached_property
     def tangents(self) -> Matrix | None:
@@ -124,14 +123,13 @@ class Branch:
     @cached_property
     def rows(self) -> tuple[Row[Expr], ...]:
         """The constraints as rows, without those that stated rows, or other constraints, give by differentiation."""
-        algebraic = self.algebraic
         stated = [row.residual for row in self.equations.rows]
-        few = _rows(self.leaf.constraints, stated, algebraic, self.text)
-        if not any(isinstance(z, algebraic) for e in self.leaf.constraints for z in e.free_symbols):
+        few = _rows([e for e in self.leaf.constraints if not any(map(self.algebraic, e.free_symbols))], stated, self.text)
+        if not any(self.algebraic(z) for e in self.leaf.constraints for z in e.free_symbols):
             return few
         found = closure_of(with_rows(self.equations, few))
         alike = found.dimension == self.dimension if not self.leaf.free_functions else len(found.free) == len(self.free)
-        return few if alike else _rows([e for e in self.leaf.constraints if _low(e)], stated, (), self.text)
+        return few if alike else _rows([e for e in self.leaf.constraints if _low(e)], stated, self.text)
 
     @cached_property
     def restricted(self) -> Equations:
@@ -258,12 +256,10 @@ def _moved(leaf: Leaf, name: str) -> list[Coordinate]:
     return [q for q in form.coordinates if isinstance(q, Coordinate) and q in touched]
 
 
-def _rows(constraints: Iterable[Expr], stated: Sequence[Expr], without: tuple[type, ...], text: str) -> tuple[Row[Expr], ...]:
+def _rows(constraints: Iterable[Expr], stated: Sequence[Expr], text: str) -> tuple[Row[Expr], ...]:
     kept: list[Expr] = []
     known = list(stated)
     for e in constraints:
-        if any(isinstance(z, without) for z in e.free_symbols):
-            continue
         if not any(_proportional(e, g) for g in known):
             kept.append(e)
             known.append(e)
@@ -277,9 +273,17 @@ def _low(e: Expr) -> bool:
 
 
 def _proportional(e: Expr, g: Expr) -> bool:
-    """Whether an expression is a number times another one, judged at random points."""
-    if e.free_symbols != g.free_symbols:
+    r"""Whether it is known that an expression is a number times another one: $e\,\partial g = g\,\partial e$ for every symbol.
+
+    Numbers at random points only save that question: a row is left out on a proof alone.
+    """
+    if e.free_symbols != g.free_symbols or not _alike(e, g):
         return False
+    return all(seems_zero(e * g.diff(z) - g * e.diff(z)) for z in sorted(e.free_symbols, key=lambda z: str(z.name)))
+
+
+def _alike(e: Expr, g: Expr) -> bool:
+    """Whether two expressions have one ratio at random points."""
     tape = Tape([e, g])
     ratios = []
     for seed in range(3):
@@ -290,4 +294,4 @@ def _proportional(e: Expr, g: Expr) -> bool:
         if not b:
             return False
         ratios.append(a / b)
-    return max(ratios) - min(ratios) <= 1e-10 * max(map(abs, ratios))
+    return bool(max(ratios) - min(ratios) <= 1e-10 * max(map(abs, ratios)))

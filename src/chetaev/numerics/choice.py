@@ -31,7 +31,7 @@ from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.initial import State, read_state
 from chetaev.numerics.modes import Direction, smooth
 from chetaev.numerics.prolong import Prolongation, prolongation, square_prolongation
-from chetaev.symbols import Coordinate, Input, Jet, Multiplier
+from chetaev.symbols import Coordinate, Input, Jet
 from chetaev.values import Tape, Undefined
 
 _SECONDS_DECIDED = 2.0
@@ -286,7 +286,7 @@ def _constraints(text: str, equations: Equations, where: str) -> list[Expr]:
 def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> dict[Symbol, float]:
     """Values of parameters, time, the jets that the start fixes, and those that follow from gauges."""
     data = read_state(equations, wish.start, binding, wish.where, expressions=True)
-    fixed = {z: v for z, v in data.fixed.items() if equations.lowered.vakonomic or not isinstance(z, Multiplier)}
+    fixed = {z: v for z, v in data.fixed.items() if not equations.lowered.is_reaction(z)}
     known: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **fixed}
     return _following(_derived(equations, binding, [g.target - g.value for g in gauges]), known)
 
@@ -300,9 +300,9 @@ def _started(
         return wish.start
     data = read_state(equations, wish.start, binding, wish.where, expressions=True)
     given: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **data.fixed}
-    algebraic = () if equations.lowered.vakonomic else (Multiplier,)
+    algebraic = equations.lowered.is_reaction
     values = _following(rows, given)
-    found = {z.name: v for z, v in values.items() if z not in given and z not in data.guess and not isinstance(z, algebraic)}
+    found = {z.name: v for z, v in values.items() if z not in given and z not in data.guess and not algebraic(z)}
     start = wish.start if isinstance(wish.start, State) else State(fixed=wish.start)
     return State(start.fixed, {**found, **start.guess})
 

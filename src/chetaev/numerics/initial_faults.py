@@ -63,8 +63,9 @@ def too_few(
     at = found[0].at if found else {**known, **{z: float(chance.uniform(0.3, 0.7)) for z in unknowns}}
     names = _free_data(rows, missing, unknowns, at)
     rest = [z.name for z in missing if z not in names]
-    motion = " in vakonomic motion" if problem.system.equations.lowered.vakonomic else ""
-    why = [f"{z.name} at t = {problem.t:g} is free data{motion}." for z in names if isinstance(z, Multiplier)][:1]
+    varied = problem.system.equations.lowered.is_costate
+    moving = " in vakonomic motion"
+    why = [f"{z.name} at t = {problem.t:g} is free data{moving * varied(z)}." for z in names if isinstance(z, Multiplier)][:1]
     if rest:
         why.append(f"{' '.join(rest)} then follow{'s' * (len(rest) == 1)} from the constraints.")
     flat = [z for z in flat_here(rows, unknowns, at, ROUGH) if z in missing] if found else []

@@ -124,7 +124,7 @@ class _Layer:
         momenta = graph.gradient(lagrangian, velocities)
         energy = sum((graph.of(z) * p for z, p in zip(velocities, momenta, strict=True)), ca.SX(0)) - lagrangian
         column = graph.numeric(ca.vertcat(*momenta, energy, of(equations.total(mode.function)), *rows))
-        entries = [of(row.get(q, S.Zero)) for row in lowered.reactions for q in system.coordinates]
+        entries = [of(row.get(q, S.Zero)) for row in lowered.reactions.values() for q in system.coordinates]
         acting = graph.numeric(ca.vertcat(*entries, ca.SX(0)))
         others = sorted(graph.symbols(ca.vertcat(column, acting)) - {*velocities, mode.symbol}, key=lambda z: str(z.name))
         values, n = _values(here, others, t, jets), len(velocities)
@@ -227,7 +227,7 @@ def _require_rule(equations: Equations, mode: Mode, jets: Mapping[Jet, float]) -
     """`Refused` for equations whose jumps the rule does not cover."""
     lowered = equations.lowered
     system = lowered.system
-    if lowered.vakonomic or any(z.order > 1 for z in jets_in(lowered.lagrangian, Coordinate)):
+    if lowered.costates or any(z.order > 1 for z in jets_in(lowered.lagrangian, Coordinate)):
         raise Refused("momenta jump there, and the rule for a jump is known for first-order Lagrangians without multipliers only.")
     if any(z.order for z in jets_in(mode.function, Coordinate)):
         raise Refused(f"a momentum contains the sign of {mode.text}, and nothing says how it changes there.")

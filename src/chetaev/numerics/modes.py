@@ -149,7 +149,7 @@ class Switched:
         if isinstance(mode, Direction):
             return mode.length
         tilted = tilted_by(self.smooth, mode)
-        return mode.unknown if tilted is None else mode.unknown / self.smooth.lowered.multipliers[tilted]
+        return mode.unknown if tilted is None else mode.unknown / tilted
 
     def replaced(self, expression: Expr) -> Expr:
         """An expression in which the corners that have a mode are written with it; others stay."""
@@ -223,7 +223,7 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
     for row in rows:
         highest = max((z.order for z in jets_in(row)), default=0)
         found |= _beside(row, lambda z, highest=highest: z.order == highest)  # type: ignore[misc]
-    for reaction in lowered.reactions:
+    for reaction in lowered.reactions.values():
         found |= {z for c in reaction.values() for z in c.free_symbols}
     return frozenset(found) & frozenset(modes)
 
@@ -298,15 +298,13 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         parameters=tuple(p for p in lowered.system.parameters if p not in unknowns),
         kinematic=(*lowered.system.kinematic, *rows),
     )
-    reactions = list(lowered.reactions)
-    for mode, a in tilted.items():
+    reactions: dict[Multiplier, RowV] = dict(lowered.reactions)
+    for mode, m in tilted.items():
         with deep():
-            reactions[a] = Frozen({q: c.xreplace({mode.unknown: S.Zero}) for q, c in reactions[a].items()})
-    added: tuple[RowV, ...] = ()
-    if not lowered.vakonomic:
-        slopes = [_slopes_by(equations, mode, tilted[mode]) if mode in tilted else {} for mode in modes]
-        added = tuple(Frozen({q: one(c) for q, c in row.items()}) for row in slopes)
-    lowered = replace(lowered, system=system, multipliers=(*lowered.multipliers, *unknowns.values()), reactions=(*reactions, *added))
+            reactions[m] = Frozen({q: c.xreplace({mode.unknown: S.Zero}) for q, c in reactions[m].items()})
+    slopes = [_slopes_by(equations, mode, tilted[mode]) if mode in tilted else {} for mode in modes]
+    reactions |= {unknowns[mode.symbol]: Frozen({q: one(c) for q, c in row.items()}) for mode, row in zip(modes, slopes, strict=True)}
+    lowered = replace(lowered, system=system, reactions=Frozen(reactions))
     written = rewritten.rewritten
     if written is not None:
         first = len(equations.system.kinematic)
@@ -329,27 +327,27 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
         parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
         kinematic=(*lowered.system.kinematic, *[Constraint(c.form) for c in mode.components]),
     )
-    idle: tuple[RowV, ...] = () if lowered.vakonomic else tuple(Frozen({}) for _ in mode.unknowns)
-    lowered = replace(lowered, system=system, multipliers=(*lowered.multipliers, *mode.unknowns), reactions=(*lowered.reactions, *idle))
+    idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
+    lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))
     return replace(equations, lowered=lowered)
 
 
 @lru_cache(maxsize=64)
-def tilted_by(equations: Equations, mode: Mode) -> int | None:
-    """The number of the one reaction that a mode tilts, if it stands nowhere else."""
+def tilted_by(equations: Equations, mode: Mode) -> Multiplier | None:
+    """The multiplier of the one reaction that a mode tilts, if it stands nowhere else."""
     lowered = equations.lowered
     system = lowered.system
     elsewhere = [lowered.lagrangian, system.dissipation, *system.forces.values(), *[row.residual for row in system.kinematic]]
     if equations.rewritten is not None or any(mode.symbol in e.free_symbols for e in elsewhere):
         return None
-    found = [a for a, row in enumerate(lowered.reactions) if any(mode.symbol in c.free_symbols for c in row.values())]
+    found = [m for m, row in lowered.reactions.items() if any(mode.symbol in c.free_symbols for c in row.values())]
     return found[0] if len(found) == 1 else None
 
 
-def _slopes_by(equations: Equations, mode: Mode, a: int) -> dict[Any, Expr]:
+def _slopes_by(equations: Equations, mode: Mode, m: Multiplier) -> dict[Any, Expr]:
     """What a mode multiplies in a reaction."""
-    row = equations.lowered.reactions[a]
-    sides = [{q: c.xreplace({mode.symbol: m}) for q, c in row.items()} for m in (S.One, S.NegativeOne)]
+    row = equations.lowered.reactions[m]
+    sides = [{q: c.xreplace({mode.symbol: side}) for q, c in row.items()} for side in (S.One, S.NegativeOne)]
     return {q: (sides[0][q] - sides[1][q]) / 2 for q in row}
 
 
@@ -411,7 +409,7 @@ def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
         lowered,
         system=changed,
         lagrangian=one(lowered.lagrangian),
-        reactions=tuple(Frozen({q: one(c) for q, c in row.items()}) for row in lowered.reactions),
+        reactions=Frozen({m: Frozen({q: one(c) for q, c in row.items()}) for m, row in lowered.reactions.items()}),
     )
     rows = equations.rewritten
     written = None if rows is None else tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in rows)

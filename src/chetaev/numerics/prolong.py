@@ -131,9 +131,10 @@ class Prolongation:
         written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
         written += [e for row in source.variational or () for e in row.coefficients.values()]
         highest = max((z.order for e in written for z in jets_in(e, Coordinate)), default=0)
-        least = {Coordinate: max(2, highest), Multiplier: int(self.equations.lowered.vakonomic), Action: 1}
+        lowered = self.equations.lowered
+        least = {Coordinate: max(2, highest), Action: 1}
         offsets = zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True)
-        return {z: max(least[type(z)], d) for z, d in offsets}
+        return {z: max(least.get(type(z), int(lowered.is_costate(z))), d) for z, d in offsets}
 
     @cached_property
     def generic_nullity(self) -> int | None:

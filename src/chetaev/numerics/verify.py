@@ -321,8 +321,8 @@ def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] =
     reported = len(equations.multipliers) == len(lowered.multipliers)
     stated = [label for label in written if label not in forces or reported]  # nothing acts on coordinates without a row
     found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
-    if not lowered.vakonomic and len(lowered.multipliers) > len(held):
-        acting = lowered.multipliers[: len(lowered.multipliers) - len(held)]  # those that hold a body at rest come last
+    if len(lowered.reactions) > len(held):
+        acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
         found |= _virtual_work(equations, values, [graph.without(written.get(label, graph.of(S.Zero)), acting) for label in forces])
     return {label: found[label] for label in sorted(found, key=_reading_order)}
 
@@ -346,7 +346,7 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
     free = values.rows(rows)
     force, size = np.stack([row.residual for row in free], axis=1), np.stack([row.terms for row in free], axis=1)
     usual, noise = np.array([row.usual for row in free]), np.stack([row.noise + 0.0 * row.residual for row in free], axis=1)
-    entries = [graph.of(row.get(q, S.Zero)) for row in lowered.reactions for q in coordinates]
+    entries = [graph.of(row.get(q, S.Zero)) for row in lowered.reactions.values() for q in coordinates]
     matrices = values.evaluated(entries).T.reshape(-1, len(lowered.reactions), len(coordinates))
     every = max(1, len(matrices) * len(coordinates) * len(lowered.reactions) // _MOST_ENTRIES)
     allowed = np.zeros((len(matrices), len(coordinates), len(coordinates)))

@@ -6,19 +6,21 @@ Lagrangian. The assembler knows no principle, and a principle knows no assembler
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, final
+from inspect import signature
+from typing import Any, ClassVar, final
 
-from sympy import Add, Expr, S
+from sympy import Add, Expr, S, sympify
 
 from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.ranks import Point, Points, matrices_at, points_on, rank
 from chetaev.calculus import SYMBOLIC, Calculus
 from chetaev.constraints import Constraint
-from chetaev.errors import PrincipleError
+from chetaev.errors import PrincipleError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.recursion import deep
 from chetaev.symbols import Action, Coordinate, Multiplier, moved_by, order_in
@@ -37,21 +39,60 @@ RowV = Frozen[Coordinate, Expr]
 class Lowered:
     """A system in normal form.
 
-    `lagrangian` is the one whose Euler-Lagrange expressions are formed; `reactions[a]` is the row of R_V that `multipliers[a]` multiplies.
-    Under vakonomic principles the multipliers stand in the Lagrangian and there are no reactions. With an `action` the
-    expressions are those of Herglotz.
+    `lagrangian` is the one whose Euler-Lagrange expressions are formed. `reactions` maps a multiplier to the row of R_V that it multiplies.
+    `costates` are multipliers that stand in the Lagrangian and are varied like coordinates. With an `action` the expressions are those of
+    Herglotz.
+
+    Rows may be given as plain mappings and their coefficients as numbers: they are checked and made unchangeable here.
     """
 
     system: System
     lagrangian: Expr
-    multipliers: tuple[Multiplier, ...] = ()
-    reactions: tuple[RowV, ...] = ()
+    reactions: Frozen[Multiplier, RowV] = field(default_factory=Frozen)
+    costates: tuple[Multiplier, ...] = ()
     action: Action | None = None
 
-    @property
-    def vakonomic(self) -> bool:
-        """Whether the multipliers are coordinates of an extended Lagrangian."""
-        return bool(self.multipliers) and not self.reactions
+    def __post_init__(self) -> None:
+        reactions = {m: Frozen({q: sympify(c) for q, c in row.items()}) for m, row in dict(self.reactions).items()}
+        object.__setattr__(self, "lagrangian", sympify(self.lagrangian))
+        object.__setattr__(self, "reactions", Frozen(reactions))
+        object.__setattr__(self, "costates", tuple(self.costates))
+        self._check()
+
+    def _check(self) -> None:
+        for m in (*self.reactions, *self.costates):
+            if not isinstance(m, Multiplier) or m.order:
+                raise UsageError(f"{m!r} is not a multiplier.", where="Lowered", hint="multipliers(count) makes lambda1, lambda2, ...")
+        both = set(self.reactions) & set(self.costates)
+        if both:
+            name = min(m.base for m in both)
+            raise UsageError(f"{name} has a reaction and is a costate.", where="Lowered", hint="one multiplier for each")
+        for m, row in self.reactions.items():
+            foreign = [q for q in row if q not in self.system.coordinates]
+            if foreign:
+                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is no coordinate.", where="Lowered")
+
+    @cached_property
+    def multipliers(self) -> tuple[Multiplier, ...]:
+        """All multipliers, in the order of their numbers where there are both kinds."""
+        if not self.costates or not self.reactions:
+            return (*self.costates, *self.reactions)
+        return tuple(sorted((*self.costates, *self.reactions), key=_number))
+
+    def is_reaction(self, z: object) -> bool:
+        """Whether a jet is the multiplier of a reaction, or one of its derivatives: then it is no part of the state."""
+        return isinstance(z, Multiplier) and Multiplier(z.base) in self.reactions
+
+    def is_costate(self, z: object) -> bool:
+        """Whether a jet is a multiplier that is varied, or one of its derivatives."""
+        return isinstance(z, Multiplier) and Multiplier(z.base) in self.costates
+
+    @cached_property
+    def varied_rows(self) -> Frozen[int, Multiplier]:
+        """The kinematic rows that are variations of costates, by number."""
+        slopes = {self.lagrangian.diff(m): m for m in self.costates}
+        rows = {k: slopes.get(row.residual) for k, row in enumerate(self.system.kinematic)}
+        return Frozen({k: m for k, m in rows.items() if m is not None})
 
     @cached_property
     def varied(self) -> tuple[Coordinate, ...]:
@@ -59,7 +100,7 @@ class Lowered:
         bases = (
             moved_by(self.lagrangian)
             | moved_by(self.system.dissipation)
-            | {q.base for row in self.reactions for q in row}
+            | {q.base for row in self.reactions.values() for q in row}
             | {q.base for q in self.system.forces}
         )
         return tuple(q for a, q in enumerate(self.system.coordinates) if q.base in bases or self._turns(a))
@@ -73,12 +114,46 @@ class Lowered:
 
 
 class Principle(ABC):
-    """A rule that decides the motion. Principles are values: two of the same kind are equal."""
+    """A rule that decides the motion. Principles are values: two of the same kind with the same settings are equal.
+
+    The settings are the arguments of its constructor, kept under their names as attributes.
+    """
 
     word: ClassVar[str]
     """Its name in model files and on the command line."""
+    title: ClassVar[str] = ""
+    """How a report calls it; its name in Python if nothing is said."""
+    papers: ClassVar[tuple[str, ...]] = ()
+    """The papers that state it, by the numbers of `chetaev.report.citations`."""
     takes_action: ClassVar[bool] = False
     """Whether it gives a meaning to the action variable."""
+
+    @classmethod
+    def setting_names(cls) -> tuple[str, ...]:
+        """The names of what a principle of this kind is made with."""
+        return () if cls.__init__ is object.__init__ else tuple(signature(cls).parameters)
+
+    @classmethod
+    def holds_principles(cls, setting: str) -> bool:
+        """Whether a setting is a principle, or a mapping to principles: then its words in files are those of principles."""
+        return False
+
+    @classmethod
+    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Principle:
+        """The principle of `word(positional, name=value)` on the command line."""
+        return cls(*positional, **named)
+
+    def settings(self) -> dict[str, Any]:
+        """What this principle was made with, by name; a setting that says nothing is left out."""
+        return {name: getattr(self, name) for name in self.setting_names()}
+
+    def in_words(self) -> str:
+        """How a report calls this principle."""
+        return self.title or str(self)
+
+    def cited(self) -> tuple[str, ...]:
+        """The papers behind this principle."""
+        return self.papers
 
     @final
     def lower(self, system: System) -> Lowered:
@@ -104,16 +179,36 @@ class Principle(ABC):
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
 
     def __str__(self) -> str:
-        return f"{type(self).__name__}()"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.settings().items())})"
 
     def __repr__(self) -> str:
         return str(self)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and str(self) == str(other)
+        return type(self) is type(other) and self.settings() == other.settings()
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash((type(self), _hashable(self.settings())))
+
+
+def _hashable(value: Any) -> Any:
+    """A value by which equal settings have equal hashes, whatever container holds them."""
+    if isinstance(value, Mapping):
+        return frozenset((name, _hashable(v)) for name, v in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    return value if value.__hash__ is not None else repr(value)
+
+
+def _number(m: Multiplier) -> float:
+    """The number of `lambda1`, `lambda2`, ...; infinite for other names."""
+    digits = m.base.removeprefix("lambda")
+    return int(digits) if digits.isdecimal() else math.inf
+
+
+def with_reactions(rows: Sequence[Mapping[Coordinate, Expr]]) -> Frozen[Multiplier, RowV]:
+    """Rows of R_V with the multipliers `lambda1`, `lambda2`, ..."""
+    return Frozen({m: Frozen(row) for m, row in zip(multipliers(len(rows)), rows, strict=True)})
 
 
 def multipliers(count: int) -> tuple[Multiplier, ...]:

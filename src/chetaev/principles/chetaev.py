@@ -32,6 +32,8 @@ class Chetaev(Principle):
     """
 
     word = "chetaev"
+    title = "Chetaev's principle"
+    papers = ("001",)
 
     def rewrite(self, system: System) -> Lowered:
         rows = [chetaev_row(system, row) for row in system.kinematic]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chetaev.principles.base import Lowered, Principle, chetaev_row, multipliers, points_of, same_span
+from chetaev.principles.base import Lowered, Principle, chetaev_row, points_of, same_span, with_reactions
 from chetaev.system import System
 
 
@@ -30,4 +30,4 @@ def lowered_with(principle: Principle, system: System) -> Lowered:
                 hint="VirtualWork(), or remove the variational rows",
             )
         rows = stated
-    return Lowered(system, system.lagrangian, multipliers(len(rows)), rows)
+    return Lowered(system, system.lagrangian, with_reactions(rows))

@@ -19,6 +19,7 @@ class DAlembert(Principle):
     """
 
     word = "dalembert"
+    title = "d'Alembert's principle"
 
     def rewrite(self, system: System) -> Lowered:
         higher = order_in(system.lagrangian, Coordinate) > 1

@@ -16,6 +16,7 @@ class Hamilton(Principle):
     """
 
     word = "hamilton"
+    title = "Hamilton's principle"
 
     def rewrite(self, system: System) -> Lowered:
         if system.kinematic or system.variational is not None:

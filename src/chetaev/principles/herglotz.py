@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 from chetaev.errors import PrincipleError, UsageError
 from chetaev.principles.base import Lowered, Principle
@@ -22,6 +22,7 @@ class Herglotz(Principle):
     """
 
     word = "herglotz"
+    papers = ("002",)
     takes_action = True
 
     def __init__(self, inner: Principle | None = None) -> None:
@@ -32,6 +33,19 @@ class Herglotz(Principle):
                 where="Herglotz",
                 hint="for example Herglotz(DAlembert())",
             )
+
+    @classmethod
+    def holds_principles(cls, setting: str) -> bool:
+        return setting == "inner"
+
+    def settings(self) -> dict[str, Any]:
+        return {} if self.inner == Hamilton() else {"inner": self.inner}
+
+    def in_words(self) -> str:
+        return "Herglotz' principle" if self.inner == Hamilton() else f"Herglotz' principle over {self.inner.in_words()}"
+
+    def cited(self) -> tuple[str, ...]:
+        return (*self.papers, *self.inner.cited())
 
     def rewrite(self, system: System) -> Lowered:
         if system.action is None:

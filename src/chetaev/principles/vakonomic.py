@@ -19,6 +19,8 @@ class Vakonomic(Principle):
     """
 
     word = "vakonomic"
+    title = "the vakonomic principle"
+    papers = ("004",)
 
     def rewrite(self, system: System) -> Lowered:
         if system.variational is not None:
@@ -30,4 +32,4 @@ class Vakonomic(Principle):
             )
         symbols = multipliers(len(system.kinematic))
         added = [symbol * row.residual for symbol, row in zip(symbols, system.kinematic, strict=True)]
-        return Lowered(system, sympy.Add(system.lagrangian, *added), symbols)
+        return Lowered(system, sympy.Add(system.lagrangian, *added), costates=symbols)

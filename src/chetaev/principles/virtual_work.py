@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from chetaev.principles.base import Lowered, Principle, multipliers
+from chetaev.principles.base import Lowered, Principle, with_reactions
 from chetaev.system import System
 
 
@@ -16,6 +16,8 @@ class VirtualWork(Principle):
     """
 
     word = "virtual-work"
+    title = "the principle of virtual work with stated variations"
+    papers = ("000", "001")
 
     def rewrite(self, system: System) -> Lowered:
         if system.variational is None:
@@ -26,4 +28,4 @@ class VirtualWork(Principle):
                 hint='variational=["δx - cos(theta)*δpsi = 0", ...], or variational=[] if there are no reactions',
             )
         rows = tuple(row.coefficients for row in system.variational)
-        return Lowered(system, system.lagrangian, multipliers(len(rows)), rows)
+        return Lowered(system, system.lagrangian, with_reactions(rows))

@@ -84,7 +84,6 @@ def report(
     from chetaev.report.page import page
     from chetaev.report.subject import subject_of
     from chetaev.report.typeset import Typesetter
-    from chetaev.report.words import principle_name
 
     settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "branch": branch, "gauge": gauge}
     subject = subject_of(model, start, t, settings)
@@ -101,7 +100,7 @@ def report(
         ("file", "Model file", _file(subject.model, subject.motion)),
     ]
     kept = [part for part in parts if part[2]]
-    subtitle = f"under {principle_name(subject.equations.principle)}"
+    subtitle = f"under {subject.equations.principle.in_words()}"
     html = page(subject.title, subtitle, kept, typeset.definitions(), f"chetaev {__version__}")
     return Report(subject.title, html, subject.analysis, subject.motion)
 

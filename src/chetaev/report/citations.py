@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 
 from chetaev import __version__
-from chetaev.principles import Principle
 from chetaev.report.subject import Subject
 
 _PAPERS = {
@@ -18,7 +17,6 @@ _PAPERS = {
     "Pryce": "J. D. Pryce, A simple structural analysis method for DAEs, BIT Numerical Mathematics 41 (2001) 364-394.",
     "Hairer": "E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, Springer (1993): the method DOP853.",
 }
-_OF_PRINCIPLE = {"chetaev": ("001",), "virtual-work": ("000", "001"), "vakonomic": ("004",), "herglotz": ("002",)}
 _LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {__version__}, BSD-3-Clause."
 
 
@@ -34,7 +32,7 @@ def citations(subject: Subject) -> str:
 
 def _used(subject: Subject) -> list[str]:
     """The papers behind the principle, the analysis and the integration; those that corrections speak of by number."""
-    keys = _of(subject.equations.principle)
+    keys = [*subject.equations.principle.cited()]
     if subject.analysis.tree is not None:
         keys.append("003")
     text = " ".join((*subject.model.corrections, subject.model.prose))
@@ -44,8 +42,3 @@ def _used(subject: Subject) -> list[str]:
     if subject.motion is not None:
         keys.append("Hairer")
     return [key for key in _PAPERS if key in keys]
-
-
-def _of(principle: Principle) -> list[str]:
-    inner = getattr(principle, "inner", None)
-    return [*_OF_PRINCIPLE.get(principle.word, ()), *(_of(inner) if inner is not None else [])]

@@ -15,7 +15,7 @@ from chetaev.report.pictures import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
 from chetaev.report.typeset import Typesetter
-from chetaev.report.words import counted, number, principle_name, sentence
+from chetaev.report.words import counted, number, sentence
 from chetaev.system import System
 
 _LONGEST = 3_500
@@ -100,7 +100,7 @@ def equations(subject: Subject, typeset: Typesetter, simplify: bool = False) -> 
     names = " ".join(typeset.symbol(z.base) for z in found.unknowns)
     counts = f"{counted(count, 'equation')} for {counted(unknowns, 'unknown')} {names}"
     words = " The rows are simplified, as far as ten seconds reach." if simplify else ""
-    intro = f"<p>By {escape(principle_name(found.principle))}: {counts}. {_multipliers(found)}{words}</p>"
+    intro = f"<p>By {escape(found.principle.in_words())}: {counts}. {_multipliers(found)}{words}</p>"
     if subject.long:
         return intro + _in_short(found, typeset)
     rows = []
@@ -118,7 +118,9 @@ def _multipliers(found: Equations) -> str:
     """What the multipliers belong to."""
     if not found.multipliers:
         return ""
-    if found.lowered.vakonomic:
+    if found.lowered.costates and found.lowered.reactions:
+        return "Some kinematic rows, times their multipliers, are added to the Lagrangian before it is varied; the others have reactions."
+    if found.lowered.costates:
         return "Each kinematic row, times its multiplier, is added to the Lagrangian before it is varied."
     rows = "variational" if found.system.variational is not None else "kinematic"
     return f"The multipliers belong to the {rows} rows in their order."
@@ -195,7 +197,7 @@ def _nonzero(texts: Iterable[str], typeset: Typesetter) -> str:
 
 def _in_short(found: Equations, typeset: Typesetter) -> str:
     """Equations too long to be read: their form, and the constraints as they are written."""
-    reactions = "" if found.lowered.vakonomic or not found.multipliers else r" + \lambda_{a} R^{a}_{i}"
+    reactions = "" if not found.lowered.reactions else r" + \lambda_{a} R^{a}_{i}"
     form = typeset.latex(rf"E_{{i}} = u_{{i}}{reactions}")
     meaning = f"with the Euler-Lagrange expressions {typeset.symbol('E_i')} of the Lagrangian and the forces {typeset.symbol('u_i')}"
     meaning += f"; {typeset.latex('R^{a}_{i}')} are the coefficients of the variational rows" if reactions else ""

@@ -8,26 +8,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from chetaev.principles import Principle
-
-_PRINCIPLES = {
-    "hamilton": "Hamilton's principle",
-    "dalembert": "d'Alembert's principle",
-    "chetaev": "Chetaev's principle",
-    "virtual-work": "the principle of virtual work with stated variations",
-    "vakonomic": "the vakonomic principle",
-}
 _ROW = re.compile(r"(?:kinematic|variational|consequence|branch)\[\d+\]'*|\bE_\w+")
 """Labels of rows."""
 _MINUS = "\N{MINUS SIGN}"
-
-
-def principle_name(principle: Principle) -> str:
-    """A principle in words."""
-    inner = getattr(principle, "inner", None)
-    if inner is None:
-        return _PRINCIPLES.get(principle.word, str(principle))
-    return "Herglotz' principle" if inner.word == "hamilton" else f"Herglotz' principle over {principle_name(inner)}"
 
 
 def number(value: Any, digits: int = 6) -> str:

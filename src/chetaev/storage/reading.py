@@ -23,7 +23,7 @@ from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.pieces import Layout, Piece, Seat, Setting, setting
 from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.reader import Reader
-from chetaev.principles import PRINCIPLES, Herglotz, Principle
+from chetaev.principles import of_spec
 from chetaev.storage.archive import Archive, Array
 from chetaev.system import System
 from chetaev.text import fault
@@ -115,21 +115,13 @@ def _datum(given: Any) -> Any:
 
 def _equations(model: Mapping[str, Any]) -> Equations:
     """The equations, derived again from the system and the principle's word."""
-    named = _mapping(model, "principle")
-    _require_keys(named, ("name", "inner"), "a principle")
-    inner = named.get("inner")
-    principle = _principle(named["name"], None if inner is None else _principle(inner, None))
+    principle = of_spec(_mapping(model, "principle"), "a motion file, principle")
     equations = derive(system_of(_mapping(model, "system")), principle)
     if model["rewritten"] is not None:
         rows = tuple(_read_row(row, equations) for row in _list(model["rewritten"], "rewritten"))
         assumptions = tuple(parse_expression(a, equations.vocabulary, "assumptions") for a in _texts(model["assumptions"], "assumptions"))
         equations = replace(equations, rewritten=rows, assumptions=assumptions)
     return equations
-
-
-def _principle(word: Any, inner: Principle | None) -> Principle:
-    kind = PRINCIPLES[_text(word, "principle")]
-    return Herglotz(inner) if kind is Herglotz else kind()
 
 
 def system_of(parts: Mapping[str, Any]) -> System:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chetaev.errors import UsageError
 from chetaev.notation import show
-from chetaev.symbols import Action, Coordinate, Jet, Multiplier
+from chetaev.symbols import Action, Coordinate, Jet
 from chetaev.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -33,16 +33,16 @@ def to_xarray(motion: Trajectory) -> Any:
 
 
 def column_names(motion: Trajectory) -> tuple[str, ...]:
-    """The jets a table shows: of each coordinate up to its acceleration, s and s', and the multipliers (their rates if vakonomic)."""
+    """The jets a table shows: of each coordinate up to its acceleration, s and s', and the multipliers (their rates if they are varied)."""
     equations = motion.equations
-    least = {Coordinate: 2, Action: 1, Multiplier: int(equations.lowered.vakonomic)}
+    least = {Coordinate: 2, Action: 1}
     standing: dict[Jet, tuple[Jet, ...]] = {}  # a group coordinate itself is shown by its place
     for group in equations.system.groups.values():
         standing |= {q: group.places if k == 0 else () for k, q in enumerate(group.components)}
     names = []
     for z in equations.unknowns:
         known = [w.order for w in motion.jets if w.base == z.base and type(w) is type(z)]
-        top = max(least[type(z)], max(known, default=-1) + 1)
+        top = max(least.get(type(z), int(equations.lowered.is_costate(z))), max(known, default=-1) + 1)
         names += [w.name for w in standing[z]] if z in standing else [z.name]
         names += [z.d(k).name for k in range(1, top + 1)]
     return tuple(names)

@@ -17,7 +17,7 @@ from chetaev.notation import show
 from chetaev.numerics.asked import Asked, word_of
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.reader import Reader
-from chetaev.principles import Herglotz, Principle
+from chetaev.principles import Principle, spec_of
 from chetaev.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.storage.reading import system_of
 from chetaev.system import System
@@ -155,9 +155,9 @@ def _parts(system: System, own_words: bool) -> dict[str, Any]:
     }
 
 
-def _named(principle: Principle) -> dict[str, str]:
-    inner = {"inner": principle.inner.word} if isinstance(principle, Herglotz) else {}
-    return {"name": principle.word, **inner}
+def _named(principle: Principle) -> dict[str, Any]:
+    found = spec_of(principle)
+    return {"name": found} if isinstance(found, str) else found
 
 
 def _row(row: Row[Any]) -> dict[str, str]:

@@ -39,7 +39,7 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
       3 equations for 3 unknowns: x s lambda1
     """
     source, action = _contact(given, "contact_as_nonholonomic")
-    if source.lowered.vakonomic:
+    if source.lowered.costates:
         raise PrincipleError(
             f"{source.system.label} is under {source.principle}.",
             where=f"contact_as_nonholonomic {source.system.label}",

@@ -93,8 +93,7 @@ class _Hamel:
     def morphism(self) -> Morphism:
         source = self.source
         shared: dict[Jet, Expr] = {q: q for q in source.system.coordinates}
-        if not source.lowered.vakonomic:
-            shared |= {m: m for m in source.multipliers}
+        shared |= {m: m for m in source.multipliers if source.lowered.is_reaction(m)}
         named = {"L": self.lagrangian, "E": self.frame.written(energy(source)), **self.frame.structure}
         return Morphism(
             source,
@@ -110,7 +109,7 @@ class _Hamel:
     def moving(self) -> dict[Jet, Coordinate]:
         """What else moves, multipliers that are part of the state and the action variable, as coordinates of the target."""
         lowered = self.source.lowered
-        state = lowered.multipliers if lowered.vakonomic else ()
+        state = lowered.costates
         taken = [w.base for w in self.frame.names]
         new = fresh(self.definition.plain, [*taken, *[f"mu{k + 1}" for k in range(len(state))]])[len(taken) :]
         action = {} if lowered.action is None else {lowered.action: Coordinate(lowered.action.base)}
@@ -153,7 +152,7 @@ class _Hamel:
             quasi={},
             name=f"{system.name}, Hamel".lstrip(", "),
         )
-        multipliers = () if self.source.lowered.vakonomic else self.source.lowered.multipliers
+        multipliers = tuple(self.source.lowered.reactions)
         sums = [Add(right[a], *[m * line[a] for m, line in zip(multipliers, reactions, strict=True)]) for a in range(len(names))]
         written = [Row(f"E_{names[a].base}", left[a], sums[a], f"variation along {names[a].base}") for a in self.kept]
         stated = len(system.kinematic)

@@ -54,7 +54,7 @@ def hamiltonian(given: Any) -> Morphism:
     where = f"hamiltonian {source.system.label}"
     towers = _towers(source, where)
     tops = [tower[-1] for tower in towers.values()]
-    rows = _constraints_on_tops(source, tops, where) if source.lowered.vakonomic else ()
+    rows = _constraints_on_tops(source, tops, where) if source.lowered.costates else ()
     return _Phase(source, towers, rows, where).morphism()
 
 

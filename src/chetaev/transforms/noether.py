@@ -125,7 +125,7 @@ class Noether:
     def _judged(self, field: Field, momentum: Expr, moved: Expr, gauge: Expr) -> Symmetry:
         """The symmetry with its rate, its fate and whether that is proved; `moved` is what its own coefficients add to the rate."""
         parts = [Add(moved, *[field.characteristic(q) * self.forces[q] for q in self.coordinates])]
-        for m, row in zip(self.equations.multipliers, self.equations.variational, strict=False):
+        for m, row in self.equations.lowered.reactions.items():
             parts.append(m * Add(*[c * field.characteristic(q) for q, c in row.items()]))
         idle = [self._vanishes_on_motions(part) for part in parts]
         work = Add(*[part for part, nothing in zip(parts, idle, strict=True) if nothing is False])
@@ -140,7 +140,7 @@ class Noether:
         rows = {row.label: row.residual for row in equations.rows}
         shown = [field.characteristic(q) * rows[f"E_{q.base}"] for q in self.coordinates if f"E_{q.base}" in rows]
         components = dict(field.components)
-        for k, m in enumerate(equations.multipliers if equations.lowered.vakonomic else ()):
+        for k, m in equations.lowered.varied_rows.items():
             shift = field.time * (m.d() - self.damping * m) - components.get(m, S.Zero)
             shown.append(shift * rows[f"kinematic[{k}]"])
         left = equations.total(momentum) - self.damping * momentum - work - Add(*shown)

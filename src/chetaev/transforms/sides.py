@@ -32,7 +32,7 @@ def source_under(given: Any, principle: Principle, verb: str) -> Equations:
 def _way_to(equations: Equations, principle: Principle, verb: str) -> str:
     """How a system comes under a principle, if it can: not by that principle alone where constraints or an action forbid it."""
     if equations.lowered.action is not None:
-        return "contact_as_vakonomic(...) first" if equations.lowered.vakonomic else "symmetries(...) gives the momenta of contact systems"
+        return "contact_as_vakonomic(...) first" if equations.lowered.costates else "symmetries(...) gives the momenta of contact systems"
     if isinstance(principle, Hamilton) and equations.system.kinematic:
         return "restrict(...) first, where the constraints are holonomic; symmetries(...) gives the momenta in any case"
     return f"{verb}(derive(system, {principle}))"
@@ -47,7 +47,7 @@ def with_reactions(given: Any, verb: str) -> Equations:
     else:
         equations = derive(given)
     require_coordinates(equations.system, verb)
-    if equations.lowered.vakonomic or equations.lowered.action is not None:
+    if equations.lowered.costates or equations.lowered.action is not None:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}.",
             where=f"{verb} {equations.system.label}",

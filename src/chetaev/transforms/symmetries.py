@@ -103,7 +103,7 @@ class _Search:
     def __init__(self, equations: Equations, seconds: float) -> None:
         self.equations, self.seconds = equations, seconds
         lowered = equations.lowered
-        self.ansatz = Ansatz((*equations.system.coordinates, *(equations.multipliers if lowered.vakonomic else ())))
+        self.ansatz = Ansatz((*equations.system.coordinates, *lowered.costates))
         self.noether = Noether(equations)
 
     def result(self) -> Symmetries:
@@ -136,7 +136,7 @@ class _Search:
         """Euler-Lagrange expressions by all variables; those by multipliers are minus the constraints."""
         lowered = self.equations.lowered
         expressions = euler_lagrange(calculus_of(lowered, SYMBOLIC), lowered.lagrangian)
-        return [*expressions, *([-row.residual for row in lowered.system.kinematic] if lowered.vakonomic else [])]
+        return [*expressions, *[-lowered.lagrangian.diff(m) for m in lowered.costates]]
 
     def _restrictions(self) -> list[Matrix]:
         """With reactions: the fields that are virtual displacements, then those that keep the constraints."""

@@ -125,7 +125,7 @@ def _data(equations: Equations) -> Iterator[Expr]:
     else:
         yield from (lowered.lagrangian, system.dissipation)
         yield from system.forces.values()
-        for row in lowered.reactions:
+        for row in lowered.reactions.values():
             yield from row.values()
     yield from _sides(system.kinematic)
 
