@@ -66,13 +66,16 @@ def charted(expression: Expr) -> Expr:
     return expression.xreplace({z: GroupCoordinate(z.group, z.kind, True).chart[z] for z in entries}) if entries else expression
 
 
-def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[Symbol, Any]:
-    """Random values, of order one for the first seeds; positive where the symbol is. Entries of a matrix are those of a group element."""
+def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None, sizes: Mapping[Symbol, float] | None = None) -> dict[Symbol, Any]:
+    """Random values, of order one for the first seeds, or of given sizes; positive where the symbol is.
+
+    Entries of a matrix are those of a group element.
+    """
     symbols = set(symbols)
     entries = {z for z in symbols if isinstance(z, Entry)}
     if entries:
         charts = {GroupCoordinate(z.group, z.kind, True) for z in entries}
-        point = random_point((symbols - entries).union(*[chart.places for chart in charts]), seed, mp)
+        point = random_point((symbols - entries).union(*[chart.places for chart in charts]), seed, mp, sizes)
         return {z: v for z, v in {**point, **_entries_at(charts, point, mp or math)}.items() if z in symbols}
     chance = random.Random(seed)
     p, q = _SCALES[max(0, seed - 2) % len(_SCALES)]  # the first points are of order one; others reach domains that lie elsewhere
@@ -81,7 +84,7 @@ def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None) -> dict[S
         size = p * chance.randint(200, 1300)
         signed = size if z.is_positive or chance.random() < 0.5 else -size
         point[z] = mp.mpf(signed) / (997 * q) if mp else signed / (997 * q)
-    return point
+    return {z: v * sizes.get(z, 1.0) for z, v in point.items()} if sizes else point
 
 
 def _entries_at(charts: Iterable[GroupCoordinate], point: Mapping[Symbol, Any], functions: Any) -> dict[Symbol, Any]:

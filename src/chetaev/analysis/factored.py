@@ -24,7 +24,7 @@ Matrix = NDArray[np.float64]
 
 CUT = 1e-9
 """Singular values of the scaled matrix below this part of the largest count as zero: solutions keep six digits above it."""
-_NOISE = 1e-11
+NOISE = 1e-11
 """At random points of order one, found by iteration, entries below this part of the largest are errors of the iteration."""
 _DIGITLESS = 4.0
 """Entries up to so many doubts have no digit: bounds of errors are rarely too large by less."""
@@ -40,16 +40,16 @@ _REFINED = 3
 
 def rank(matrix: Matrix) -> int:
     """The rank at a random point of order one."""
-    return Factored(matrix, _NOISE).rank
+    return Factored(matrix, NOISE).rank
 
 
-def null_space(matrix: Matrix, noise: float = _NOISE) -> Matrix:
-    """A basis of the null space at a random point of order one, as columns."""
+def null_space(matrix: Matrix, noise: float = NOISE) -> Matrix:
+    """A basis of the null space at a random point of order one, as columns; the unknowns are measured by their scales."""
     return Factored(matrix, noise).null
 
 
 def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Matrix, Matrix]:
-    """The solution of least norm, and a basis of the null space as columns; scaling makes units irrelevant."""
+    """The solution of least norm, and a basis of the null space as columns, in which the unknowns are measured by their scales."""
     found = Factored(jacobian, noise)
     return found.solved(right), found.null
 
@@ -96,7 +96,8 @@ class Factored:
             if int(np.sum(other.sizes > cut)) > self.rank:
                 self._found, self.rank = other, int(np.sum(other.sizes > cut))
         self.rank = self.rank if rank is None else rank
-        self.null: Matrix = self._found.vt[self.rank :].T / self._found.columns[:, None]
+        self.null: Matrix = self._found.vt[self.rank :].T
+        """An orthonormal basis of the null space of the scaled matrix, as columns: what it moves does not depend on units."""
         self._doubts = known
 
     @property
@@ -155,8 +156,19 @@ class Factored:
                 break
             step, left = better, rest
         if self.null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
-            step = step - self.null @ np.linalg.lstsq(self.null, step, rcond=None)[0]
+            null = self.null / self._found.columns[:, None]
+            null /= np.linalg.norm(null, axis=0)
+            step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
         return step
+
+    def null_in(self, units: Matrix) -> Matrix:
+        """A basis of the null space, as columns, in which the unknowns are measured by given sizes.
+
+        Scales make a large slope of a slope that almost vanishes; where the sizes of the unknowns are known these say what moves.
+        """
+        null = self.null / (self._found.columns * units)[:, None]
+        found: Matrix = np.linalg.qr(null / np.linalg.norm(null, axis=0))[0] if null.shape[1] else null
+        return found
 
     def _once(self, right: Matrix) -> Matrix:
         r, at = self.rank, self._found
@@ -164,7 +176,7 @@ class Factored:
         return found
 
 
-def equilibrated(matrix: Matrix, noise: float = _NOISE) -> tuple[Matrix, Matrix, Matrix]:
+def equilibrated(matrix: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, Matrix]:
     """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`.
 
     At random points of order one, entries below the noise are round-off of zeros and are cleared; with a user's values a small

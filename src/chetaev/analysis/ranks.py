@@ -15,6 +15,7 @@ from sympy import Expr, Symbol
 
 from chetaev.analysis.exact_ranks import exact_rank, exactly_zero
 from chetaev.analysis.factored import Factored, Matrix, equilibrated, rank
+from chetaev.analysis.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
 from chetaev.calculus import SYMBOLIC, Algebra, Evaluator
 from chetaev.symbols import Jet
 from chetaev.values import Undefined
@@ -35,23 +36,26 @@ class Points(list[Point]):
         self.rows = tuple(rows)
 
 
-def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC) -> Points:
+def points_on(
+    rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC, sizes: Sizes | None = None
+) -> Points:
     """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty.
 
     Rows are met in stages, positions first, each by moving its own highest jets; a joint solution from the start would be drawn to
-    special points, where charts and matrices degenerate.
+    special points, where charts and matrices degenerate. The points have the sizes that the rows suggest, or given ones.
     """
+    sizes = natural_sizes(rows, algebra, symbols=symbols) if sizes is None else sizes
     present = [algebra.symbols(r) for r in rows]
     symbols = sorted(set(symbols).union(*present), key=lambda z: z.name)
     orders = {k: max((z.order for z in found if isinstance(z, Jet)), default=0) for k, found in enumerate(present)}
     stages = []
     for order in sorted(set(orders.values())):
         staged = [r for k, r in enumerate(rows) if orders[k] == order]
-        stages.append(_Stage(staged, [z for z in symbols if isinstance(z, Jet) and z.order == order], algebra))
-    joint = _Stage(rows, [z for z in symbols if isinstance(z, Jet)], algebra)
+        stages.append(_Stage(staged, [z for z in symbols if isinstance(z, Jet) and z.order == order], algebra, sizes))
+    joint = _Stage(rows, [z for z in symbols if isinstance(z, Jet)], algebra, sizes)
     found = Points(rows=rows)
     for seed in range(8 * count):
-        point: dict[Symbol, float] | None = random_point(symbols, seed)
+        point: dict[Symbol, float] | None = random_point(symbols, seed, sizes=sizes)
         for stage in stages:
             point = stage.solved(point) or point
         point = joint.solved(point) if rows else point
@@ -63,30 +67,30 @@ def points_on(rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, al
 
 
 class _Stage:
-    """Some rows and the jets that may move to satisfy them."""
+    """Some rows and the jets that may move to satisfy them, in units in which both are of order one."""
 
-    def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any]) -> None:
-        self.count = len(rows)
+    def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any], sizes: Sizes) -> None:
         present = set().union(*[algebra.symbols(r) for r in rows])
         self.jets = [z for z in jets if z in present]
-        self.tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, self.jets)]])
+        self.slopes = Slopes(rows, self.jets, algebra, sizes)
 
     def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
         """Damped Gauss-Newton of least norm from a point; None without convergence in the step."""
         at = dict(point or {})
+        units = self.slopes.units
         for _ in range(_STEPS):
             try:
-                numbers = np.array(self.tape(at))
+                residual, jacobian = self.slopes(at)
             except Undefined:
                 return None
-            residual, jacobian = numbers[: self.count], numbers[self.count :].reshape(self.count, len(self.jets))
             step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
             length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
-            reach = max(1.0, 0.5 * float(np.linalg.norm([at[z] for z in self.jets])))  # the set may be far away
+            far = float(np.linalg.norm(np.array([at[z] for z in self.jets]) / units))
+            reach = max(1.0, 0.5 * far)  # the set may be far away
             damping = min(1.0, reach / length) if length > 0 else 1.0
-            at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step, strict=True)}
+            at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step * units, strict=True)}
             if length < 1e-11 * reach:
                 size = max(1.0, reach * float(np.abs(jacobian).max(initial=0.0)))
                 return at if float(np.abs(residual).max(initial=0.0)) < 1e-9 * size else None
@@ -119,12 +123,12 @@ class DoubtingEvaluator(Evaluator, Protocol):
 
 
 def measured_at(
-    tape: DoubtingEvaluator, shape: tuple[int, int], points: Sequence[Point], error: float
+    tape: DoubtingEvaluator, shape: tuple[int, int], points: Sequence[Point], error: float, sizes: Sizes
 ) -> list[tuple[Matrix, Matrix] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
     `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet
-    of the same order.
+    of the same kind and order, in units of their sizes.
     """
     others = random_point(tape.symbols, 0)
     found: list[tuple[Matrix, Matrix] | None] = []
@@ -136,7 +140,7 @@ def measured_at(
             found.append(None)
             continue
         if _may_be_round_off(numbers):
-            found.append((numbers, np.array(tape.doubts(at, _errors(at, error))).reshape(shape)))
+            found.append((numbers, np.array(tape.doubts(at, _errors(at, error, sizes))).reshape(shape)))
         else:
             found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
     return found
@@ -161,34 +165,36 @@ STATE_ERROR = 2e-15
 
 
 def factored_at(
-    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR
+    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], sizes: Sizes, error: float = POINT_ERROR
 ) -> list[Factored]:
     """A matrix of graphs at several points, with the doubts of its entries; points where it is undefined are left out."""
     shape = (len(entries), len(entries[0]) if entries else 0)
     if 0 in shape:
         return [Factored(np.zeros(shape)) for _ in points]
     tape: Any = algebra.tape([e for line in entries for e in line])
-    measured = measured_at(tape, shape, points, error)
+    measured = measured_at(tape, shape, points, error, sizes)
     return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
 
 
-def rank_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], error: float = POINT_ERROR) -> int:
+def rank_at(
+    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], sizes: Sizes, error: float = POINT_ERROR
+) -> int:
     """The largest rank of a matrix of expressions at some points; 0 without points."""
-    return max((found.rank for found in factored_at(entries, points, algebra, error)), default=0)
+    return max((found.rank for found in factored_at(entries, points, algebra, sizes, error)), default=0)
 
 
 _BY_ITERATION = 1e-12
 """Errors above this are those of an iteration, which are of one size for all jets that it moves together."""
 
 
-def _errors(point: Point, error: float) -> dict[Symbol, float]:
+def _errors(point: Point, error: float, sizes: Sizes) -> dict[Symbol, float]:
     """The error of each symbol: parameters are exact."""
-    largest: dict[int, float] = {}
-    for z, v in point.items():
-        if isinstance(z, Jet):
-            largest[z.order] = max(largest.get(z.order, 0.0), abs(v))
-    scale = largest if error > _BY_ITERATION else {}
-    return {z: error * scale.get(z.order, abs(v)) if isinstance(z, Jet) else 0.0 for z, v in point.items()}
+    jets = {z: v for z, v in point.items() if isinstance(z, Jet)}
+    exact = dict.fromkeys(point, 0.0)
+    if error <= _BY_ITERATION:
+        return {**exact, **{z: error * abs(v) for z, v in jets.items()}}
+    largest = largest_of_kind(jets, sizes)
+    return {**exact, **{z: error * v for z, v in largest.items()}}
 
 
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:

@@ -215,13 +215,13 @@ def _not_closed(found: Closure) -> Analysis:
 def _contradicting(system: Prolongation) -> list[str]:
     """Rows on the state that are linear in it and have no common solution, whatever the parameters and the time."""
     pairs, state = system.hidden(), list(system.structure.state)
-    if system.curved(pairs, state):
+    if not pairs or system.curved(pairs, state):
         return []
     tape = system.tape(pairs, state)
     failing: set[int] = set()
     for seed in range(3):
         try:
-            values = np.array(tape(random_point(tape.symbols, seed)))
+            values = np.array(tape(random_point(tape.symbols, seed, sizes=system.sizes)))
         except Undefined:  # a row that has no value everywhere is not linear
             return []
         residual, jacobian = values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(state))

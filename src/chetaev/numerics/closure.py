@@ -150,7 +150,7 @@ Spot = tuple[Point, Matrix]
 def _clusters(system: Prolongation) -> tuple[int, list[Spot], list[Point]]:
     """The most frequent rank of the Jacobian, the points that have it, with the Jacobian there, and the other points."""
     hidden = [system.row(pair) for pair in system.hidden()]
-    known = [(point, sure_rank(system.structure.jacobian, hidden, point, system.algebra)) for point in system.points]
+    known = [(point, sure_rank(system.structure.jacobian, hidden, point, system.algebra, system.sizes)) for point in system.points]
     ranks = Counter(r for _, r in known if r is not None)  # points where it cannot be told are left out
     usual = max(ranks, key=lambda r: (ranks[r], r), default=0)
     kept = [point for point, r in known if r == usual]
@@ -167,7 +167,7 @@ def _with_others(found: Closure, points: Sequence[Point]) -> Closure:
     for point in points:
         # families differ by their states: with the parameters and the time of a usual point, exp(-b*t) is not zero by underflow
         moved = {**usual, **{z: v for z, v in point.items() if isinstance(z, Jet) and not isinstance(z, Input)}}
-        for start in points_from(hidden, [moved], system.algebra) if hidden else [moved]:
+        for start in points_from(hidden, [moved], system.algebra, system.sizes) if hidden else [moved]:
             other = closure(system.near(start), alone=True)
             kinds = [(c.dimension, len(c.free)) for c in (found, *others)]
             if other.end is End.CLOSED and (other.dimension, len(other.free)) not in kinds:
@@ -182,7 +182,7 @@ def _edge_of(small: Closure, large: Closure) -> bool:
         return False
     system = large.system
     hidden = [system.row(pair) for pair in system.hidden()]
-    nearby = points_near(hidden, small.system.points[0], system.algebra, spread=0.03)
+    nearby = points_near(hidden, small.system.points[0], system.algebra, spread=0.03, sizes=system.sizes)
     return len(system.structure.state) - system.structure.surplus - hidden_rank(system, nearby) == large.dimension
 
 
@@ -251,7 +251,9 @@ def _closed(
     system = base.extended([relations[k] for k in kept], [known[k].label for k in kept]) if kept else base
     system.points, system.solvable = points, True
     top = system.structure.top
-    null = min((found.null for found in factored_at(system.structure.jacobian, points, system.algebra)), key=lambda n: n.shape[1])
+    null = min(
+        (found.null for found in factored_at(system.structure.jacobian, points, system.algebra, system.sizes)), key=lambda n: n.shape[1]
+    )
     opened = open_jets(top, null)
     moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]
     chosen: list[int] = []
@@ -277,8 +279,8 @@ def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX]
 def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
     """How many of the rows on the state are independent, at the best of some points."""
     entries = [system.algebra.gradient(system.row(pair), system.structure.state) for pair in system.hidden()]
-    return rank_at(entries, points, system.algebra)
+    return rank_at(entries, points, system.algebra, system.sizes)
 
 
 def _top_rank(system: Prolongation, points: Sequence[Point]) -> int:
-    return rank_at(system.structure.jacobian, points, system.algebra)
+    return rank_at(system.structure.jacobian, points, system.algebra, system.sizes)

@@ -28,12 +28,12 @@ from chetaev.numerics.record import Record, wanted_times
 from chetaev.numerics.request import Place, Request
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import TOO_LARGE, Surfaces
-from chetaev.numerics.watching import SMALLEST_DETERMINANT, changes_of, make_task, watching
+from chetaev.numerics.watching import SMALLEST_PIVOT, changes_of, make_task, watching
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
-FALLEN_DETERMINANT = 1e-4
-"""Where steps become too small beside a determinant that fell so far, it is the reason."""
+FALLEN_PIVOT = 1e-4
+"""Where steps become too small beside a pivot that fell so far, it is the reason."""
 _REORDERINGS = 20
 _TOO_SOON = 1e-9
 """Intervals between events of one kind, in parts of the whole, that are no longer followed."""
@@ -182,7 +182,7 @@ class Course:
             if event.terminal or event.reset is None or t == float(request.times[-1]):
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
             return self._reset(piece, event, index)
-        if self._determinant(piece, task) <= SMALLEST_DETERMINANT:
+        if self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
             return self._ended(piece, task)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
@@ -190,7 +190,7 @@ class Course:
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """The verdict on a run that does not go on."""
         status = piece.run.status
-        if status is dop853.Status.STEP_TOO_SMALL and self._determinant(piece, task) < FALLEN_DETERMINANT:
+        if status is dop853.Status.STEP_TOO_SMALL and self._lowest_fall(piece, task) < FALLEN_PIVOT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
@@ -198,13 +198,9 @@ class Course:
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
-    def _determinant(self, piece: Piece, task: Task) -> float:
-        """The determinant of the system Jacobian at the end of a piece, relative to the beginning: a locus in a surface is no switch."""
-        here, t = piece.setting, float(piece.run.t)
-        if not task.watches:
-            return 1.0
-        found = abs(float(task.watch(t, piece.run.y, here.parameters(t, piece.reference))[0]))
-        return found / task.first_determinant if np.isfinite(found) and task.first_determinant else 0.0
+    def _lowest_fall(self, piece: Piece, task: Task) -> float:
+        """The pivot of the system Jacobian that fell most in a piece, relative to the beginning: a locus in a surface is no switch."""
+        return piece.setting.lowest_fall(piece) if task.watches else 1.0
 
     # -- switching surfaces
 

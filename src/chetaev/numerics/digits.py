@@ -16,6 +16,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
+from chetaev.analysis.sizes import ORDINARY, Sizes
 from chetaev.calculus import Algebra
 from chetaev.exact.many_digits import many_digit_values
 from chetaev.symbols import Input, Jet
@@ -30,10 +31,10 @@ _POLISH = 4
 
 
 def sure_rank(
-    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any]
+    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY
 ) -> int | None:
     """The rank of a matrix at a point where rows vanish; None if it is undefined there, or if forty digits do not tell either."""
-    found = factored_at(entries, [point], algebra, POINT_ERROR if rows else STATE_ERROR)
+    found = factored_at(entries, [point], algebra, sizes, POINT_ERROR if rows else STATE_ERROR)
     if not found:
         return None
     r = _gap(found[0].sizes, _CUT, _CLEAR, _ZERO)

@@ -66,10 +66,10 @@ def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
     """
     rows = [*[system.row(pair) for pair in system.hidden()], pivot]
     usual = system.generic_nullity or 0
-    for point in points_from(rows, system.generic_points, system.algebra)[:_PROBED]:
+    for point in points_from(rows, system.generic_points, system.algebra, system.sizes)[:_PROBED]:
         if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
             continue
-        r = sure_rank(system.structure.jacobian, rows, point, system.algebra)
+        r = sure_rank(system.structure.jacobian, rows, point, system.algebra, system.sizes)
         near = system.near(point)
         if len(near.points) < _NEIGHBOURS:  # a point without neighbours that satisfy the rows shows no family
             continue

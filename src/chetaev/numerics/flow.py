@@ -16,6 +16,7 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.analysis.exact_ranks import exactly_zero
+from chetaev.analysis.factored import equilibrated
 from chetaev.analysis.ranks import Point
 from chetaev.calculus import Calculus, total_derivative
 from chetaev.numerics.bounds import Bounds
@@ -39,6 +40,8 @@ from chetaev.numerics.residues import Residues, residues_of
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 
 _FEW_ROWS = 16
+_ALIKE = 10.0
+"""Units of columns that differ by less than this power of two are not told apart."""
 
 Stages = list[tuple[list[ca.SX], list[Jet]]]
 
@@ -126,7 +129,7 @@ class Flow:
         """
         power = self.on_state(self._energy[1])
         eliminated = any(isinstance(z, Multiplier) and z not in self.state for z in self.graph.symbols(power))
-        return self.rate(self.energy) if eliminated else power
+        return self.rate_of(self.energy) if eliminated else power
 
     @property
     def has_power(self) -> bool:
@@ -175,12 +178,10 @@ class Flow:
 
     def jet(self, z: Jet) -> ca.SX:
         """A jet at or above the top: a top jet, or its derivative along the flow."""
-        if z in self.tops:
-            return self.tops[z]
-        return self.rate(self.jet(type(z)(z.base, z.order - 1)))
+        return self.tops[z] if z in self.tops else self.rate_of(self.jet(type(z)(z.base, z.order - 1)))
 
-    def rate(self, e: ca.SX) -> ca.SX:
-        """The derivative along the flow of an expression in the state."""
+    def rate_of(self, e: ca.SX) -> ca.SX:
+        """The derivative of an expression of the state along the flow."""
         moving = [w for w in self.graph.symbols(e) if isinstance(w, Jet) or w == TIME]
         rates = dict(zip(self.state, self.rates, strict=True))
         seeds = [ca.SX(1) if w == TIME else rates[w] if w in rates else self.graph.leaf(w.d()) for w in moving]
@@ -252,7 +253,8 @@ class Flow:
         """The determinant, the smallest pivot, then functions of the user's.
 
         The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
-        same state, and relative to the largest such value at those points: units drop out.
+        same state, and relative to the largest such value at those points. Entries of a row are compared in units of their columns, else
+        a row of a small mass beside a reaction would be a row of the reaction alone: units drop out.
         """
         return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
 
@@ -267,11 +269,16 @@ class Flow:
         return determinant
 
     @cached_property
+    def pivots(self) -> ca.Function:
+        """All pivots: which of them fell, their product does not tell."""
+        return self.function(self.solved.pivots, "pivots")
+
+    @cached_property
     def _smallest_pivot(self) -> ca.SX:
         jacobian = self.system.structure.jacobian
         sizes = [[None if e.is_zero() else size(e) for e in line] for line in jacobian]
-        one = ca.SX(1)
-        rows = {i: _largest(sizes[i]) for i, _ in self.order.pairs}
+        one, units = ca.SX(1), self._column_units
+        rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in self.order.pairs}
         inverse = {i: over(one, size) for i, size in rows.items()}
         columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in self.order.pairs}
         largest = one
@@ -284,19 +291,32 @@ class Flow:
     def lowest_pivot(self) -> ca.SX | None:
         """What the smallest pivot is at least, at all states, as a graph of parameters; None if a pivot moves or nothing is known.
 
-        A column in units of its rows is never larger than one, so the largest entry that a row can have decides.
+        A column in units of its rows is never larger than its own unit, so the largest entry that a row can have decides.
         """
         if not self.freeze:
             return None
         entries = [e for line in self.system.structure.jacobian for e in line]
         bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
-        largest = ca.SX(1)
-        for (i, _), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
-            sizes = [bounds.of(e) for e in self.system.structure.jacobian[i] if not e.is_zero()]
-            if not bounds.steady(pivot) or any(found is None for found in sizes):
+        largest, units = ca.SX(1), self._column_units
+        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
+            line = self.system.structure.jacobian[i]
+            sizes = [None if e.is_zero() else bounds.of(e) for e in line]
+            if not bounds.steady(pivot) or any(found is None and not e.is_zero() for found, e in zip(sizes, line, strict=True)):
                 return None
-            largest = larger(largest, times(over(ca.SX(usual), size(pivot)), _largest(sizes)))
+            largest = larger(largest, times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))))
         return over(ca.SX(1), largest)
+
+    @cached_property
+    def _column_units(self) -> Matrix:
+        """Units of the columns, as powers of two, in which the entries of a row are compared; one where all entries are of like size.
+
+        They bring the logarithms of the entries nearest to zero at the given states; what vanishes there counts as it is elsewhere.
+        """
+        sizes = np.abs(self.samples.numbers) * self.samples.down[:, :, None] * self.samples.across[:, None, :]
+        given = sizes[: max(1, len(self.given))].max(axis=0)
+        logs = np.log2(equilibrated(np.where(given > 0, given, sizes.max(axis=0)), 0.0)[2])
+        units: Matrix = 2.0 ** np.round(logs - np.median(logs))
+        return units if np.ptp(logs) > _ALIKE else np.ones_like(units)
 
     @cached_property
     def _usual_pivots(self) -> Matrix:
@@ -304,7 +324,7 @@ class Flow:
         samples = self.samples
         numbers = np.abs(samples.numbers) * samples.down[:, :, None] * samples.across[:, None, :]
         used = [i for i, _ in self.order.pairs]
-        rows = np.where((sizes := numbers.max(axis=2, initial=0.0)) > 0, sizes, 1.0)
+        rows = np.where((sizes := (numbers / self._column_units).max(axis=2, initial=0.0)) > 0, sizes, 1.0)
         columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
         found = pivots_of(samples, self.order, self.residues)
         for k, (i, j) in enumerate(self.order.pairs):
@@ -374,6 +394,11 @@ def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
     for x, y in zip(a, b, strict=True):
         total = plus(total, times(x, y))
     return total
+
+
+def _in_units(sizes: Sequence[ca.SX | None], units: Matrix) -> list[ca.SX | None]:
+    """Sizes of the entries of a row in units of their columns."""
+    return [e if e is None or unit == 1 else times(e, ca.SX(1 / unit)) for e, unit in zip(sizes, map(float, units), strict=True)]
 
 
 def _largest(sizes: Sequence[ca.SX | None]) -> ca.SX:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
+from chetaev.analysis.factored import Factored
 from chetaev.analysis.ranks import rank
 from chetaev.declarations import read_value
 from chetaev.equations import Equations
@@ -27,7 +28,7 @@ from chetaev.numerics.binding import Binding, number
 from chetaev.numerics.blocks import solved_in_blocks
 from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.local_rank import factored_at, require_clear
-from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, null_space, open_jets, prolongation
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, significant, weights
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 
@@ -166,7 +167,7 @@ def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, k
     flat = flat_here(rows, unguessed, trial, slopeless)
     trial |= _affine_step(rows, [z for z in unguessed if z not in flat], trial)
     if len(unguessed) < len(missing) and residual_of(rows, list(trial), trial).scaled > _ROUND_OFF:  # guesses have to move
-        trial = settle(rows, missing, weights(missing, trial, data.guess), trial)
+        trial = settle(rows, missing, weights(missing, trial, data.guess, rows.sizes), trial)
         flat = flat_here(rows, unguessed, trial, ROUGH if bent else slopeless)
     firm = all(z in data.fixed for z in known)
     if flat or (bent and firm):  # no later stage can mend what fails here
@@ -176,7 +177,7 @@ def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, k
     _, factored = factored_at(rows.problem, rows.pairs, unguessed, trial)
     if not (flat or bent):
         require_clear(rows.problem, rows.pairs, unguessed, factored)
-    left_open = {*flat, *open_jets(unguessed, factored.null)}
+    left_open = {*flat, *open_jets(unguessed, factored.null_in(weights(unguessed, trial, {}, rows.sizes)))}
     return {z: trial[z] for z in missing if z in data.guess or z not in left_open}
 
 
@@ -211,10 +212,11 @@ def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[
         return {}
     start = {**known, **given, **{z: data.guess.get(z, 0.0) for z in unknowns}}
     if rows.curved(unknowns):
-        start = settle(rows, unknowns, weights(unknowns, start, data.guess), start)
+        start = settle(rows, unknowns, weights(unknowns, start, data.guess, rows.sizes), start)
     else:
         start |= _affine_step(rows, unknowns, start)
-    left_open = open_jets(unguessed, null_space(rows.numbers(unguessed, start)[1], 0.0))
+    null = Factored(rows.numbers(unguessed, start)[1]).null_in(weights(unguessed, start, {}, rows.sizes))
+    left_open = open_jets(unguessed, null)
     return {z: start[z] for z in missing if z not in left_open}
 
 
@@ -259,7 +261,7 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
     rows = Conditions(problem, tuple(problem.system.hidden()))
     if not rows.pairs:
         return at
-    at = settle(rows, loose, weights(loose, at, data.guess), at)
+    at = settle(rows, loose, weights(loose, at, data.guess, rows.sizes), at)
     size = residual_of(rows, state, at)
     if size.scaled > _CONTRADICTION:
         raise contradiction(rows, {z: v for z, v in at.items() if z in data.fixed}, at, data.guess, size)
@@ -267,7 +269,7 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
     if size.scaled < _ROUND_OFF or rank(jacobian[:, [state.index(z) for z in loose]]) == rank(jacobian):
         return at
     for _ in range(2):
-        step = least_norm(significant(jacobian, state, at), -residual)[0]
+        step = least_norm(significant(jacobian, state, at, rows.sizes), -residual)[0]
         at |= {z: float(at[z] + s) for z, s in zip(state, step, strict=True)}
         residual, jacobian = rows.numbers(state, at)
     return at
@@ -280,7 +282,7 @@ def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet
     start = {**at, **given, **dict.fromkeys(tops, 0.0)}
     start |= _affine_step(rows, tops, start)
     unknowns = [*loose, *tops]
-    found = settle(rows, unknowns, weights(unknowns, start, data.guess), start)
+    found = settle(rows, unknowns, weights(unknowns, start, data.guess, rows.sizes), start)
     size = residual_of(rows, list(found), found)
     if size.scaled <= _CONTRADICTION:
         return {z: found[z] for z in at}

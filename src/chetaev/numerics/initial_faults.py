@@ -10,8 +10,8 @@ from chetaev.analysis.ranks import rank
 from chetaev.errors import InitialError, StateError
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.numerics.attitude import written_element
-from chetaev.numerics.prolong import null_space, open_jets
-from chetaev.numerics.roots import Conditions, Residual, Root, flat_here, residual_of, roots, settle, weights
+from chetaev.numerics.prolong import open_jets
+from chetaev.numerics.roots import Conditions, Residual, Root, flat_here, null_at, residual_of, roots, settle, weights
 from chetaev.symbols import Jet, Multiplier, Place
 
 ROUGH = 1e-6
@@ -78,7 +78,7 @@ def too_few(
 
 def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Jet]:
     """As many missing jets as the rows leave free, chosen greedily from the lowest order up."""
-    null = null_space(rows.numbers(unknowns, at)[1])
+    null = null_at(rows, unknowns, at)
     lines = dict(zip(unknowns, null, strict=True))
     chosen: list[Jet] = []
     for z in sorted(missing, key=lambda z: z.order):
@@ -138,10 +138,10 @@ def _released(
     """Values that mend the data if some fixed ones may change, and the jets that are still open then; nothing if there are none."""
     unknowns = [*loose, *released]
     try:
-        at = settle(rows, unknowns, weights(unknowns, start, guess), start)
+        at = settle(rows, unknowns, weights(unknowns, start, guess, rows.sizes), start)
         if residual_of(rows, list(at), at).scaled > _HOLDS:
             return {}, set()
-        null = null_space(rows.numbers(unknowns, at)[1])
+        null = null_at(rows, unknowns, at)
     except StateError:
         return {}, set()
     return at, set(open_jets(unknowns, null))

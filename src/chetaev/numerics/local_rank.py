@@ -14,6 +14,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.factored import CUT, Factored, Matrix
+from chetaev.analysis.sizes import Sizes, largest_of_kind
 from chetaev.errors import StateError
 from chetaev.numerics.doubts import EPSILON
 from chetaev.numerics.nullspace import open_jets
@@ -41,28 +42,20 @@ def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], 
     """Bounds of the errors of the Jacobian's entries, from the last digits of state and parameters."""
     tape: Any = problem.system.tape(pairs, unknowns)
     point = {**problem.binding.at(tape.symbols, problem.t), **at}
-    found = tape.doubts(point, uncertainties(point))[len(pairs) :]
+    found = tape.doubts(point, uncertainties(point, problem.sizes))[len(pairs) :]
     return np.array(found, dtype=float).reshape(len(pairs), len(unknowns))
 
 
-def uncertainties(point: Mapping[Symbol, float]) -> dict[Symbol, float]:
-    """How far each value may be off: by its last digit; places of a group by that of the whole, jets also beside others of their order."""
-    largest: dict[Any, float] = {}
+def uncertainties(point: Mapping[Symbol, float], sizes: Sizes) -> dict[Symbol, float]:
+    """How far each value may be off: by its last digit; places of a group by that of the whole, jets also beside others of their kind."""
+    places: dict[tuple[str, ...], float] = {}
     for z, v in point.items():
-        for kind in _kinds(z):
-            largest[kind] = max(largest.get(kind, 0.0), abs(v))
-    found = {}
-    for z, v in point.items():
-        beside = [largest[kind] * (1.0 if isinstance(kind, tuple) else _BESIDE) for kind in _kinds(z)]
-        found[z] = EPSILON * max([abs(v), *beside])
-    return found
-
-
-def _kinds(z: Symbol) -> list[Any]:
-    """What a value is compared with: the other places of its group, or all jets of its order."""
-    if isinstance(z, Place):
-        return [z.components]
-    return [z.order] if isinstance(z, Jet) and not isinstance(z, Input) else []
+        if isinstance(z, Place):
+            places[z.components] = max(places.get(z.components, 0.0), abs(v))
+    jets = {z: v for z, v in point.items() if isinstance(z, Jet) and not isinstance(z, Input | Place)}
+    beside = {z: _BESIDE * v for z, v in largest_of_kind(jets, sizes).items()}
+    beside |= {z: places[z.components] for z in point if isinstance(z, Place)}
+    return {z: EPSILON * max(abs(v), beside.get(z, 0.0)) for z, v in point.items()}
 
 
 def _may_be_round_off(jacobian: Matrix) -> bool:
@@ -87,8 +80,7 @@ def require_clear(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Je
 
 
 def _ill_conditioned(problem: Problem, pairs: Sequence[Pair], opened: Sequence[Jet], found: Factored, size: float) -> StateError:
-    left = Factored(found.jacobian.T).null
-    weights = np.abs(left * np.abs(found.jacobian).max(axis=1, initial=0.0)[:, None]).max(axis=1, initial=0.0)
+    weights = np.abs(Factored(found.jacobian.T).null).max(axis=1, initial=0.0)
     rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _INVOLVED * weights.max(initial=0.0)]
     names = " ".join(z.name for z in opened)
     return StateError(

@@ -16,12 +16,13 @@ import sympy
 from sympy import Expr, Symbol
 from sympy.polys.matrices import DomainMatrix
 
+from chetaev.analysis.factored import Factored
 from chetaev.analysis.ranks import matrices_at
 from chetaev.analysis.structure import structure
 from chetaev.budget import deadline
 from chetaev.equations import Equations
 from chetaev.notation import show
-from chetaev.numerics.prolong import Prolongation, least_norm, open_jets, prolongation
+from chetaev.numerics.prolong import Prolongation, open_jets, prolongation
 from chetaev.values import Tape, Undefined, value
 
 _LARGEST_MATRIX = 3_000
@@ -72,11 +73,10 @@ def open_at(system: Prolongation, point: Mapping[Symbol, float]) -> str:
     if not found:
         return ""
     matrix = found[0]
-    opened = open_jets(system.structure.top, least_norm(matrix, np.zeros(len(matrix)))[1])
-    left = least_norm(matrix.T, np.zeros(matrix.shape[1]))[1]
+    opened = open_jets(system.structure.top, Factored(matrix).null)
     if not opened:
         return ""
-    weights = np.abs(left * np.abs(matrix).max(axis=1, initial=0.0)[:, None]).max(axis=1, initial=0.0)
+    weights = np.abs(Factored(matrix.T).null).max(axis=1, initial=0.0)
     order = [int(i) for i in np.argsort(-weights, kind="stable") if weights[i] > _INVOLVED * weights.max(initial=0.0)]
     rows = ", ".join(system.label(system.stage(0)[i]) for i in order)
     names = " ".join(z.name for z in opened)

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Symbol
 
+from chetaev.analysis.factored import Factored
 from chetaev.frozen import Frozen
 from chetaev.numerics.accuracy import kinds_of
 from chetaev.numerics.binding import Binding
@@ -27,9 +28,17 @@ from chetaev.values import Undefined
 
 WORST_PIVOT = 1e-3
 """A pivot that is so small compared to where it was chosen is worn out."""
+_SINGULAR = 1e-7
+"""Singular values of the scaled Jacobian below this part of the largest belong to a singular state: accelerations lose seven digits."""
 _FEW = 1000
 """Up to so many states are projected before other code for that would have been made."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
+
+
+def is_regular(matrix: Array, doubts: Array, rank: int) -> bool:
+    """Whether a matrix has a rank clearly, in units of its own rows and columns."""
+    found = Factored(matrix, doubts=doubts)
+    return found.rank == rank and found.kept > _SINGULAR
 
 
 @dataclass(frozen=True)
@@ -150,10 +159,24 @@ class Setting:
         return Setting(self.switched, self.configuration, self.binding, compiled, True)
 
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
-        """A setting with better pivots for a state, if there are better ones: then the state is not singular."""
+        """A setting with better pivots for a state, if there are better ones, or if the state is not singular: it alone decides."""
         jets = self.named(native)
         fresh = self.renew(t, jets)  # which may count the work, or not, where this one does otherwise
-        return fresh if fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT else None
+        better = fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT
+        return fresh if better or self.regular(t, jets) else None
+
+    def regular(self, t: float, jets: Mapping[Jet, float]) -> bool:
+        """Whether the system Jacobian has its usual rank at a state, with digits to spare."""
+        system = self.flow.system
+        found = system.measured([self.point(t, jets)], given=True)[0]
+        return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
+
+    def lowest_fall(self, piece: Piece) -> float:
+        """What a pivot was at the end of a piece, relative to the beginning; of that which fell most."""
+        ends = (piece.begin, piece.first), (piece.end, piece.run.y)
+        first, last = (np.abs(self.numbers(self.flow.pivots, t, y, piece.reference)) for t, y in ends)
+        falls = last / np.where(first > 0, first, np.nan)
+        return float(np.min(falls)) if np.all(np.isfinite(falls)) else 0.0
 
 
 @dataclass(frozen=True)

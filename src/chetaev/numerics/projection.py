@@ -62,7 +62,7 @@ def _stages_suffice(flow: Flow) -> bool:
 
 
 def _rank(entries: Entries, flow: Flow) -> int:
-    return rank_at(entries, flow.points, flow.graph)
+    return rank_at(entries, flow.points, flow.graph, flow.system.sizes)
 
 
 def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:

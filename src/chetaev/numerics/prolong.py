@@ -13,6 +13,7 @@ from sympy import Symbol
 from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.factored import Factored
 from chetaev.analysis.ranks import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
+from chetaev.analysis.sizes import Sizes, natural_sizes
 from chetaev.analysis.structure import Structure, raised, structure
 from chetaev.budget import deadline
 from chetaev.calculus import Calculus, Evaluator
@@ -24,7 +25,7 @@ from chetaev.numerics.binding import Binding
 from chetaev.numerics.graph import GraphAlgebra
 from chetaev.numerics.nullspace import least_norm, null_space, open_jets
 from chetaev.numerics.sampling import points_from, points_near
-from chetaev.symbols import Action, Coordinate, Input, Jet, Multiplier, highest_orders, jets_in
+from chetaev.symbols import TIME, Action, Coordinate, Input, Jet, Multiplier, Parameter, highest_orders, jets_in
 from chetaev.values import Undefined
 from chetaev.zero import random_point
 
@@ -60,6 +61,7 @@ class Prolongation:
         self._derivatives: list[list[Any]] = [[row] for row in found.rows]
         self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], Evaluator] = {}
         self._curved: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], list[Jet]] = {}
+        self._sizes: dict[tuple[tuple[str, float], ...], Sizes] = {}
 
     def row(self, pair: Pair) -> Any:
         """A row differentiated so many times."""
@@ -191,27 +193,41 @@ class Prolongation:
         return tuple(z.name for z in open_jets(self.structure.top, self._generic_null))
 
     @cached_property
+    def sizes(self) -> Sizes:
+        """How large symbols are, by the numbers in the rows and the parameters of the state near which they are judged."""
+        return self.sizes_with(self._near or {})
+
+    def sizes_with(self, known: Mapping[Symbol, float]) -> Sizes:
+        """How large symbols are with some values of the parameters; remembered."""
+        values = {z: float(v) for z, v in known.items() if isinstance(z, Parameter)}
+        key = tuple(sorted(((z.name, v) for z, v in values.items())))
+        if key not in self._sizes:
+            rows = [self.row(pair) for pair in (*self.hidden(), *self.stage(0))]
+            self._sizes[key] = natural_sizes(rows, self.algebra, values, [TIME, *self.structure.state, *self.structure.top])
+        return self._sizes[key]
+
+    @cached_property
     def points(self) -> list[Point]:
         """Random points of the constraint manifold, with a value for every symbol of the rows that are solved."""
         hidden = [self.row(pair) for pair in self.hidden()]
-        if self._seeds and (found := points_from(hidden, self._seeds, self.algebra)):
+        if self._seeds and (found := points_from(hidden, self._seeds, self.algebra, self.sizes)):
             return found
         if self._near is not None:
             moved = [z for z in self._near if isinstance(z, Jet) and not isinstance(z, Input)]  # ranks depend on more than the rows contain
-            return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count, moved=moved)]
+            return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count, moved=moved, sizes=self.sizes)]
         symbols = self.symbols([*self.hidden(), *self.stage(0)])
-        found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra)
+        found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra, sizes=self.sizes)
         if any(a is None for a in self.jacobians(found)):  # a root may have a value at few random points
-            more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra)
+            more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra, sizes=self.sizes)
             found = [point for point, a in zip(more, self.jacobians(more), strict=True) if a is not None][: self._count]
         if hidden and self._least_nullity(found):
             # where constraints are quadratic forms, random parameters may leave nothing but rest: others are tried before that is believed
-            more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra)
+            more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra, sizes=self.sizes)
             found = more if self._least_nullity(more) < self._least_nullity(found) else found
         if hidden and len({a.shape[1] for a in self._null_spaces(found) if a is not None}) > 1:
             # stage by stage the points were drawn to special ones; all jets at once, with the rank frozen, they are not
-            starts: list[Point] = [random_point(symbols, seed) for seed in range(3 * self._count)]
-            found = points_from(hidden, starts, self.algebra)[: 2 * self._count] or found
+            starts: list[Point] = [random_point(symbols, seed, sizes=self.sizes) for seed in range(3 * self._count)]
+            found = points_from(hidden, starts, self.algebra, self.sizes)[: 2 * self._count] or found
         return found
 
     def _least_nullity(self, points: Sequence[Point]) -> int:
@@ -229,14 +245,14 @@ class Prolongation:
     def sampled(self, count: int) -> Prolongation:
         """The same rows, judged at so many random points."""
         found = Prolongation(self.equations, self.structure, self._near, self.added, count)
-        found._derivatives, found._tapes = self._derivatives, self._tapes
+        found._derivatives, found._tapes, found._sizes = self._derivatives, self._tapes, self._sizes
         found.stated = self.stated
         return found
 
     def near(self, point: Point) -> Prolongation:
         """The same rows, judged at points near a given state: constraints may have several branches, with different ranks."""
         found = Prolongation(self.equations, self.structure, dict(point), self.added, self._count)
-        found._derivatives, found._tapes = self._derivatives, self._tapes
+        found._derivatives, found._tapes, found._sizes = self._derivatives, self._tapes, self._sizes
         found._curved, found.stated = self._curved, self.stated
         return found
 
@@ -272,7 +288,7 @@ class Prolongation:
     def measured(self, points: Sequence[Point], given: bool = False) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined."""
         shape, tape = (len(self.structure.jacobian), len(self.structure.unknowns)), self._jacobian_tape
-        return measured_at(tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR)
+        return measured_at(tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR, self.sizes)
 
     def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The system Jacobian at several points; None where it is undefined."""
@@ -369,8 +385,8 @@ class Prolongation:
         tape = self.algebra.tape(slopes)
         varies = np.zeros(len(slopes), dtype=bool)
         for seed in range(_TRIES):
-            here = random_point(tape.symbols, seed)
-            there = random_point(tape.symbols, 100 + seed)
+            here = random_point(tape.symbols, seed, sizes=self.sizes)
+            there = random_point(tape.symbols, 100 + seed, sizes=self.sizes)
             try:
                 a = np.array(tape(here))
                 b = np.array(tape({z: there[z] if z in unknowns else v for z, v in here.items()}))
@@ -431,6 +447,11 @@ class Problem:
         except Undefined:
             raise self._undefined(pairs, jets) from None
         return values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(unknowns))
+
+    @property
+    def sizes(self) -> Sizes:
+        """How large symbols are, by the numbers in the rows and the values of the parameters."""
+        return self.system.sizes_with(self.binding.parameters)
 
     def point(self, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
         """A state with the values of parameters, time and inputs."""

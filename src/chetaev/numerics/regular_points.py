@@ -70,7 +70,7 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     pairs = [pair for pair in system.hidden() if pair[1] == 0 and system.label(pair).startswith("kinematic")]
     if not pairs:
         return None
-    rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra)
+    rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra, system.sizes)
     if any(rows.full_rank(point) for point in system.points):
         return None
     points = [*system.points, *rows.points()]  # patience alone would be drawn to special points where others are regular

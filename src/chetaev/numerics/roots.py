@@ -15,11 +15,13 @@ import casadi as ca
 import numpy as np
 from sympy import Expr
 
+from chetaev.analysis.factored import NOISE, Factored
 from chetaev.analysis.ranks import Matrix, equilibrated
+from chetaev.analysis.sizes import Sizes
 from chetaev.calculus import Evaluator
 from chetaev.errors import StateError
 from chetaev.notation import show
-from chetaev.numerics.prolong import Pair, Problem, Prolongation, null_space, open_jets
+from chetaev.numerics.prolong import Pair, Problem, Prolongation, open_jets
 from chetaev.numerics.sampling import points_near
 from chetaev.symbols import Input, Jet, Place, jets_in
 from chetaev.values import Undefined
@@ -59,6 +61,11 @@ class Conditions:
     pairs: tuple[Pair, ...]
     demands: tuple[Demand, ...] = ()
     _tapes: dict[tuple[Jet, ...], Evaluator] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def sizes(self) -> Sizes:
+        """How large symbols usually are."""
+        return self.problem.sizes
 
     @property
     def labels(self) -> list[str]:
@@ -122,33 +129,36 @@ def residual_of(rows: Conditions, jets: Sequence[Jet], at: Mapping[Jet, float]) 
     residual, jacobian = rows.numbers(jets, at)
     if not len(residual):
         return Residual(0.0, 0, 0.0)
-    scaled = np.abs(residual) / _terms(jacobian, jets, at)
+    terms = _terms(jacobian, jets, at, rows.sizes)
+    scaled = np.abs(residual) / terms
     if scaled.max() > _DOUBTFUL:
-        scaled = np.abs(residual) / np.maximum(_terms(jacobian, jets, at), rows.terms(at))
+        scaled = np.abs(residual) / np.maximum(terms, rows.terms(at))
     worst = int(np.argmax(scaled))
     return Residual(float(scaled[worst]), worst, float(residual[worst]))
 
 
-def significant(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+def significant(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
     """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
-    terms = np.abs(jacobian) * _sizes(jets, at)
+    terms = np.abs(jacobian) * _sizes(jets, at, sizes)
     return np.where(terms > _EXACT * terms.max(axis=1, keepdims=True, initial=0.0), jacobian, 0.0)
 
 
-def _terms(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+def _terms(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
     """The size of the largest term of each row."""
-    scale: Matrix = (np.abs(jacobian) * _sizes(jets, at)).max(axis=1, initial=0.0)
+    scale: Matrix = (np.abs(jacobian) * _sizes(jets, at, sizes)).max(axis=1, initial=0.0)
     return np.where(scale > 0, scale, 1.0)
 
 
-def _sizes(jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
-    """The sizes of jets.
+def _sizes(jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
+    """The sizes of jets at a state.
 
     A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
-    velocities of order one contradicts nothing.
+    velocities of order one contradicts nothing. Jets of one order are compared in units of their usual sizes.
     """
-    largest = {z.order: max(abs(at[w]) for w in jets if w.order == z.order) for z in jets}
-    return np.array([max(abs(at[z]), _SMALL * largest[z.order], _TINY) for z in jets])
+    largest: dict[int, float] = {}
+    for z in jets:
+        largest[z.order] = max(largest.get(z.order, 0.0), abs(at[z]) / sizes.get(z, 1.0))
+    return np.array([max(abs(at[z]), sizes.get(z, 1.0) * max(_SMALL * largest[z.order], _TINY)) for z in jets])
 
 
 def _summands(row: ca.SX) -> list[ca.SX]:
@@ -165,9 +175,9 @@ def _summands(row: ca.SX) -> list[ca.SX]:
     return found
 
 
-def weights(unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> Matrix:
+def weights(unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Mapping[Jet, float], sizes: Sizes) -> Matrix:
     """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
-    return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z.order, at)) for z in unknowns])
+    return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z, at, sizes)) for z in unknowns])
 
 
 def settle(rows: Conditions, unknowns: Sequence[Jet], move: Matrix, at: Mapping[Jet, float]) -> dict[Jet, float]:
@@ -187,7 +197,7 @@ class _Path:
     def __init__(self, rows: Conditions, unknowns: list[Jet], move: Matrix, at: dict[Jet, float]) -> None:
         self.rows, self.unknowns, self.move, self.at = rows, unknowns, move, at
         everything = list(at)
-        self.scale = _terms(rows.numbers(everything, at)[1], everything, at)
+        self.scale = _terms(rows.numbers(everything, at)[1], everything, at, rows.sizes)
         self.residual, self.jacobian = self._look(at)
         self.size = float(np.linalg.norm(self.residual))
         if self.size > _NEAR:
@@ -272,7 +282,7 @@ def _on_the_set(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, floa
     known = [pair for pair in system.hidden() if jets_in_rows(system, pair) <= at.keys()]
     point = {**rows.problem.binding.at(system.symbols([*known, *rows.pairs]), rows.problem.t), **at}
     found = []
-    for near in points_near([system.row(pair) for pair in known], point, system.algebra, count=_NEIGHBOURS):
+    for near in points_near([system.row(pair) for pair in known], point, system.algebra, count=_NEIGHBOURS, sizes=rows.sizes):
         try:
             found.append(rows.numbers(unknowns, {z: near[z] for z in at})[1])
         except StateError:
@@ -286,9 +296,9 @@ def jets_in_rows(system: Prolongation, pair: Pair) -> set[Jet]:
 
 
 def _neighbour(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], seed: int) -> Matrix | None:
-    typical = {order: _typical(order, at) for order in {z.order for z in at}}
-    chance = _chances(seed, len(at))
-    moved = {z: v + 0.1 * max(abs(v), min(1.0, typical[z.order])) * c for (z, v), c in zip(at.items(), chance, strict=True)}
+    sizes, chance = rows.sizes, _chances(seed, len(at))
+    typical = _typical_sizes(at, sizes)
+    moved = {z: v + 0.1 * max(abs(v), min(sizes.get(z, 1.0), typical[z])) * c for (z, v), c in zip(at.items(), chance, strict=True)}
     try:
         return rows.numbers(unknowns, moved)[1]
     except StateError:
@@ -300,9 +310,23 @@ def _chances(seed: int, count: int) -> list[float]:
     return np.random.default_rng(seed).uniform(0.5, 1.5, count).tolist()
 
 
-def _typical(order: int, at: Mapping[Jet, float]) -> float:
-    """The size of jets of an order, or 1 if all are zero."""
-    return max((abs(v) for w, v in at.items() if w.order == order), default=0.0) or 1.0
+def _typical(z: Jet, at: Mapping[Jet, float], sizes: Sizes) -> float:
+    """The size of jets of the same order at a state, in units of their usual sizes; the usual size if all are zero."""
+    relative = max((abs(v) / sizes.get(w, 1.0) for w, v in at.items() if w.order == z.order), default=0.0)
+    return (relative or 1.0) * sizes.get(z, 1.0)
+
+
+def _typical_sizes(at: Mapping[Jet, float], sizes: Sizes) -> dict[Jet, float]:
+    """The same for all jets of a state."""
+    relative: dict[int, float] = {}
+    for z, v in at.items():
+        relative[z.order] = max(relative.get(z.order, 0.0), abs(v) / sizes.get(z, 1.0))
+    return {z: (relative[z.order] or 1.0) * sizes.get(z, 1.0) for z in at}
+
+
+def null_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """Directions in which unknowns can move without changing the rows, as columns, measured by their sizes at the state."""
+    return Factored(rows.numbers(unknowns, at)[1], NOISE).null_in(weights(unknowns, at, {}, rows.sizes))
 
 
 @dataclass(frozen=True)
@@ -317,18 +341,19 @@ def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float],
     """Solutions found from several starting values, distinct modulo whole turns of angles; there may be others."""
     chance = np.random.default_rng(7)
     turns = _angles(rows, unknowns, known)
-    spread = {z: np.pi if z in turns else 2 * _typical(z.order, known) for z in unknowns}
+    sizes = rows.sizes
+    spread = {z: np.pi if z in turns else 2 * _typical(z, known, sizes) for z in unknowns}
     found: list[Root] = []
     for k in range(_STARTS):
         start = {**known, **{z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns}}
         try:
-            at = settle(rows, unknowns, weights(unknowns, start, guess), start)
+            at = settle(rows, unknowns, weights(unknowns, start, guess, sizes), start)
             if residual_of(rows, list(at), at).scaled > _SOLVED:
                 continue
-            root = Root(at, null_space(rows.numbers(unknowns, at)[1]))
+            root = Root(at, null_at(rows, unknowns, at))
         except StateError:
             continue
-        if not any(_alike(root.at, other.at, spread, turns) for other in found):
+        if not any(_alike(root.at, other.at, spread, turns, sizes) for other in found):
             found.append(root)
     return found
 
@@ -337,20 +362,21 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
     """Unknown positions that a whole turn changes without changing the rows: angles, declared or not."""
     kinds = rows.problem.system.equations.system.kinds
     found = {z for z in unknowns if z.order == 0 and kinds.get(z.base) == "angle"}
-    at = {**known, **{z: float(c) for z, c in zip(unknowns, _chances(0, len(unknowns)), strict=False)}}
+    at = {**known, **{z: float(c) * rows.sizes.get(z, 1.0) for z, c in zip(unknowns, _chances(0, len(unknowns)), strict=False)}}
     try:
         here = rows.numbers([], at)[0]
+        terms = np.maximum(np.abs(here), rows.terms(at))
         for z in unknowns:
             if z.order == 0 and z not in found and not isinstance(z, Place):
                 there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]
-                if np.all(np.abs(there - here) <= _SOLVED * np.maximum(np.abs(here), 1.0)):
+                if np.all(np.abs(there - here) <= _SOLVED * terms):
                     found.add(z)
     except StateError:  # no value at this place: what is declared has to do
         return found
     return found
 
 
-def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, float], turns: set[Jet]) -> bool:
+def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, float], turns: set[Jet], sizes: Sizes) -> bool:
     """Whether two solutions are the same, measured by how far the search spread its starting values: a double root is met to half the
     digits, and zero has no size of its own.
     """
@@ -358,6 +384,6 @@ def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, 
         gap = abs(a[z] - b[z])
         if z in turns:
             gap = abs((gap + np.pi) % (2 * np.pi) - np.pi)
-        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z.order, a), size):
+        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z, a, sizes), size):
             return False
     return True

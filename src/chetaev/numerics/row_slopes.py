@@ -22,6 +22,7 @@ import scipy.linalg
 from sympy import Symbol
 
 from chetaev.analysis.ranks import Matrix, Point
+from chetaev.analysis.sizes import Sizes, units_of
 from chetaev.calculus import Algebra, Evaluator
 from chetaev.numerics.sampling import points_near
 from chetaev.symbols import Input, Jet
@@ -56,12 +57,13 @@ _JUMP = 3e-5
 
 
 class RowSlopes:
-    """Rows, their gradients, and the size of these at random points: what a slope is compared with."""
+    """Rows, their gradients, and the size of these at random points: what a slope is compared with. Jets are measured by their sizes."""
 
-    def __init__(self, rows: Sequence[Any], algebra: Algebra[Any]) -> None:
-        self.rows, self.algebra = rows, algebra
+    def __init__(self, rows: Sequence[Any], algebra: Algebra[Any], sizes: Sizes) -> None:
+        self.rows, self.algebra, self.sizes = rows, algebra, sizes
         symbols = algebra.symbols_of(rows)
         self.jets = sorted((z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)), key=lambda z: z.name)
+        self.units = units_of(self.jets, sizes)
         self.tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, self.jets)]])
         elsewhere = [found for seed in range(_ELSEWHERE) if (found := self._numbers(self._random(seed))) is not None]
         slopes = np.array([np.linalg.norm(jacobian, axis=1) for _, jacobian in elsewhere]).reshape(len(elsewhere), len(rows))
@@ -127,7 +129,7 @@ class RowSlopes:
             return False
         residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
         step = np.linalg.lstsq(jacobian, -residual, rcond=_NOISE)[0]
-        moved = self._scaled({**point, **{z: float(point[z] + s) for z, s in zip(self.jets, step, strict=True)}})
+        moved = self._scaled(self._moved(point, step))
         if moved is None:
             return False
         before, after = (float(np.linalg.svd(a, compute_uv=False)[-1]) for a in (jacobian, moved))
@@ -161,7 +163,7 @@ class RowSlopes:
 
     def _smaller_than(self, kept: Sequence[int], point: Point) -> bool:
         """Whether rows fail near a point wherever those kept hold: the set is smaller than the rank at the point tells."""
-        nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD, moved=self.jets)
+        nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD, moved=self.jets, sizes=self.sizes)
         values = [found / self.scales for p in nearby if (found := self._values(p)) is not None]
         return bool(values) and float(np.abs(values).max(axis=1).min()) > _VANISHES  # at one of them chance may lead to another component
 
@@ -175,10 +177,14 @@ class RowSlopes:
 
     def _shifted(self, point: Point, shift: Matrix) -> Point:
         """A point aside, by parts of the size of each jet."""
-        return {**point, **{z: float(point[z] + s * max(1.0, abs(point[z]))) for z, s in zip(self.jets, shift, strict=True)}}
+        return self._moved(point, shift * np.maximum(1.0, np.abs([point[z] for z in self.jets]) / self.units))
+
+    def _moved(self, point: Mapping[Symbol, float], step: Matrix) -> dict[Symbol, float]:
+        """A point displaced by so many units of each jet."""
+        return {**point, **{z: float(point[z] + s) for z, s in zip(self.jets, step * self.units, strict=True)}}
 
     def _random(self, seed: int) -> dict[Symbol, float]:
-        return random_point(self.tape.symbols, seed)
+        return random_point(self.tape.symbols, seed, sizes=self.sizes)
 
     def _numbers(self, point: Mapping[Symbol, float]) -> tuple[Matrix, Matrix] | None:
         try:
@@ -186,7 +192,7 @@ class RowSlopes:
         except Undefined:
             return None
         n = len(self.rows)
-        return values[:n], values[n:].reshape(n, len(self.jets))
+        return values[:n], values[n:].reshape(n, len(self.jets)) * self.units
 
     def _values(self, point: Mapping[Symbol, float]) -> Matrix | None:
         """The rows alone: they may have values where slopes have none."""
@@ -223,7 +229,7 @@ class RowSlopes:
         """The first of ever shorter steps after which the rows are smaller, and whether there is one; else the shortest one with values."""
         last = None
         for k in range(_HALVINGS + 1):
-            trial = {**at, **{z: float(at[z] + s / 2**k) for z, s in zip(self.jets, step, strict=True)}}
+            trial = self._moved(at, step / 2**k)
             values = self._values(trial)
             if values is not None:
                 last = trial

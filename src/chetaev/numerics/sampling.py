@@ -15,7 +15,8 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.analysis.ranks import Matrix, Point
-from chetaev.calculus import Algebra, Evaluator
+from chetaev.analysis.sizes import Sizes, Slopes, natural_sizes
+from chetaev.calculus import Algebra
 from chetaev.symbols import Input, Jet
 from chetaev.values import Undefined
 from chetaev.zero import random_point
@@ -37,23 +38,24 @@ def points_near(
     count: int = 4,
     spread: float = 0.1,
     moved: Sequence[Symbol] | None = None,
+    sizes: Sizes | None = None,
 ) -> list[Point]:
     """Points where all rows vanish, reached from random displacements of a start along their set.
 
-    The jets of unknowns in the rows move, or those that are given.
+    The jets of unknowns in the rows move, or those that are given, in units of the sizes that the rows suggest, or of given ones.
     """
     jets = list(moved) if moved else _moving(rows, start, algebra)
     jets = jets if rows else [z for z in start if isinstance(z, Jet) and not isinstance(z, Input)]
-    tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
-    start = {**random_point(tape.symbols, 0), **start}
+    slopes = Slopes(rows, jets, algebra, natural_sizes(rows, algebra, start, jets) if sizes is None else sizes)
+    start = {**random_point(slopes.symbols, 0), **start}
     chance = np.random.default_rng(7)
-    sizes = np.array([max(1.0, abs(start[z])) for z in jets])
-    along = _tangents(tape, len(rows), jets, start, sizes)
+    sizes_there = np.maximum(1.0, np.abs([start[z] for z in jets]) / slopes.units)
+    along = _tangents(slopes, start, sizes_there)
     found: list[Point] = []
     shortest = spread * _SHORTEST
     for _ in range(4 * count):
-        shift = spread * sizes * (along @ (along.T @ chance.standard_normal(len(jets))))
-        point = _beside(tape, len(rows), jets, start, shift)
+        shift = spread * sizes_there * (along @ (along.T @ chance.standard_normal(len(jets))))
+        point = _beside(slopes, start, shift)
         if point is not None:
             found.append(point)
         elif spread > shortest:  # a long displacement leads to another component of the set, or to none
@@ -69,27 +71,33 @@ def _moving(rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra
     return sorted({z for z in start if z in present and isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
 
 
-def _tangents(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], sizes: Matrix) -> Matrix:
+def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> Matrix:
     """Directions in which jets, in units of their sizes, can move along the rows, as orthonormal columns; all of them without rows."""
+    everywhere = np.eye(len(slopes.jets))
     try:
-        _, jacobian = _numbers(tape, count, jets, start)
+        _, jacobian = slopes(start)
     except Undefined:
-        return np.eye(len(jets))
+        return everywhere
     _, s, vt = np.linalg.svd(jacobian * sizes, full_matrices=True)
-    return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if count else np.eye(len(jets))
+    return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if slopes.count else everywhere
 
 
-def _beside(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
+def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
     """The point of the set that a displacement along it leads to; None unless the set is met near where the displacement ends."""
-    here = {**start, **{z: float(start[z] + s) for z, s in zip(jets, shift, strict=True)}}
-    point = _settled(tape, count, jets, here) if count else here
+    here = _moved(slopes, start, shift)
+    point = _settled(slopes, here) if slopes.count else here
     if point is None:
         return None
-    back = np.array([point[z] - here[z] for z in jets])
+    back = np.array([point[z] - here[z] for z in slopes.jets]) / slopes.units
     return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
 
 
-def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any]) -> list[Point]:
+def _moved(slopes: Slopes, at: Mapping[Symbol, float], shift: Matrix) -> dict[Symbol, float]:
+    """A point displaced by so many units of each jet."""
+    return {**at, **{z: float(at[z] + s) for z, s in zip(slopes.jets, shift * slopes.units, strict=True)}}
+
+
+def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
     """Points where all rows vanish, reached from given ones by moving all jets at once.
 
     Where rows are quadratic forms in the velocities, rest is a multiple root that swallows whoever moves velocities only; moving all jets
@@ -98,18 +106,19 @@ def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[A
     if not starts:
         return []
     jets = _moving(rows, starts[0], algebra)
-    tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
-    settled = [_settled(tape, len(rows), jets, {**random_point(tape.symbols, 0), **start}) for start in starts]
+    slopes = Slopes(rows, jets, algebra, natural_sizes(rows, algebra, starts[0], jets) if sizes is None else sizes)
+    settled = [_settled(slopes, {**random_point(slopes.symbols, 0), **start}) for start in starts]
     return [point for point in settled if point is not None]
 
 
-def _settled(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping[Symbol, float]) -> Point | None:
+def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
     at = dict(start)
     rank: int | None = None
     polished = 0
+    n = len(slopes.jets)
     try:
         for _ in range(_APPROACH):
-            residual, jacobian = _numbers(tape, count, jets, at)
+            residual, jacobian = slopes(at)
             size = float(np.abs(residual).max(initial=0.0))
             if size < _NEAR:
                 u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
@@ -119,20 +128,15 @@ def _settled(tape: Evaluator, count: int, jets: Sequence[Symbol], start: Mapping
                 polished += 1
             else:
                 rank = None
-                damped = np.vstack([jacobian, np.sqrt(size) * np.eye(len(jets))])
-                step = -np.linalg.lstsq(damped, np.concatenate([residual, np.zeros(len(jets))]), rcond=None)[0]
-            at |= {z: float(at[z] + d) for z, d in zip(jets, step, strict=True)}
+                damped = np.vstack([jacobian, np.sqrt(size) * np.eye(n)])
+                step = -np.linalg.lstsq(damped, np.concatenate([residual, np.zeros(n)]), rcond=None)[0]
+            at = _moved(slopes, at, step)
             length = float(np.abs(step).max(initial=0.0))
             if rank is not None and length < _ARRIVED:
-                residual, _ = _numbers(tape, count, jets, at)
+                residual, _ = slopes(at)
                 return at if float(np.abs(residual).max(initial=0.0)) < _ARRIVED else None
             if polished > _POLISH or not np.isfinite(length):
                 return None
     except Undefined:
         return None
     return None
-
-
-def _numbers(tape: Evaluator, count: int, jets: Sequence[Symbol], at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
-    values = np.array(tape(at), dtype=float)
-    return values[:count], values[count:].reshape(count, len(jets))

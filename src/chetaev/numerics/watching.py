@@ -19,9 +19,9 @@ from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
 from chetaev.numerics.request import Place, Request
 
-SMALLEST_DETERMINANT = 1e-10
-"""Part of its value at the beginning of a piece below which a determinant vanishes together with a switching function, whose root is found
-to 1e-13 of a step: then its surface is a singular locus, and no switch."""
+SMALLEST_PIVOT = 1e-10
+"""Part of its value at the beginning of a piece below which a pivot vanishes together with a switching function, whose root is found to
+1e-13 of a step: then its surface is a singular locus, and no switch. The product of all pivots would be smaller where they are many."""
 
 
 @dataclass(frozen=True)

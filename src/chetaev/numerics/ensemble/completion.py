@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from chetaev.analysis.factored import CUT
+from chetaev.analysis.sizes import units_of
 from chetaev.errors import ChetaevError, InitialError, StateError
 from chetaev.numerics import initial
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
@@ -114,9 +116,8 @@ class _Stages:
                 x[:, self.column[z]] = v
         first = len(self.read.switched.original.system.parameters)
         for _ in modes:  # a function may contain the modes before it
-            signs = np.sign(
-                each(pivoted(self.read.switched, self.read.batch.compiled).surfaces, np.full(len(x), self.read.t), self._widened(x), self.p)
-            )
+            surfaces = pivoted(self.read.switched, self.read.batch.compiled).surfaces
+            signs = np.sign(each(surfaces, np.full(len(x), self.read.t), self._widened(x), self.p)[:, : len(modes)])
             self.p[:, first : first + len(modes)] = np.where(np.abs(signs) == 1.0, signs, 1.0)
         batch.p[self.members, first : first + len(modes)] = self.p[:, first : first + len(modes)]
 
@@ -184,7 +185,7 @@ class _Stages:
         loose = [self.column[z] for z in state if z not in self.fixed]
         self._settle(pairs, loose, np.flatnonzero(~(self.lost | self.odd)))
         some, residual, jacobian = self._finite(pairs, np.flatnonzero(~(self.lost | self.odd)))
-        scaled_residual = np.abs(residual) / terms(jacobian, state, self.x[some])
+        scaled_residual = np.abs(residual) / terms(jacobian, state, self.x[some], self._units)
         size, worst = scaled_residual.max(axis=1, initial=0.0), scaled_residual.argmax(axis=1)
         for k in np.flatnonzero(size > initial._CONTRADICTION):
             text = f"the data contradict {self.system.label(pairs[int(worst[k])])}: it is off by {residual[k, worst[k]]:.3g}."
@@ -207,7 +208,8 @@ class _Stages:
         if not len(some):
             return
         x = self.x[some]
-        move, scale = weights(columns, self.flow.state, x, self.guess), terms(jacobian, self.flow.state, x)
+        move = weights(columns, self.flow.state, x, self.guess, self._units)
+        scale = terms(jacobian, self.flow.state, x, self._units)
         Settling(lambda at, which: self._numbers(pairs, at, some[which]), columns, move, scale, x).settle()
         self.x[some] = x
 
@@ -249,6 +251,11 @@ class _Stages:
                 self.notes[member] = refusal(refused)
             else:
                 self.states[member, : len(self.column)] = [jets[z] for z in self.column]
+
+    @cached_property
+    def _units(self) -> Array:
+        """How large the jets of the state usually are, by the numbers in the rows and the parameters of the first member."""
+        return units_of(self.flow.state, self._problem(int(self.members[0])).sizes)
 
     def _problem(self, member: int) -> Problem:
         return Problem(self.system, self.read.bound(member), self.read.t, self.read.where)

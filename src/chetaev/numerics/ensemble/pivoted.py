@@ -17,6 +17,7 @@ from chetaev.numerics.enclosures.kernels import bounds_kernel
 from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.machine import Kernel, compile_kernel
+from chetaev.numerics.magnitude import magnitudes
 from chetaev.numerics.modes import Switched
 from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Input
@@ -34,7 +35,7 @@ class Pivoted:
     """The determinant and the smallest pivot."""
     jacobian: Kernel
     surfaces: Kernel
-    """The switching functions of all modes."""
+    """The switching functions of all modes, then the sums of their terms' sizes, then their rates."""
     changing: int
     """How many modes can change."""
     bounds: Kernel | None
@@ -57,6 +58,7 @@ def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pi
     compiled = base if order is None or order == base.flow.order else _with_order(base, order)
     flow = compiled.flow
     functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
+    rates = [with_inputs(flow, flow.rate_of(e), switched.inputs) for e in functions]
     changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]
     signed = [flow.graph.leaf(mode.symbol) * e for mode, e in changing]
     bounds, known = bounds_kernel(flow, [mode.symbol * switched.replaced(mode.function) for mode, _ in changing], switched.inputs)
@@ -66,7 +68,7 @@ def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pi
         compile_kernel(_watch(flow, flow.watch(signed)), hot=False),
         compiled.watch(),
         compile_kernel(jacobian, hot=False),
-        compile_kernel(flow.function(functions, "surfaces"), hot=False),
+        compile_kernel(flow.function([*functions, *magnitudes(functions), *rates], "surfaces"), hot=False),
         len(changing),
         bounds,
         tuple(k if found else -1 for k, found in enumerate(known)),

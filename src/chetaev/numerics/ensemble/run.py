@@ -10,7 +10,8 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.numerics.accuracy import Accuracy
-from chetaev.numerics.course import _REORDERINGS, FALLEN_DETERMINANT
+from chetaev.numerics.course import _REORDERINGS, FALLEN_PIVOT
+from chetaev.numerics.doubts import EPSILON
 from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
@@ -24,7 +25,7 @@ from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow import _lasting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.net import ROWS, WEAK, balance_allowed, fitted_residuals, measured_by, rows_of
-from chetaev.numerics.pieces import WORST_PIVOT
+from chetaev.numerics.pieces import WORST_PIVOT, is_regular
 from chetaev.numerics.switching import _NEAR
 from chetaev.trajectory import Outcome
 
@@ -74,7 +75,7 @@ class Integration:
             return
         active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
         batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
-        self._leave_corners(active)
+        self._leave_corners(active, t1)
         active = active[~self.cornered[active]]
         self._reordered(active[~(self._pivots(active)[:, 1] > WORST_PIVOT)])
         reorderings = 0
@@ -127,15 +128,15 @@ class Integration:
         self.cornered |= ~noted(notes, self.read.size)
 
     def _find_loci(self) -> None:
-        """Where steps became too small beside a determinant that fell far, it is the reason, as in `simulate`."""
+        """Where steps became too small beside a pivot that fell far, it is the reason, as in `simulate`."""
         small = np.flatnonzero((self.status == dop853.Status.STEP_TOO_SMALL) & ~self.cornered)
         begun, first = np.full(self.read.size, self.read.t), self.completion.states
         for k in np.unique(self.which[small]):
-            members, kernels = small[self.which[small] == k], self.pivoted[k].pivots
-            now, before = (np.abs(self.read.batch.values(kernels, t, y, members)[:, 0]) for t, y in ((self.at, self.y), (begun, first)))
-            self.status[members[now < FALLEN_DETERMINANT * before]] = dop853.Status.FLOOR
+            members, kernel = small[self.which[small] == k], self.pivoted[k].compiled.flow.pivots
+            now, before = (np.abs(self.read.batch.values(kernel, t, y, members)) for t, y in ((self.at, self.y), (begun, first)))
+            self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
 
-    def _leave_corners(self, members: Indices) -> None:
+    def _leave_corners(self, members: Indices, t1: float) -> None:
         """Members that are on a switching surface, or on another side of it than their modes say."""
         count = len(self.read.switched.modes)
         if not count or not len(members):
@@ -143,8 +144,9 @@ class Integration:
         first = len(self.read.switched.original.system.parameters)
         modes = self.read.batch.p[members, first : first + count]
         found = self.read.batch.values(self.pivoted[0].surfaces, self.at, self.y, members)
-        sizes = np.maximum(np.abs(self.y[members]).max(axis=1, initial=0.0), 1.0)
-        clear = (modes * found > _NEAR * self.tolerance * sizes[:, None]).all(axis=1)
+        values, terms, rates = found[:, :count], found[:, count : 2 * count], found[:, 2 * count :]
+        sizes = np.fmax(terms, np.abs(rates) * abs(t1 - self.read.t))  # as `Surfaces.vanishing` measures them
+        clear = (modes * values > _NEAR * self.tolerance * sizes).all(axis=1)
         self.cornered[members] |= ~clear | self.pivoted[0].timed
 
     def _pivots(self, members: Indices, kernels: Pivoted | None = None) -> Array:
@@ -159,7 +161,7 @@ class Integration:
         status = self.status[members]
         at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[members, 0] == before)
         self.cornered[members] |= (status == dop853.Status.WATCH) & (self.index[members] >= 2)
-        self._leave_corners(members[self.status[members] != NOT_STARTED])
+        self._leave_corners(members[self.status[members] != NOT_STARTED], t1)
         return members[((status == dop853.Status.FLOOR) | at_once) & ~self.cornered[members]]
 
     def _tasks(self, members: Indices, t1: float) -> Iterator[Task]:
@@ -211,7 +213,10 @@ class Integration:
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
 
     def _reordered(self, worn: Indices) -> Indices:
-        """Other pivots for members whose pivots wore out, where it is the pivots and not the state that is singular."""
+        """Other pivots for members whose pivots wore out, where it is the pivots and not the state that is singular.
+
+        A state that is not singular although no other pivots are better is left to `simulate`.
+        """
         flow = self.pivoted[0].compiled.flow
         if not len(worn) or not flow.system.plain:
             self.cornered[worn] = True
@@ -226,7 +231,11 @@ class Integration:
             good &= self.which[members] != self.orders[order]
             self.which[members[good]] = self.orders[order]
             found.append(members[good])
-        return np.sort(np.concatenate(found))
+        better = np.sort(np.concatenate(found))
+        doubts = EPSILON * np.abs(now)
+        for k in np.flatnonzero(~np.isin(worn, better) & np.isfinite(now).all(axis=(1, 2))):
+            self.cornered[worn[k]] |= is_regular(now[k], doubts[k], n)
+        return better
 
     def _kernels(self, order: PivotOrder) -> Pivoted:
         if order not in self.orders:

@@ -19,31 +19,31 @@ Rows = Callable[[Array, Indices], tuple[Array, Array]]
 """Residuals of the rows and their Jacobian by all jets of the state, at the states of some members."""
 
 
-def weights(unknowns: Sequence[int], state: Sequence[Jet], x: Array, guessed: Container[Jet]) -> Array:
+def weights(unknowns: Sequence[int], state: Sequence[Jet], x: Array, guessed: Container[Jet], units: Array) -> Array:
     """How far each jet of each member may move: `roots.weights` for many. Jets without a value yet are zero in `x`."""
     found = np.empty((len(x), len(unknowns)))
-    largest = _largest(state, np.abs(x))
+    largest = _largest(state, np.abs(x), units)
     for k, j in enumerate(unknowns):
-        typical = np.where(largest[:, j] == 0, 1.0, largest[:, j])
+        typical = np.where(largest[:, j] == 0, units[j], largest[:, j])
         found[:, k] = (roots._GUESSED if state[j] in guessed else 1.0) * typical
     return found
 
 
-def terms(jacobian: Array, state: Sequence[Jet], x: Array) -> Array:
+def terms(jacobian: Array, state: Sequence[Jet], x: Array, units: Array) -> Array:
     """The size of the largest term of each row of each member: `roots._terms` for many."""
     sizes = np.abs(x)
-    sizes = np.maximum(np.maximum(sizes, roots._SMALL * _largest(state, sizes)), roots._TINY)
+    sizes = np.maximum(np.maximum(sizes, roots._SMALL * _largest(state, sizes, units)), roots._TINY * units)
     scale = (np.abs(jacobian) * sizes[:, None, :]).max(axis=2, initial=0.0)
     return np.where(scale > 0, scale, 1.0)
 
 
-def _largest(state: Sequence[Jet], sizes: Array) -> Array:
-    """Of each member the largest jet of each order, at the places of the jets of that order."""
+def _largest(state: Sequence[Jet], sizes: Array, units: Array) -> Array:
+    """Of each member the largest jet of each order, at the places of the jets of that order, compared and written in their units."""
     orders = np.array([z.order for z in state])
     found = np.empty_like(sizes)
     for order in set(orders.tolist()):
-        found[:, orders == order] = sizes[:, orders == order].max(axis=1, keepdims=True)
-    return found
+        found[:, orders == order] = (sizes / units)[:, orders == order].max(axis=1, keepdims=True)
+    return found * units
 
 
 class Settling:

@@ -59,7 +59,8 @@ def _signs(switched: Switched, problem: Problem, jets: Mapping[Jet, float]) -> t
             v, terms = float(value(function, point)), [abs(float(value(term, point))) for term in Add.make_args(function)]
         except Undefined:
             continue
-        beside = [abs(x) for z, x in jets.items() if any(isinstance(w, Jet) and w.order == z.order for w in function.free_symbols)]
+        inside, sizes = [w for w in function.free_symbols if isinstance(w, Jet)], problem.sizes
+        beside = [abs(x) * sizes.get(w, 1.0) / sizes.get(z, 1.0) for z, x in jets.items() for w in inside if w.order == z.order]
         if not mode.constant and abs(v) <= _ON_SURFACE * max([0.0, *terms, *beside]):
             on_surface.append(mode)
         else:
@@ -88,7 +89,9 @@ def _agree(above: Local | None, below: Local | None) -> bool:
     if above is None or below is None or above.chart.free != below.chart.free:
         return False
     first, second = above.view, below.view
-    return _close(first.spot.rates, second.spot.rates) and _close(first.matrix, second.matrix)
+    rising, free = first.spot.rising, list(above.chart.free)
+    across = first.spot.units[free] / rising[free][:, None]
+    return _close(first.spot.rates / rising, second.spot.rates / rising) and _close(first.matrix * across, second.matrix * across)
 
 
 def _close(a: Matrix, b: Matrix) -> bool:

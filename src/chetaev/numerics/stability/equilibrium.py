@@ -96,7 +96,7 @@ def equilibria(
 
 
 def _same(a: Equilibrium, b: Equilibrium) -> bool:
-    return all(abs(a[name] - b[name]) <= 1e-6 * max(1.0, abs(a[name])) for name in a)
+    return all(abs(a[name] - b[name]) <= 1e-6 * max(a.sizes.get(name, 1.0), abs(a[name])) for name in a)
 
 
 def _names(given: Sequence[str] | str, where: str) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from chetaev.symbols import TIME, Coordinate, Input, Jet
 
 _FAMILY = 0.05
 _KEPT = 1e-8
+_MET = 1e-13
+"""Part of the sizes of bound jets below which a step of Newton's iteration is the last one."""
 _NOTHING = (np.zeros(0), np.zeros((0, 0)))
 
 
@@ -63,7 +65,7 @@ class Local:
         """
         matrices = [self.view.matrix]
         for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
-            x = self._on_manifold(self.problem, self.y + shift * natural(self.y))
+            x = self._on_manifold(self.problem, self.y + shift * natural(self.y, self._units))
             if x is not None:
                 matrices.append(view_at(self.problem, self.chart, x).matrix)
         down = up = np.eye(len(self.y))
@@ -91,8 +93,7 @@ class Local:
             return True
         down, up = self.quotient
         matrix = down @ self.view.matrix @ up
-        fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1.0
-        for s in (0.37, 1.23, 0.37 / fastest, 1.23 / fastest):
+        for s in self._moments:
             later = replace(self.problem, t=self.problem.t + s)
             x = self._on_manifold(later, self.y)
             view = None if x is None else view_at(later, self.chart, x)
@@ -112,8 +113,7 @@ class Local:
         if not system.equations.system.groups or self._depends_on_time():
             return False
         accelerating = [i for i, z in enumerate(directions(system)) if z.order or not isinstance(z, Coordinate)]
-        fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1.0
-        for s in (0.0, 0.37, 1.23, 0.37 / fastest, 1.23 / fastest):
+        for s in (0.0, *self._moments):
             problem, x = carried(self.problem, self.view.spot.x, s)
             view = view_at(problem, self.chart, x)
             if np.any(np.abs(view.spot.rates) > view.spot.negligible, where=np.isin(np.arange(len(x)), accelerating)):
@@ -122,6 +122,19 @@ class Local:
             if np.any(changed > NEGLIGIBLE * np.maximum(beside(self.view.matrix), np.abs(self.view.matrix))):
                 return False
         return True
+
+    @property
+    def _moments(self) -> list[float]:
+        """Times after which a steady motion is looked at again: by the usual size of a time, and by the fastest motion nearby."""
+        unit = self.problem.sizes.get(TIME, 1.0)
+        fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1 / unit
+        return [0.37 * unit, 1.23 * unit, 0.37 / fastest, 1.23 / fastest]
+
+    @property
+    def _units(self) -> Matrix:
+        """How large the independent jets usually are."""
+        found: Matrix = self.view.spot.units[list(self.chart.free)]
+        return found
 
     def _rests(self, spot: Spot) -> bool:
         down, free = self.quotient[0], list(self.chart.free)
@@ -179,7 +192,7 @@ class Local:
     def _continues(self, direction: Matrix, inverse: Matrix, scale: Matrix, fastest: float) -> bool:
         """Whether there is a state at rest at a distance in a direction of the quotient."""
         down, up = self.quotient
-        shift = _FAMILY * direction / np.max(np.abs(up @ direction) / natural(self.y))
+        shift = _FAMILY * direction / np.max(np.abs(up @ direction) / natural(self.y, self._units))
         small = _KEPT * fastest * float(np.linalg.norm(shift / scale))
         for _ in range(30):
             x = self._on_manifold(self.problem, self.y + up @ shift)
@@ -202,7 +215,7 @@ class Local:
                 residual, rows = problem.numbers(hidden, state, jets_at(problem, x)) if bound else _NOTHING
                 step = inverse_of(rows[:, bound])[0] @ residual
                 x[bound] -= step
-                if np.abs(step).max(initial=0.0) < 1e-13 * float(natural(x).max(initial=0.0)):
+                if (np.abs(step) / natural(x, self.view.spot.units)[bound]).max(initial=0.0) < _MET:
                     spot_at(problem, x)
                     return x
         except StateError:

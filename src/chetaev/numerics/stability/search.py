@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.sizes import units_of
 from chetaev.declarations import read_value
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, StateError, did_you_mean
@@ -37,6 +38,8 @@ class Equilibrium(Mapping[str, float]):
     names: tuple[str, ...]
     residual: float
     """The largest rate that should be zero and is not quite."""
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    """How large jets usually are, by name; one for what is not listed."""
 
     def __getitem__(self, name: str) -> float:
         return self.now[name]
@@ -113,7 +116,7 @@ class Search:
                 at = normalised(self.equations.system, better)
         at = {z: 0.0 if abs(v) <= 1e-13 * abs(first[z]) else v for z, v in at.items()}
         residual, jacobian = problem.numbers(pairs, jets, at)
-        sizes = np.abs(jacobian) @ np.array([max(1.0, abs(at[z])) if z in unknowns else 0.0 for z in jets])
+        sizes = np.abs(jacobian) @ np.where([z in unknowns for z in jets], _reach(problem, jets, at), 0.0)
         sizes = np.where(sizes > 0, sizes, np.abs(jacobian).max(axis=1, initial=0.0))
         scaled = np.abs(residual) / np.where(sizes > 0, sizes, 1.0)
         worst = int(np.argmax(scaled)) if len(scaled) else 0
@@ -131,7 +134,8 @@ class Search:
         residual, jacobian = problem.numbers(pairs, unknowns, at)
         noise = np.zeros_like(jacobian)
         for digits in np.random.default_rng(5).uniform(-8, 8, (2, len(unknowns))):
-            moved = {z: float(at[z] + d * EPSILON * max(1.0, abs(at[z]))) for z, d in zip(unknowns, digits, strict=True)}
+            shift = digits * EPSILON * _reach(problem, unknowns, at)
+            moved = {z: float(at[z] + d) for z, d in zip(unknowns, shift, strict=True)}
             noise = np.maximum(noise, np.abs(problem.numbers(pairs, unknowns, {**at, **moved})[1] - jacobian))
         return residual, np.where(np.abs(jacobian) <= 10 * noise, 0.0, jacobian)
 
@@ -147,7 +151,9 @@ class Search:
         """One step, halved until the scaled residual falls; None at the end."""
         residual, jacobian = self._numbers(problem, pairs, unknowns, at)
         step = -inverse_of(jacobian)[0] @ residual
-        largest, longest = max([1.0, *(abs(at[z]) for z in unknowns)]), np.abs(step).max(initial=0.0)
+        units = units_of(unknowns, problem.sizes)
+        largest = float((_reach(problem, unknowns, at) / units).max(initial=1.0))
+        longest = float((np.abs(step) / units).max(initial=0.0))
         if longest <= 1e-15 * largest:
             return None
         scales = np.abs(jacobian).max(axis=1, initial=0.0)
@@ -185,7 +191,14 @@ class Search:
         moving = {*held, *self._running(problem, held)}
         rates = [abs(r) for z, r in zip(directions(problem.system), local.view.spot.rates, strict=True) if z.d() not in moving]
         now = Evaluation(self.equations, Frozen(at), problem.binding, problem.t, problem.system.undetermined)
-        return Equilibrium(now, tuple(z.name for z in state), float(max(rates, default=0.0)))
+        sizes = {z.name: v for z, v in problem.sizes.items()}
+        return Equilibrium(now, tuple(z.name for z in state), float(max(rates, default=0.0)), sizes)
+
+
+def _reach(problem: Problem, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """How large some jets are at a state, and not less than they usually are."""
+    found: Matrix = np.maximum(units_of(jets, problem.sizes), np.abs([at[z] for z in jets]))
+    return found
 
 
 def _listed(at: Mapping[Jet, float], jets: Sequence[Jet]) -> str:

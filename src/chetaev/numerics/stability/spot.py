@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.sizes import units_of
 from chetaev.errors import StateError
 from chetaev.numerics.prolong import Pair, Problem, Prolongation
 from chetaev.numerics.stability.position import directions, jets_at
@@ -24,6 +25,8 @@ from chetaev.symbols import Jet, Place
 EPSILON = 2.220446049250313e-16
 NEGLIGIBLE = 1e-6
 _CLEARED = 1e-13
+_NOTHING = 1e-12
+"""Rates below this part of their usual size are at rest where no slope tells their size."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +41,32 @@ class Spot:
     residual: Matrix
     rows: Matrix
     """The derivative of the constraints."""
+    units: Matrix
+    """How large the jets usually are."""
+    rising: Matrix
+    """How large their rates usually are."""
 
     @property
     def negligible(self) -> Matrix:
         """What a rate may be for the state to count as at rest."""
-        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), 1.0)) + 1e-12
+        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), self.units)) + _NOTHING * self.rising
         return found
 
 
-def natural(x: Matrix) -> Matrix:
-    """Sizes by which a state is displaced to look at its neighbours: those of its jets, and for small ones that of the largest, or one.
+def natural(x: Matrix, units: Matrix) -> Matrix:
+    """Sizes by which a state is displaced to look at its neighbours: those of its jets, for small ones that of the largest, or the usual.
 
-    In nanometres all jets are small; one would be no neighbour there.
+    Where nothing tells that lengths are nanometres all jets are small; the usual size would be no neighbour there.
     """
-    sizes = np.abs(x)
+    sizes = np.abs(x) / units
     largest = float(sizes.max(initial=0.0))
-    found: Matrix = np.maximum(sizes, min(largest, 1.0) if largest > 0 else 1.0)
+    found: Matrix = units * np.maximum(sizes, min(largest, 1.0) if largest > 0 else 1.0)
     return found
+
+
+def units_at(problem: Problem) -> Matrix:
+    """How large the jets of the state usually are."""
+    return units_of(directions(problem.system), problem.sizes)
 
 
 def spot_at(problem: Problem, x: Matrix) -> Spot:
@@ -82,7 +94,8 @@ def spot_at(problem: Problem, x: Matrix) -> Spot:
         terms[i, j] += abs(c * velocity)
     hidden = system.hidden()
     residual, rows = problem.numbers(hidden, state, jets) if hidden else (np.zeros(0), np.zeros((0, n)))
-    return Spot(np.array(x, dtype=float), rates, full, terms, residual, rows)
+    rising = units_of([z.d() for z in state], problem.sizes)
+    return Spot(np.array(x, dtype=float), rates, full, terms, residual, rows, units_at(problem), rising)
 
 
 @lru_cache(maxsize=32)
@@ -140,7 +153,7 @@ def chart_at(problem: Problem, x: Matrix) -> Chart:
     loose = cyclic(problem.system)
     bound: list[int] = []
     shifts = np.random.default_rng(1).uniform(0.01, 0.05, (2, len(x)))
-    nearby = [x, *[x + shift * natural(x) for shift in shifts]]
+    nearby = [x, *[x + shift * natural(x, units_at(problem)) for shift in shifts]]
     for k in problem.system.stages():
         pairs = problem.system.stage(k)
         jets = [z.d(d + k) for z, d in zip(structure.unknowns, structure.unknown_offsets, strict=True) if d + k >= 0]
@@ -188,7 +201,7 @@ def view_at(problem: Problem, chart: Chart, x: Matrix) -> View:
     spot = spot_at(problem, x)
     tangent, matrix, noise = chart.reduced(spot)
     for digits in np.random.default_rng(4).uniform(-8, 8, (3, len(x))):
-        other = chart.reduced(spot_at(problem, x + digits * EPSILON * natural(x)))[1]
+        other = chart.reduced(spot_at(problem, x + digits * EPSILON * natural(x, spot.units)))[1]
         noise = np.maximum(noise, 10 * np.abs(other - matrix))
     sizes = np.abs(matrix)
     return View(spot, tangent, np.where(sizes <= np.maximum(noise, 0.1 * _CLEARED * beside(matrix)), 0.0, matrix))
