@@ -124,3 +124,59 @@ def test_a_certificate_does_not_certify_a_leap():
     equations = ch.derive(ch.System("q", lagrangian="q'^2/2 - exp(-(20*(q - 500))^2)"))
     motion = ch.simulate(equations, {"q": 0, "q'": 1}, (0, 1000))
     assert motion.final["q'"] == pytest.approx(-1, abs=1e-5) or motion.verify().worst > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("force", "work"),
+    [
+        ("exp({u})/(1 + exp({u}))^2", 1),
+        ("exp({u})/(1 + exp(2*{u}))", np.pi / 2),
+        ("1/(1 + exp({u})) - 1/(1 + exp({u} + 4))", 4),
+        ("1/((1 + exp({u}))*(1 + exp(-4 - {u})))", 4 / (1 - np.exp(-4))),
+        ("exp({u})*exp(-exp({u}))", 1),
+        ("sin(pi/(1 + exp({u})))", 1.8519370519824662 * 2),
+        ("1/cosh({u})^2", 2),
+        ("1/(exp({u}) + exp(-{u}))^2", 0.5),
+    ],
+)
+@pytest.mark.parametrize("variable", ["x", "t"])
+def test_pulses_between_functions_that_only_rise_or_fall(force, work, variable):
+    """Neither factor is largest where their product is; far from it, where exp is too large for a double in a denominator, nothing acts.
+
+    The work is the integral over u: Si(pi) twice for the sine. A pulse of time gives its momentum.
+    """
+    for width in (0.03, 0.01 if force.startswith("exp") else 0.0007):  # exp in a numerator has to be a double
+        pulse = force.replace("{u}", f"(({variable} - 3.337)/{width})")
+        equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"0.05/{width}*({pulse})"}))
+        motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 6), tolerance=1e-10)
+        assert motion.outcome == "finished"
+        right = 1 + 0.05 * work if variable == "t" else (1 + 2 * 0.05 * work) ** 0.5
+        assert motion.final["x'"] == pytest.approx(right, rel=1e-7)
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit()], ids=["default", "implicit"])
+@pytest.mark.parametrize(
+    ("potential", "height"),
+    [("1/(1 + exp(-{u}))", 1), ("1/cosh({u})^2", 0), ("1/cosh({u})", 0), ("1/cosh({u})^3", 0), ("2/(3 + 2*exp(-{u}))", 2 / 3)],
+)
+def test_potentials_that_vanish_where_their_denominators_overflow(potential, height, method):
+    """(x - 3.3)/0.001 is 3300 at the start, and exp(710) is no double; the energy 1/2 is kept."""
+    text = potential.replace("{u}", "((x - 3.3)/0.001)")
+    equations = ch.derive(ch.System("x", lagrangian=f"x'^2/2 - 0.1*{text}"))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 6), method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx((1 - 0.2 * height) ** 0.5, abs=1e-6)
+    assert motion.final["x"] == pytest.approx(3.3 + 2.7 * motion.final["x'"], abs=2e-3)
+
+
+def test_a_body_is_reflected_by_a_wall_that_overflows():
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - 1/cosh((x - 3.3)/0.001)^2"))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 6))
+    assert motion.final["x'"] == pytest.approx(-1, abs=1e-6)
+
+
+def test_a_mass_that_vanishes_by_overflow_is_singular():
+    """The mass 1/cosh(1000)^2 is no double: nothing may say that the body moves."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/cosh(x)^2 - x"))
+    with pytest.raises(ch.ChetaevError):
+        ch.simulate(equations, {"x": 1000, "x'": 1}, (0, 1))

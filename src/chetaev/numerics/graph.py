@@ -21,8 +21,9 @@ from sympy import Expr, Mul, Rational, Symbol
 from chetaev.exact.program import Program
 from chetaev.functions import SPELLING
 from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.numerics import vanishing
 from chetaev.numerics.doubts import values_and_doubts
-from chetaev.numerics.tape import program_of
+from chetaev.numerics.tape import LIMIT, program_of
 from chetaev.symbols import Entry, Parameter
 from chetaev.values import Undefined
 
@@ -94,6 +95,8 @@ class GraphAlgebra:
         self._leaves: dict[Symbol, ca.SX] = {}
         self._names: dict[str, Symbol] = {}
         self._numbers: dict[Expr, ca.SX] = {}
+        self._limits: dict[Expr, ca.SX] = {}
+        """Numbers that arguments of growing functions are compared with."""
         self._known: dict[Expr, ca.SX] = {}
         self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
         # by the address of a node; the expressions are kept, so that no other node can have it
@@ -124,9 +127,10 @@ class GraphAlgebra:
 
     def numeric(self, e: ca.SX) -> ca.SX:
         """The expression with its numbers rounded to doubles."""
-        present = {leaf.name() for leaf in ca.symvar(e)} if self._numbers else set()
-        used = {node: leaf for node, leaf in self._numbers.items() if leaf.name() in present}
-        return ca.substitute(e, ca.vertcat(*used.values()), ca.DM([_float(node) for node in used])) if used else e
+        numbers = [*self._numbers.items(), *self._limits.items()]
+        present = {leaf.name() for leaf in ca.symvar(e)} if numbers else set()
+        used = [(leaf, _float(node)) for node, leaf in numbers if leaf.name() in present]
+        return ca.substitute(e, ca.vertcat(*[leaf for leaf, _ in used]), ca.DM([number for _, number in used])) if used else e
 
     def function(self, name: str, arguments: Sequence[ca.SX], column: ca.SX, **options: Any) -> ca.Function:
         """A function of doubles with one dense output column."""
@@ -136,8 +140,9 @@ class GraphAlgebra:
         """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact."""
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         order = sorted(self.symbols(column), key=lambda z: z.name) if symbols is None else list(symbols)
-        leaves = [self.vector(order), *self._numbers.values()]
-        found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [ca.densify(column)]), [_exact(node) for node in self._numbers])
+        leaves = [self.vector(order), *self._numbers.values(), *self._limits.values()]
+        numbers = [*map(_exact, self._numbers), *[LIMIT] * len(self._limits)]
+        found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [ca.densify(column)]), numbers)
         found.positive = {k for k, z in enumerate(order) if z.is_positive}
         return found, order
 
@@ -231,11 +236,24 @@ class GraphAlgebra:
         if node.is_Mul:
             return _balanced(arguments, times)
         if node.is_Pow:
-            return _power(arguments[0], node.exp, arguments[1])
+            growing = vanishing.parts(node.base, node.exp)
+            base = arguments[0]
+            return _power(base, node.exp, arguments[1]) if growing is None else self._vanishing(node.exp, arguments[1], *growing)
         name = SPELLING[type(node)]
         if name in _BUILT:
             return _BUILT[name](*arguments)
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
+
+    def _vanishing(self, exponent: Expr, converted: ca.SX, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> ca.SX:
+        """A quotient that is zero where its denominator, a number and terms that grow, is too large for a double (`vanishing`)."""
+        limit = vanishing.limit_of(exponent)
+        leaf = self._limits.setdefault(limit, ca.SX.sym(f"limit {limit}"))
+        inside = vanishing.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
+        summands = [self.of(number)] if number else []
+        for factor, f in terms:
+            summands.append(times(self.of(factor), ca.SX.unary(_UNARY[SPELLING[type(f)]], times(inside, self.of(f.args[0])))))
+        base = plus(times(inside, _balanced(summands, plus)), minus(ca.SX(1), inside))
+        return times(inside, _power(base, exponent, converted))
 
     def _scaled_product(self, node: Expr) -> ca.SX:
         """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""

@@ -26,6 +26,10 @@ _LETTERS = 32
 """Letters in a line."""
 
 
+LIMIT = "limit"
+"""In place of a number: nothing is larger, as far as exact arithmetic knows (`vanishing`)."""
+
+
 def tape_of(function: casadi.Function) -> Table:
     """A line (operation, slot it writes to, slot, slot) per instruction.
 
@@ -55,6 +59,7 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
     """
     found = Program(int(function.numel_in(0)) - len(numbers), outputs=[0] * int(function.numel_out(0)))
     known: dict[int, Fraction] = {}
+    limits: set[int] = set()
     for operation, target, a, b in lines_of(tape_of(function)):
         if operation == casadi.OP_OUTPUT:
             _output(found, target, a, b)
@@ -62,6 +67,8 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
         value = _number(operation, a, b)
         if operation == casadi.OP_CONST:
             found.add(("undefined" if value is None else "number", target, value, None))
+        elif operation == casadi.OP_LT and a in limits:
+            found.add(("number", target, Fraction(0), None))
         elif operation == casadi.OP_INPUT and b >= found.inputs:
             _add_number(found, target, numbers[b - found.inputs])
         elif operation == casadi.OP_INPUT:
@@ -71,6 +78,9 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
         else:
             found.add((_EXACT[operation], target, a, b))
         known.pop(target, None)
+        limits.discard(target)
+        if operation == casadi.OP_INPUT and b >= found.inputs and numbers[b - found.inputs] == LIMIT:
+            limits.add(target)
         if value is not None:
             known[target] = value
     return found
@@ -93,6 +103,8 @@ def _number(operation: int, a: int, b: int) -> Fraction | None:
 def _add_number(program: Program, target: int, number: Fraction | str) -> None:
     if isinstance(number, Fraction):
         program.add(("number", target, number, None))
+    elif number == LIMIT:
+        program.add(("number", target, Fraction(0), None))
     elif number == "E":
         program.add(("number", target, Fraction(1), None))
         program.add(("exp", target, target, None))

@@ -54,6 +54,8 @@ _VALUES: Mapping[str, Callable[..., Interval]] = {
     "atan2": iv.angle,
 }
 
+_GROWING = frozenset(("exp", "sinh", "cosh"))
+"""Functions that are too large for a double where others are not."""
 _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
     "sin": lambda u, _: iv.cosine(u),
     "cos": lambda u, _: iv.opposite(iv.sine(u)),
@@ -89,9 +91,13 @@ class Enclosing:
         leaves: Mapping[Symbol, tuple[Interval, Interval]],
         parameter: Callable[[Symbol], ca.SX],
         inputs: Mapping[str, Expr],
+        capping: bool = False,
     ) -> None:
-        """`leaves` are values and rates of what moves; `parameter` gives the graph's symbol of a constant, `inputs` functions of time."""
-        self._leaves, self._parameter, self._inputs = leaves, parameter, inputs
+        """`leaves` are values and rates of what moves; `parameter` gives the graph's symbol of a constant, `inputs` functions of time.
+
+        With `capping` functions that grow do not become infinite, so that quotients by them are zero, and no 0/0.
+        """
+        self._leaves, self._parameter, self._inputs, self._capping = leaves, parameter, inputs, capping
         self._values: dict[Expr, Interval] = {}
         self._rates: dict[Expr, Interval] = {}
 
@@ -116,7 +122,30 @@ class Enclosing:
         if name == "atan2":
             y, x = map(self.value, e.args)
             return iv.broken_power(iv.add(_squared(y), _squared(x)), -0.5)
-        return _SLOPES[name](self.value(e.args[0]), value)
+        found = _SLOPES[name](self.value(e.args[0]), value)
+        return iv.capped(found) if self._capping and name in _GROWING else found
+
+    def inner_slope(self, e: Expr, wild: Callable[[Expr], bool]) -> Interval | None:
+        """The slope of an expression by the arguments of the innermost wild functions in it; None if there are none.
+
+        Those of nested functions are multiplied: 1/(1 + exp(u)) is steep in one place, where neither 1/b nor exp(u) is steepest.
+        """
+        if not e.args or e.is_number:
+            return None
+        inside = [self.inner_slope(a, wild) for a in e.args]
+        if e.is_Add:
+            found = [slope for slope in inside if slope is not None]
+            return reduce(iv.add, found) if found else None
+        if e.is_Mul:
+            terms = []
+            for k, slope in enumerate(inside):
+                others = [self.value(a) for j, a in enumerate(e.args) if j != k]
+                if slope is not None:
+                    terms.append(reduce(iv.multiply, sorted([slope, *others], key=lambda a: not a.single)))
+            return reduce(iv.add, terms) if terms else None
+        if inside[0] is None:
+            return self.slope(e) if wild(e) else None
+        return iv.multiply(self.slope(e), inside[0]) if len(inside) == 1 or (e.is_Pow and e.exp.is_number) else None
 
     def _walked(self, e: Expr, known: dict[Expr, Interval], one: Callable[[Expr], Interval]) -> Interval:
         stack = [(e, False)]
@@ -145,7 +174,8 @@ class Enclosing:
             return reduce(iv.multiply, sorted(arguments, key=lambda a: not a.single))
         if e.is_Pow:
             return self._power(arguments[0], e.exp)
-        return _VALUES[SPELLING[type(e)]](*arguments)
+        found = _VALUES[SPELLING[type(e)]](*arguments)
+        return iv.capped(found) if self._capping and SPELLING[type(e)] in _GROWING else found
 
     def _power(self, base: Interval, exponent: Expr) -> Interval:
         if exponent.is_Integer:

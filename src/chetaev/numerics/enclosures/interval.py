@@ -61,6 +61,17 @@ def at_most(a: ca.SX, b: ca.SX) -> ca.SX:
 
 # -- the size of what is in an interval
 
+_HUGE = 1e100
+"""What is larger than this, in whatever units, is as good as infinite, and so are two such numbers alike: 1/(1 + exp(u)) has a value where
+exp(u) has none."""
+
+
+def capped(a: Interval) -> Interval:
+    """An interval whose bounds are not larger than what is as good as infinite; what is no number stays."""
+    huge = ca.SX(_HUGE)
+    low, high = (chosen(at_most(huge, end), huge, chosen(at_most(end, negative(huge)), negative(huge), end)) for end in (a.low, a.high))
+    return single(low) if a.single else Interval(low, high)
+
 
 def largest(a: Interval) -> ca.SX:
     """The largest absolute value; infinite where a bound is no number."""

@@ -14,6 +14,7 @@ p is the one of all kernels; inputs are written out as functions of time, and th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import casadi as ca
@@ -21,8 +22,8 @@ from sympy import Expr, Symbol
 
 from chetaev.frozen import Frozen
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
-from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, largest, least
-from chetaev.numerics.enclosures.nodes import angles_of, has_value_everywhere, nodes_of, told_by_value
+from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, capped, largest, least
+from chetaev.numerics.enclosures.nodes import angles_of, has_value_everywhere, may_surprise, nested, nodes_of, products_of, told_by_value
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.graph import larger, minus
 from chetaev.numerics.machine import Kernel, compile_kernel
@@ -51,22 +52,31 @@ def nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
 
 
 def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
-    found = nodes_of(flow.system.equations, {z.base: inputs[z.base] for z in flow.inputs if z.base in inputs})
+    equations, driving = flow.system.equations, {z.base: inputs[z.base] for z in flow.inputs if z.base in inputs}
+    found = nodes_of(equations, driving)
     if not found:
         return Nodes(None, (), ())
-    tube = _Tube(flow, inputs)
-    most, low = [], []
+    tube = _Tube(flow, inputs, capping=True)
+    bounds: list[Interval] = []
     enclosed, left_out = [], []
     for node in found:
         try:
-            bounds = tube.enclosing.value(node) if told_by_value(node) else tube.enclosing.slope(node)
+            bounds += _told(tube.enclosing, node)
+            enclosed.append(node)
         except NotEnclosed:
             left_out.append(node)
-            continue
-        enclosed.append(node)
-        most.append(largest(bounds))
-        low.append(least(bounds))
-    return Nodes(tube.kernel([*most, *low], "nodes") if most else None, tuple(enclosed), tuple(left_out))
+    for product in products_of(equations, driving):
+        with suppress(NotEnclosed):  # then one of its factors is left out
+            bounds.append(capped(tube.enclosing.value(product)))
+    kernel = tube.kernel([*map(largest, bounds), *map(least, bounds)], "nodes") if bounds else None
+    return Nodes(kernel, tuple(enclosed), tuple(left_out))
+
+
+def _told(enclosing: Enclosing, node: Expr) -> list[Interval]:
+    """What tells of a surprise: a value or a slope, and the slope by the arguments of functions inside."""
+    found = [capped(enclosing.value(node)) if told_by_value(node) else enclosing.slope(node)]
+    slope = enclosing.inner_slope(node, may_surprise) if nested(node) else None
+    return found if slope is None else [*found, slope]
 
 
 def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
@@ -111,7 +121,7 @@ def _turns_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Kernel | None:
 class _Tube:
     """The symbols of a tube, and intervals over it."""
 
-    def __init__(self, flow: Flow, inputs: Mapping[str, Expr]) -> None:
+    def __init__(self, flow: Flow, inputs: Mapping[str, Expr], capping: bool = False) -> None:
         self.flow, n = flow, flow.size
         self.tube = ca.SX.sym("tube", 4 * n + 2)
         entries = [self.tube[k] for k in range(4 * n + 2)]
@@ -122,7 +132,7 @@ class _Tube:
             leaves[z.d()] = (rate, EVERYTHING)
         for z, value, rate in zip(flow.state, values, rates, strict=False):
             leaves[z] = (value, rate)
-        self.enclosing = Enclosing(leaves, self._parameter, inputs)
+        self.enclosing = Enclosing(leaves, self._parameter, inputs, capping)
 
     def _parameter(self, z: Symbol) -> ca.SX:
         if isinstance(z, Parameter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import sympy
-from sympy import Expr
+from sympy import Expr, Mul
 
 from chetaev.equations import Equations
 from chetaev.functions import SPELLING
@@ -29,7 +29,8 @@ _GROWING = frozenset(("exp", "sinh", "cosh"))
 def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """The nodes of the data and of the inputs they are driven by, each once."""
     data = [*_data(equations), *inputs.values()]
-    found = [e for e in _parts(data) if may_surprise(e) and _moves(e) and not _is_no_pole(e, data)]
+    told = _told_by_quotients(data)
+    found = [e for e in _parts(data) if may_surprise(e) and _moves(e) and e not in told and not _is_no_pole(e, data)]
     return tuple(sorted(_most_telling(found), key=sympy.default_sort_key))
 
 
@@ -49,6 +50,29 @@ def _parts(data: Iterable[Expr]) -> list[Expr]:
             seen[e] = None
             stack += [a for a in e.args if a.args]
     return list(seen)
+
+
+def nested(e: Expr) -> bool:
+    """Whether a node has others that may surprise inside, so that neither of them tells where the whole is steep: 1/(1 + exp(u))."""
+    return any(may_surprise(part) and _moves(part) for a in e.args for part in _parts([a]))
+
+
+def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
+    """Products of several factors that may surprise. Where one falls and another rises the product may be large between: x^n exp(-x)."""
+    found = []
+    for e in _parts([*_data(equations), *inputs.values()]):
+        wild = [a for a in e.args if may_surprise(a) and _moves(a)] if e.is_Mul else []
+        if len(wild) > 1:
+            found.append(Mul(*wild))
+    return tuple(sorted(set(found), key=sympy.default_sort_key))
+
+
+def _told_by_quotients(data: Iterable[Expr]) -> set[Expr]:
+    """Hyperbolic cosines that stand in denominators alone, as in 1/cosh(u)^2: where they are large the quotient is not, and it tells."""
+    parts = _parts(data)
+    below = {e.base for e in parts if e.is_Pow and e.exp.is_number and e.exp < 0 and isinstance(e.base, sympy.cosh)}
+    elsewhere = {a for e in parts for a in e.args if not (e.is_Pow and e.exp.is_number and e.exp < 0)}
+    return below - elsewhere - set(data)
 
 
 def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:

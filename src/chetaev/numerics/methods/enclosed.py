@@ -98,7 +98,7 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
         return np.where(np.isnan(most), np.inf, most), least
 
     most, least = bounds(step.box(0.0, 1.0))
-    ratio = float((most / np.maximum(least, NOTHING)).max())
+    ratio = float(_ratios(most, np.maximum(least, NOTHING)).max())
     if ratio <= BEYOND_SEEN:
         return Safe(1.0, ratio)
     values = [bounds(step.place(theta))[0] for theta in places]
@@ -107,7 +107,7 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
     left, width, worst = 0.0, FIRST_PART, 1.0
     while left < 1.0:
         right = min(left + width, 1.0)
-        ratios = bounds(step.box(left, right))[0] / seen
+        ratios = _ratios(bounds(step.box(left, right))[0], seen)
         if ratios.max() <= BEYOND_SEEN:
             left, width, worst = right, min(2 * width, FIRST_PART), max(worst, float(ratios.max()))
         elif width > FINEST_PART:
@@ -115,6 +115,11 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
         else:
             return Safe(min(max(left, FINEST_PART), LONGEST_PART), worst, int(ratios.argmax()))
     return Safe(1.0, worst)
+
+
+def _ratios(most: Array, seen: Array) -> Array:
+    with np.errstate(over="ignore"):  # infinitely more is more
+        return most / seen
 
 
 def proved_changes(

@@ -1,0 +1,52 @@
+r"""Quotients that vanish where their denominator is too large for a double: $1/\cosh^2(u)$ and $1/(1 + e^u)$ far from what matters.
+
+The value would be right without further ado, $1/\infty = 0$, but its slopes are $\infty/\infty$. So the functions that grow are taken at
+$I u$ in place of $u$, and the quotient times $I$, where $I$ is 1 as long as the square of the denominator is a double, and 0 beyond:
+
+$$ \frac{1}{b^n} \to \frac{I}{(I\,b(I u) + 1 - I)^n}. $$
+
+$I$ is a comparison of the graph and has no slope. Within the limit nothing changes, not a bit. For formal questions $I$ is 1 (`tape`).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import sympy
+from sympy import Expr, Rational
+
+_SQUARE = 350
+"""The exponent of e up to which the square of a number is a double, with room: doubles end at 709."""
+
+
+def parts(base: Expr, exponent: Expr) -> tuple[Expr, tuple[tuple[Expr, Expr], ...]] | None:
+    """The number and the terms, each a number and a function that grows, of a denominator that is large where one of them is.
+
+    None for other expressions, such as sums with terms of both signs, which may cancel.
+
+    >>> x = sympy.Symbol("x")
+    >>> parts(1 + 2*sympy.exp(3*x), sympy.Integer(-2))
+    (1, ((2, exp(3*x)),))
+    >>> parts(sympy.exp(x) - sympy.exp(2*x), sympy.Integer(-1)) is None
+    True
+    """
+    if not (exponent.is_Rational and exponent.is_negative):
+        return None
+    number, terms = base.as_coeff_Add()
+    found = [term.as_coeff_Mul() for term in sympy.Add.make_args(terms)]
+    signs = {bool(c.is_negative) for c, _ in found}
+    growing = all(isinstance(f, sympy.exp | sympy.cosh) and f.args[0].free_symbols for _, f in found)
+    return (number, tuple(found)) if growing and len(signs) == 1 and all(c.is_Rational for c, _ in found) else None
+
+
+def limit_of(exponent: Expr) -> Rational:
+    """How large the arguments of functions that grow may be in a power."""
+    return Rational(_SQUARE) / max(-exponent, 1)
+
+
+def inside(limit: ca.SX, functions: list[tuple[Expr, ca.SX]]) -> ca.SX:
+    """Whether the arguments of functions are below the limit: 1 or 0; 1 too where one is no number, so that this is not hidden."""
+    found = ca.SX(1)
+    for f, u in functions:
+        for reach in (u, ca.SX.unary(ca.OP_NEG, u)) if isinstance(f, sympy.cosh) else (u,):
+            found = found * ca.SX.unary(ca.OP_NOT, ca.SX.binary(ca.OP_LT, limit, reach))
+    return found
