@@ -24,8 +24,8 @@ FIRST = 1e-3
 """The part of its interval over which a motion is computed for set-up: one step or a few."""
 _LONG = 0.01
 """Seconds that a measurement takes at least: the clock counts in microseconds, but caches and branches need some time to settle."""
-_KEPT = 64
-"""Runs of the loop in one call of it."""
+_KEPT = 512
+"""Runs of the loop in one call of it, so that the call itself, half a millisecond for threads and arrays, does not count."""
 
 _prepared: dict[str, list[Call]] = {}
 
