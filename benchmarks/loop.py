@@ -26,7 +26,7 @@ class Call(NamedTuple):
 
     def many(self, starts: Any, threads: int | None = None, floor: Any = None) -> dop853.Ensemble:
         """The same run from other states, keeping the ends only; floors, which belong to one start, must be given."""
-        own = {name: v for name, v in self.arguments.items() if name not in ("y0", "keep", "times", "flag", "floor", "paused")}
+        own = {name: v for name, v in self.arguments.items() if name not in ("y0", "keep", "times", "flag", "floor", "paused", "before")}
         return dop853.run_many(*self.addresses, y0=starts, threads=threads, floor=floor, **own)
 
     def copies(self, number: int) -> dop853.Ensemble:

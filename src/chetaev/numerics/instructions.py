@@ -255,6 +255,12 @@ def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
     return fused[~gone]
 
 
+def entries_read(program: bytes) -> tuple[int, ...]:
+    """The entries of the state that a program reads."""
+    table = np.frombuffer(program, np.int32).reshape(-1, 4)
+    return tuple(map(int, np.unique(table[table[:, 0] == STATE, 1])))
+
+
 def text_of(program: bytes, otherwise: int | None = None) -> str:
     """A program in LLVM's language.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chetaev.numerics.engine import CALLED, SAME_BITS, bind, machine_code
-from chetaev.numerics.instructions import program_of, text_of
+from chetaev.numerics.instructions import entries_read, program_of, text_of
 from chetaev.numerics.interpreter import interpreted, interprets
 
 _LARGE = 20_000
@@ -68,6 +68,11 @@ class Kernel:
         """Whether there is other code for few calls than for many: not if that is there already, or asked for again and again."""
         sooner = interprets(self.program) or (self._optimised and self.instructions > _SMALL)
         return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
+
+    @cached_property
+    def reads(self) -> tuple[int, ...]:
+        """The entries of y that the code reads."""
+        return entries_read(self.program)
 
     @property
     def _optimised(self) -> bool:

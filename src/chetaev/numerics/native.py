@@ -5,7 +5,8 @@ Only whoever compiles a loop imports this, and numba with it; `chetaev.numerics.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -26,6 +27,7 @@ BLOCK = 4
 
 _DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_DOUBLE, BLOCK)
+_ZEROS = ir.Constant(_VECTOR, [0.0] * BLOCK)
 _POINTER = types.CPointer(types.float64)
 
 
@@ -58,8 +60,7 @@ def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows
         places, weights = (cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, which))
         *older, newest = zip(places, weights, strict=True)
         last = builder.fmul(step, newest[1])
-        with cgutils.for_range(builder, builder.udiv(length, length.type(BLOCK))) as loop:
-            column = builder.mul(loop.index, length.type(BLOCK))
+        with _columns(builder, length) as column:
             found = _load(builder, base, column)
             if older:
                 total = _weighed(builder, table, length, column, older)
@@ -86,8 +87,7 @@ def _sum_rows(typingctx: Any, out: Any, h: Any, k: Any, width: Any, rows: Any) -
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, step, table, length, which = arguments
         places, weights = (cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, which))
-        with cgutils.for_range(builder, builder.udiv(length, length.type(BLOCK))) as loop:
-            column = builder.mul(loop.index, length.type(BLOCK))
+        with _columns(builder, length) as column:
             total = _weighed(builder, table, length, column, list(zip(places, weights, strict=True)))
             _store(builder, builder.fmul(_spread(builder, step), total), target, column)
         return context.get_dummy_value()
@@ -97,6 +97,149 @@ def _sum_rows(typingctx: Any, out: Any, h: Any, k: Any, width: Any, rows: Any) -
 
 sum_rows: Callable[[Any, float, Any, int, Any], None] = intrinsic(_sum_rows)
 r"""`sum_rows(out.ctypes, h, k.ctypes, width, (rows, weights))`: $out = h \sum_i w_i k_i$, as in `add_rows`."""
+
+
+def _add_row(typingctx: Any, out: Any, y: Any, z: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("out", out), ("y", y), ("z", z)):
+        _check_pointer("add_row", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, first, second, length = arguments
+        finite = cgutils.alloca_once_value(builder, _ZEROS)
+        with _columns(builder, length) as column:
+            total = builder.fadd(_load(builder, first, column), _load(builder, second, column))
+            _store(builder, total, target, column)
+            builder.store(_fused(builder, total, _ZEROS, builder.load(finite)), finite)
+        return _all_zero(builder, builder.load(finite))
+
+    return types.boolean(*[_POINTER] * 3, types.intp), generate
+
+
+add_row: Callable[[Any, Any, Any, int], bool] = intrinsic(_add_row)
+"""`add_row(out.ctypes, y.ctypes, z.ctypes, width)`: out = y + z; whether all of it is finite."""
+
+
+def _copy_row(typingctx: Any, x: Any, out: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("x", x), ("out", out)):
+        _check_pointer("copy_row", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, target, length = arguments
+        with _columns(builder, length) as column:
+            _store(builder, _load(builder, source, column), target, column)
+        return context.get_dummy_value()
+
+    return types.void(*[_POINTER] * 2, types.intp), generate
+
+
+copy_row: Callable[[Any, Any, int], None] = intrinsic(_copy_row)
+"""`copy_row(x.ctypes, out.ctypes, width)`: out = x."""
+
+
+def _widen_range(typingctx: Any, low: Any, high: Any, x: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("low", low), ("high", high), ("x", x)):
+        _check_pointer("widen_range", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        least, most, source, length = arguments
+        with _columns(builder, length) as column:
+            new, old = _load(builder, source, column), _load(builder, least, column)
+            _store(builder, builder.select(builder.fcmp_ordered("<", new, old), new, old), least, column)
+            _store(builder, _larger(builder, _load(builder, most, column), new), most, column)
+        return context.get_dummy_value()
+
+    return types.void(*[_POINTER] * 3, types.intp), generate
+
+
+widen_range: Callable[[Any, Any, Any, int], None] = intrinsic(_widen_range)
+"""`widen_range(low.ctypes, high.ctypes, x.ctypes, width)`: the least and the largest values so far."""
+
+
+def _sum_squares(
+    typingctx: Any, x: Any, other: Any, y: Any, z: Any, absolute: Any, sizes: Any, more: Any, numbers: Any, width: Any
+) -> tuple[Any, Callable[..., Any]]:
+    rows = {"x": x, "other": other, "y": y, "z": z, "absolute": absolute, "sizes": sizes, "more": more}
+    for name, kind in rows.items():
+        _check_pointer("sum_squares", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        *pointers, given, length = arguments
+        sums = [cgutils.alloca_once_value(builder, _ZEROS) for _ in range(2)]
+        factor, weight, step, least = (_spread(builder, number) for number in cgutils.unpack_tuple(builder, given))
+        with _columns(builder, length) as column:
+            one, two, start, end, fixed, usual, noise = (_load(builder, pointer, column) for pointer in pointers)
+            usual = _fused(builder, weight, usual, _larger(builder, _size(builder, start), _size(builder, end)))
+            unit = _fused(builder, factor, usual, builder.fadd(_fused(builder, step, noise, fixed), least))
+            inverse = builder.fdiv(ir.Constant(_VECTOR, [1.0] * BLOCK), unit)
+            for place, row in zip(sums, (one, two), strict=True):
+                ratio = builder.fmul(row, inverse)
+                builder.store(_fused(builder, ratio, ratio, builder.load(place)), place)
+        return context.make_tuple(builder, signature.return_type, [_total(builder, builder.load(place)) for place in sums])
+
+    return types.UniTuple(types.float64, 2)(*[_POINTER] * 7, types.UniTuple(types.float64, 4), types.intp), generate
+
+
+sum_squares: Callable[..., tuple[float, float]] = intrinsic(_sum_squares)
+r"""`sum_squares(x, other, y, z, absolute, sizes, more, (relative, weight, times, tiny), width)`, rows given by `.ctypes`: the sums of
+squares of `x` and of `other`, each component in units of $absolute + relative (\max(|y|, |z|) + weight\,sizes) + times\,more + tiny$.
+"""
+
+
+def _renew_largest(typingctx: Any, largest: Any, sizes: Any, given: Any, y: Any, memory: Any, least: Any, width: Any) -> tuple[Any, Any]:
+    for name, kind in (("largest", largest), ("sizes", sizes), ("given", given), ("y", y)):
+        _check_pointer("renew_largest", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        highest, usual, known, state, memory, least, length = arguments
+        grew = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.IntType(1), BLOCK), [0] * BLOCK))
+        with _columns(builder, length) as column:
+            size, old, last = _size(builder, _load(builder, state, column)), _load(builder, highest, column), _load(builder, usual, column)
+            builder.store(builder.or_(builder.load(grew), builder.fcmp_ordered(">", size, old)), grew)
+            new = _larger(builder, old, size)
+            _store(builder, new, highest, column)
+            faded = _larger(builder, builder.fmul(_spread(builder, memory), last), builder.fmul(_spread(builder, least), new))
+            own = builder.fcmp_ordered("<", _load(builder, known, column), _ZEROS)
+            _store(builder, builder.select(own, _larger(builder, faded, size), last), usual, column)
+        flags = builder.bitcast(builder.load(grew), ir.IntType(BLOCK))
+        return builder.icmp_unsigned("!=", flags, flags.type(0))
+
+    return types.boolean(*[_POINTER] * 4, types.float64, types.float64, types.intp), generate
+
+
+renew_largest: Callable[..., bool] = intrinsic(_renew_largest)
+"""`renew_largest(largest, sizes, given, y, memory, least, width)`, rows given by `.ctypes`: the largest absolute values so far; and where
+`given` is negative the sizes, which become the absolute value, `memory` times what they were, or `least` times the largest, whichever is
+largest. Whether a largest value grew.
+"""
+
+
+@contextmanager
+def _columns(builder: Any, length: Any) -> Iterator[Any]:
+    """A loop over the columns of a row, four at a time."""
+    with cgutils.for_range(builder, builder.udiv(length, length.type(BLOCK))) as loop:
+        yield builder.mul(loop.index, length.type(BLOCK))
+
+
+def _all_zero(builder: Any, vector: Any) -> Any:
+    """Whether all numbers of a vector are zero."""
+    flags = builder.bitcast(builder.fcmp_ordered("==", vector, _ZEROS), ir.IntType(BLOCK))
+    return builder.icmp_unsigned("==", flags, flags.type(2**BLOCK - 1))
+
+
+def _size(builder: Any, vector: Any) -> Any:
+    """Absolute values."""
+    name = f"llvm.fabs.v{BLOCK}f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), name), [vector])
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", b, a), b, a)
+
+
+def _total(builder: Any, vector: Any) -> Any:
+    """The sum of the numbers of a vector."""
+    numbers = [builder.extract_element(vector, ir.Constant(ir.IntType(32), i)) for i in range(BLOCK)]
+    return builder.fadd(builder.fadd(numbers[0], numbers[2]), builder.fadd(numbers[1], numbers[3]))
 
 
 def _check_pointer(function: str, name: str, kind: Any) -> None:

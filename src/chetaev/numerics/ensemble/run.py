@@ -24,6 +24,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow import _lasting
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.base import columns_read
 from chetaev.numerics.net import ROWS, WEAK, balance_allowed, fitted_residuals, measured_by, rows_of
 from chetaev.numerics.pieces import WORST_PIVOT, is_regular
 from chetaev.numerics.switching import _NEAR
@@ -181,6 +182,7 @@ class Integration:
             "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
             "closely": [False, False, *[True] * n],
             "places": [-1, -1, *kernels.places], "flag": self.workers.flag,
+            "columns": columns_read(flow.size, nodes, kernels.bounds, turns),
             **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
         }  # fmt: skip
 

@@ -167,9 +167,15 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         bounds=bounds,
         turns=turns,
         determinant=determinant,
+        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
         flag=task.flag,
         paused=task.reached,
     )
+
+
+def columns_read(n: int, *tubes: Kernel | None) -> list[int]:
+    """The components of a state of n numbers whose bounds, or those of their rates, some code for tubes reads; time is no component."""
+    return sorted({k % n for kernel in tubes if kernel is not None for k in kernel.reads if k < 4 * n})
 
 
 def interpolate(basis: str, nodes: Array, states: Array, coefficients: Array, times: Array) -> Array:

@@ -168,6 +168,7 @@ def run(
     bounds: int = 0,
     turns: int = 0,
     determinant: int = 0,
+    columns: ArrayLike | None = None,
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
     sizes: ArrayLike = -1.0,
@@ -178,7 +179,7 @@ def run(
 
     p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `sizes` are typical
     sizes of the components, negative where the run itself shows them; `before` are the largest values before the run; `kinds` tells by
-    equal numbers which components are comparable, none of them unless given. `first_step` 0 = choose; `max_steps` counts rejected steps
+    equal numbers which components are comparable, none of them unless given. `columns` are the components that code for tubes reads. `first_step` 0 = choose; `max_steps` counts rejected steps
     too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from t0 towards t1). Watched functions
     are not terminal, fire in both directions and are not watched closely unless said otherwise. Set `flag[0]` to stop the run, from
     another thread, or from `paused`: that is called with the time every now and then, and handlers of signals run then. It changes
@@ -196,7 +197,7 @@ def run(
     work = _work(y.size, n_watch, system.p.size)
     progress = Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
-    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant)
+    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant, columns)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
@@ -271,6 +272,7 @@ def run_many(
     bounds: int = 0,
     turns: int = 0,
     determinant: int = 0,
+    columns: ArrayLike | None = None,
     flag: Integers | None = None,
     threads: int | None = None,
     sizes: ArrayLike = -1.0,
@@ -308,7 +310,7 @@ def run_many(
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
         control = _control(n, *limits)
-        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, turns, determinant), np.zeros(codes.COUNTS, np.int64)
+        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, turns, determinant, columns), np.zeros(codes.COUNTS, np.int64)
         room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch, given.shape[1]), tube, counted)
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
@@ -356,7 +358,8 @@ def settle(
     wanted = _row(times, "times")
     far = np.empty(wanted.size)
     control = _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
-    np.maximum.at(control.among, control.kinds, np.fmax(control.given, np.abs(moved).max(axis=0, initial=0.0)))
+    largest = np.fmax(control.rows[codes.GIVEN, : moved.shape[1]], np.abs(moved).max(axis=0, initial=0.0))
+    np.maximum.at(control.rows[codes.AMONG], control.kinds, largest)
     _loop.settle(system, control, wanted, moved, np.empty(moved.shape[1]), far)
     return moved, far
 
@@ -410,28 +413,21 @@ def _control(
 ) -> Control:
     if n == 0:
         raise ValueError("a state needs at least one component")
-    room = np.zeros((8, n))
-    absolute, given, known, largest, own, among, hiss, noise = room
-    absolute[:], given[:], known[:] = atol, sizes, before
+    rows = np.zeros((codes.SCALES, _width(n)))
+    absolute = rows[codes.ATOL, :n]
+    absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = atol, sizes, before
     if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
         raise ValueError("tolerances must be positive")
     if not (first_step >= 0 and max_step > 0):
         raise ValueError("first_step must not be negative and max_step must be positive")
     return Control(
         rtol=float(rtol),
-        atol=absolute,
         first_step=float(min(first_step, max_step)),
         max_step=float(max_step),
         max_steps=int(max_steps),
         pause=np.array([_NEVER], np.int64),
-        given=given,
-        before=known,
         kinds=np.arange(n, dtype=np.int64) if kinds is None else np.array(kinds, np.int64).reshape(n),
-        largest=largest,
-        sizes=own,
-        among=among,
-        hiss=hiss,
-        noise=noise,
+        rows=rows,
     )
 
 
@@ -457,7 +453,7 @@ def _watches(
 
 def _work(n: int, watched: int, parameters: int) -> Work:
     """Rows have room up to a multiple of four, which stays zero."""
-    width = -(-n // 4) * 4
+    width = _width(n)
     k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
     stage, free, end, slope, trial, start = rows[:, :n]
     return Work(
@@ -484,12 +480,18 @@ def _work(n: int, watched: int, parameters: int) -> Work:
     )
 
 
-def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int) -> Tube:
+def _width(n: int) -> int:
+    """The room of a row of n numbers."""
+    return -(-n // 4) * 4
+
+
+def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int, columns: ArrayLike | None) -> Tube:
     return Tube(
         nodes=nodes,
         bounds=bounds,
         turns=turns,
         determinant=determinant,
+        columns=np.arange(n) if columns is None else np.array(columns, np.int64),
         box=np.zeros(4 * n + 2),
         rows=np.zeros((6, n)),
         values=np.zeros((5, n_nodes)),
@@ -508,7 +510,8 @@ def _found(room: int, n: int) -> Found:
 
 
 def _seen(n: int, measures: int) -> Seen:
-    return Seen(np.empty(n), np.empty(n), np.empty(measures), np.empty(measures))
+    extremes = np.zeros((2, _width(n)))[:, :n]
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures))
 
 
 def _with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:

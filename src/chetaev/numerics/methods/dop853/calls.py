@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, HISS
 from chetaev.numerics.methods.dop853.types import Array, Control, System
 from chetaev.numerics.native import call_kernel, inner, part
 
@@ -38,14 +39,22 @@ def finite(x: Array) -> bool:
 
 
 @part
-def distance(x: Array, y: Array, at: Array, control: Control) -> tuple[float, float]:
-    """Root mean squares of x - y at a state, each component measured by itself and the largest of its kind: in tolerances, and relative."""
-    far, part_of = 0.0, 0.0
-    for j in range(at.size):
-        step, usual = abs(x[j] - y[j]), abs(at[j]) + control.among[control.kinds[j]]
-        far += bounded(step / (control.atol[j] + control.rtol * usual + control.noise[j] + TINY)) ** 2
-        part_of += bounded(step / (usual + TINY)) ** 2
-    return np.sqrt(far / at.size), np.sqrt(part_of / at.size)
+def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
+    """The root mean square of x - y, where y is the end of a step of size h: in tolerances, of the component and the largest of its kind."""
+    rows, total = control.rows, 0.0
+    for j in range(y.size):
+        usual = abs(y[j]) + rows[AMONG, control.kinds[j]]
+        total += bounded(abs(x[j] - y[j]) / (rows[ATOL, j] + control.rtol * usual + rows[HISS, j] * abs(h) + TINY)) ** 2
+    return np.sqrt(total / y.size)
+
+
+@inner
+def _relative(control: Control, x: Array, y: Array) -> float:
+    """The same relative to the component and the largest of its kind."""
+    total = 0.0
+    for j in range(y.size):
+        total += bounded(abs(x[j] - y[j]) / (abs(y[j]) + control.rows[AMONG, control.kinds[j]] + TINY)) ** 2
+    return np.sqrt(total / y.size)
 
 
 @inner
@@ -54,16 +63,18 @@ def bounded(ratio: float) -> float:
     return HUGE + 0.0 * ratio if ratio > HUGE else ratio
 
 
-@part
-def settle(system: System, control: Control, t: float, y: Array, trial: Array) -> tuple[float, int]:
-    """Project y in place until the correction is round-off or no longer shrinks; the first correction, in tolerances, and the calls."""
+def _settle(system: System, control: Control, t: float, h: float, y: Array, trial: Array, near: float) -> tuple[float, int]:
+    """Project the end y of a step of size h in place, until the correction is round-off or no longer shrinks.
+
+    The first correction, in tolerances, and the calls. A correction that cannot be above `near` tolerances is only known up to a bound.
+    """
     first, previous, calls = 0.0, np.inf, 0
     while calls < 3:
         call(system.project, system, t, y, trial)
         calls += 1
-        far, size = distance(trial, y, y, control)
+        size = _relative(control, trial, y)
         if calls == 1:
-            first = far
+            first = size / control.rtol if size < near * control.rtol else in_tolerances(control, h, trial, y)
         if not size < previous:
             break
         copy(trial, y)
@@ -71,3 +82,8 @@ def settle(system: System, control: Control, t: float, y: Array, trial: Array) -
             break
         previous = size
     return first, calls
+
+
+settle = part(_settle)
+settle_in_line = inner(_settle)
+"""The same where every step passes."""

@@ -13,6 +13,12 @@ COUNTS = 9
 """How many there are."""
 NOW, STEP = range(2)
 """Places in its clock."""
+ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS = range(7)
+"""Rows of what a run knows of its components: absolute tolerances; typical sizes that somebody gave, negative where the run itself shows
+them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest value of
+each kind so far, and the round-off of the rates, as far as it was met."""
+SCALES = 7
+"""How many there are."""
 
 CORNER = 2
 """The direction of a function of which no root counts: others bend where it vanishes, and are looked at there."""

@@ -56,7 +56,7 @@ from chetaev.numerics.methods.dop853.types import (
     Work,
 )
 from chetaev.numerics.methods.dop853.watch import any_closely, begin, below_floor, look, quiet, seen_part
-from chetaev.numerics.native import call_kernel, inner, part
+from chetaev.numerics.native import call_kernel, copy_row, inner, part, widen_range
 
 _PATIENCE = 20
 """Trial steps in a row that are not finite."""
@@ -105,11 +105,8 @@ def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float
 
 
 @inner
-def _include(system: System, t: float, y: Array, seen: Seen) -> None:
-    """Extremes of the state and largest residuals (a residual that is no number stays)."""
-    for j in range(y.size):
-        seen.minima[j] = min(seen.minima[j], y[j])
-        seen.maxima[j] = max(seen.maxima[j], y[j])
+def _measure(system: System, t: float, y: Array, seen: Seen) -> None:
+    """The largest residuals (one that is no number stays)."""
     if seen.measured.size > 0:
         call(system.measure, system, t, y, seen.residuals)
         for j in range(seen.measured.size):
@@ -138,10 +135,12 @@ def _commit(
         _keep_step(kept, t_new, work, counts)
     elif keep == TIMES:
         _keep_times(times, kept, system, t, t_new, step, y, work, counts)
-    copy(work.end, y)
-    copy(work.slope, work.k[0])
+    width = work.k.shape[1]
+    copy_row(work.end.ctypes, y.ctypes, width)
+    copy_row(work.slope.ctypes, work.k.ctypes, width)
     counts[ACCEPTED] += 1
-    _include(system, t_new, y, seen)
+    widen_range(seen.minima.ctypes, seen.maxima.ctypes, y.ctypes, width)
+    _measure(system, t_new, y, seen)
 
 
 # ------------------------------------------------------------ the loop
@@ -184,7 +183,7 @@ def _start(
     elif h == 0.0 and t != t1:
         h = first_step(system, control, t, y, t1 - t, work)
         counts[EVALUATIONS] += 1
-    _include(system, t, y, seen)
+    _measure(system, t, y, seen)
     return status, h
 
 
@@ -408,7 +407,7 @@ def interpolate(nodes: Array, states: Matrix, coefficients: Stack, times: Array,
 def settle(system: System, control: Control, times: Array, states: Matrix, trial: Array, moved: Array) -> None:
     """Project states in place, as after an accepted step; how far each was moved at first, in units of the tolerance."""
     for i in range(times.size):
-        moved[i], _ = settle_one(system, control, times[i], states[i], trial)
+        moved[i], _ = settle_one(system, control, times[i], 0.0, states[i], trial, 0.0)
 
 
 def evaluate(address: int, times: Array, states: Matrix, p: Matrix, out: Matrix) -> None:

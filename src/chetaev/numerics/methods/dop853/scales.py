@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.methods.dop853.calls import call, distance
-from chetaev.numerics.methods.dop853.codes import EVALUATIONS, PROJECTIONS
+from chetaev.numerics.methods.dop853.calls import call, in_tolerances
+from chetaev.numerics.methods.dop853.codes import AMONG, BEFORE, EVALUATIONS, GIVEN, HISS, LARGEST, PROJECTIONS, SIZES
 from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
-from chetaev.numerics.native import inner, part
+from chetaev.numerics.native import inner, part, renew_largest
 
 EPSILON = 2.0**-52
 
@@ -22,49 +22,41 @@ EPSILON = 2.0**-52
 @part
 def begin_sizes(control: Control, y: Array) -> None:
     """Sizes at the start of a run: those of its state, and those seen before."""
-    for j in range(control.among.size):
-        control.among[j] = 0.0
+    rows = control.rows
     for j in range(y.size):
-        control.largest[j] = max(abs(y[j]), control.before[j])
-        control.sizes[j] = control.given[j] if control.given[j] >= 0.0 else max(abs(y[j]), SMALL_PART * control.largest[j])
-        control.noise[j] = control.hiss[j] = 0.0
-        control.among[control.kinds[j]] = max(control.among[control.kinds[j]], control.largest[j], control.sizes[j])
+        rows[AMONG, j] = 0.0
+    for j in range(y.size):
+        rows[LARGEST, j] = max(abs(y[j]), rows[BEFORE, j])
+        rows[SIZES, j] = rows[GIVEN, j] if rows[GIVEN, j] >= 0.0 else max(abs(y[j]), SMALL_PART * rows[LARGEST, j])
+        rows[HISS, j] = 0.0
+        kind = control.kinds[j]
+        rows[AMONG, kind] = max(rows[AMONG, kind], rows[LARGEST, j], rows[SIZES, j])
 
 
 @inner
 def remember_sizes(control: Control, y: Array) -> None:
     """Sizes after a step to y."""
-    for j in range(y.size):
-        size = abs(y[j])
-        if size > control.largest[j]:
-            control.largest[j] = size
-            control.among[control.kinds[j]] = max(control.among[control.kinds[j]], size)
-        if control.given[j] < 0.0:
-            control.sizes[j] = max(size, MEMORY * control.sizes[j], SMALL_PART * control.largest[j])
-
-
-@inner
-def set_noise(control: Control, h: float) -> None:
-    """What round-off of the rates makes of a step of size h."""
-    for j in range(control.noise.size):
-        control.noise[j] = control.hiss[j] * abs(h)
+    rows = control.rows
+    pointers = (rows[LARGEST].ctypes, rows[SIZES].ctypes, rows[GIVEN].ctypes, y.ctypes)
+    if renew_largest(*pointers, MEMORY, SMALL_PART, rows.shape[1]):
+        for j in range(y.size):
+            kind = control.kinds[j]
+            rows[AMONG, kind] = max(rows[AMONG, kind], abs(y[j]))
 
 
 @part
-def _shaken(y: Array, out: Array, which: int, noise: Array) -> None:
-    """A state some units in the last place away, and as far as round-off of rates moves it."""
+def _shaken(control: Control, h: float, y: Array, out: Array, which: int) -> None:
+    """A state some units in the last place away, and as far as round-off of rates moves it in a step of size h."""
     for j in range(y.size):
         side = 1.0 if ((j + 1) * (which + 3)) % 5 < 3 else -1.0
-        out[j] = y[j] * (1.0 + side * SHAKEN) + side * noise[j]
+        out[j] = y[j] * (1.0 + side * SHAKEN) + side * control.rows[HISS, j] * abs(h)
 
 
 @part
-def listen(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+def listen(system: System, control: Control, t: float, y: Array, work: Work, counts: Integers) -> None:
     """Learn how large round-off alone makes the error of a step from (t, y), whose rates are known. Parameters are rounded too."""
-    for j in range(y.size):
-        work.trial[j] = 0.0
     for which in range(2):
-        _shaken(y, work.stage, which, work.trial)
+        _shaken(control, 0.0, y, work.stage, which)
         for j in range(system.p.size):
             work.saved[j] = system.p[j]
             system.p[j] *= 1.0 + (SHAKEN if (j + which) % 2 else -SHAKEN)
@@ -73,10 +65,9 @@ def listen(system: System, control: Control, t: float, h: float, y: Array, work:
             system.p[j] = work.saved[j]
         for j in range(y.size):
             hiss = NOISE * abs(work.slope[j] - work.k[0, j])
-            if control.hiss[j] < hiss < np.inf:
-                control.hiss[j] = hiss
+            if control.rows[HISS, j] < hiss < np.inf:
+                control.rows[HISS, j] = hiss
     counts[EVALUATIONS] += 2
-    set_noise(control, h)
 
 
 @part
@@ -92,28 +83,29 @@ def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
             work.trial[control.kinds[j]] = max(work.trial[control.kinds[j]], abs(work.k[0, j]))
         for j in range(y.size):
             error, kind = abs(work.stage[j]), control.kinds[j]
-            faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.among[kind]
+            faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, kind]
             if faint and error > SLOWLY * work.past[j]:
-                control.hiss[j] = max(control.hiss[j], NOISE * error)
-        set_noise(control, h)
+                control.rows[HISS, j] = max(control.rows[HISS, j], NOISE * error)
     for j in range(y.size):
         work.past[j] = abs(work.stage[j])
     work.past[y.size] = abs(h)
 
 
 @part
-def echo(system: System, control: Control, t: float, y: Array, work: Work, counts: Integers) -> float:
-    """By how much the correction of the projection changes, in tolerances, when a state on the constraints is moved by round-off alone."""
+def echo(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+    """By how much the correction of the projection changes, in tolerances, when a state on the constraints is moved by the
+    round-off of a step of size h alone.
+    """
     call(system.project, system, t, y, work.slope)
     for j in range(y.size):
         work.slope[j] -= y[j]
     largest = 0.0
     for which in range(2):
-        _shaken(y, work.stage, which, control.noise)
+        _shaken(control, h, y, work.stage, which)
         call(system.project, system, t, work.stage, work.trial)
         for j in range(y.size):
             work.trial[j] -= work.slope[j]
-        far, _ = distance(work.trial, work.stage, work.stage, control)
+        far = in_tolerances(control, h, work.trial, work.stage)
         if far > largest:
             largest = far
     counts[PROJECTIONS] += 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.methods.dop853 import tableau as c
-from chetaev.numerics.methods.dop853.calls import TINY, bounded, call, copy, finite, settle
-from chetaev.numerics.methods.dop853.codes import EVALUATIONS, PROJECTIONS
+from chetaev.numerics.methods.dop853.calls import HUGE, TINY, bounded, call, finite, settle_in_line
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, WEIGHT
-from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, set_noise, unresolved
+from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
-from chetaev.numerics.native import add_rows, inner, part, sum_rows
+from chetaev.numerics.native import add_row, add_rows, copy_row, inner, part, sum_rows, sum_squares
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""
@@ -51,7 +51,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
     bend = np.inf
     for j in range(y.size):
         second = abs(k[1, j] - k[0, j]) / guess
-        size = max(abs(y[j]), BESIDE * control.among[control.kinds[j]])
+        size = max(abs(y[j]), BESIDE * control.rows[AMONG, control.kinds[j]])
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
@@ -61,8 +61,8 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
 
 
 @inner
-def _stages(system: System, t: float, h: float, y: Array, work: Work) -> None:
-    """Stages 1-11 from stage 0, and the end of the step in `free`."""
+def _stages(system: System, t: float, h: float, y: Array, work: Work) -> bool:
+    """Stages 1-11 from stage 0, and the end of the step in `free`; whether that is finite."""
     k, z, f = work.k, work.stage, system.rhs
     width = k.shape[1]
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A1)
@@ -88,8 +88,7 @@ def _stages(system: System, t: float, h: float, y: Array, work: Work) -> None:
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A11)
     call(f, system, t + h, z, k[11])
     sum_rows(z.ctypes, h, k.ctypes, width, c.B)
-    for j in range(y.size):  # the whole increment is added at once, with one rounding error of the size of y
-        work.free[j] = y[j] + z[j]
+    return add_row(work.free.ctypes, y.ctypes, z.ctypes, width)  # all at once, with one rounding error of the size of y
 
 
 @inner
@@ -98,44 +97,56 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
     k, fifth, third = work.k, work.stage, work.trial
     sum_rows(fifth.ctypes, 1.0, k.ctypes, k.shape[1], c.E5)
     sum_rows(third.ctypes, 1.0, k.ctypes, k.shape[1], c.E3)
-    five, three = 0.0, 0.0
-    for j in range(y.size):
-        usual = max(abs(y[j]), abs(work.free[j])) + WEIGHT * control.sizes[j]
-        inverse = 1.0 / (control.atol[j] + control.rtol * usual + control.noise[j] + TINY)
-        five += bounded(abs(fifth[j]) * inverse) ** 2
-        three += bounded(abs(third[j]) * inverse) ** 2
+    rows = control.rows
+    five, three = sum_squares(
+        fifth.ctypes, third.ctypes, y.ctypes, work.free.ctypes, rows[ATOL].ctypes, rows[SIZES].ctypes, rows[HISS].ctypes,
+        (control.rtol, WEIGHT, abs(h), TINY), k.shape[1],
+    )  # fmt: skip
+    if not max(five, three) < HUGE**2:
+        five, three = _bounded_sums(control, h, y, work)
     if five == 0.0:
         return 0.0 * three
     return abs(h) * five / np.sqrt((five + 0.01 * three) * y.size)
+
+
+@part
+def _bounded_sums(control: Control, h: float, y: Array, work: Work) -> tuple[float, float]:
+    """The sums of squares of both estimates, where some of the squares are too large to be numbers."""
+    rows, five, three = control.rows, 0.0, 0.0
+    for j in range(y.size):
+        usual = max(abs(y[j]), abs(work.free[j])) + WEIGHT * rows[SIZES, j]
+        inverse = 1.0 / (rows[ATOL, j] + control.rtol * usual + rows[HISS, j] * abs(h) + TINY)
+        five += bounded(abs(work.stage[j]) * inverse) ** 2
+        three += bounded(abs(work.trial[j]) * inverse) ** 2
+    return five, three
 
 
 @inner
 def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
     """A trial step to `work.end` with its slope; a verdict and the error. The error is estimated before the projection."""
     work.ready[0] = False
-    set_noise(control, h)
-    _stages(system, t, h, y, work)
+    ends = _stages(system, t, h, y, work)
     counts[EVALUATIONS] += 11
     error = _error(control, h, y, work)
-    if not (np.isfinite(error) and finite(work.free)):
+    if not (np.isfinite(error) and ends):
         return BROKEN, error
     if error > 1.0:
         if not work.inaccurate[0]:
             work.past[y.size] = 0.0
         unresolved(control, h, y, work)
         if work.inaccurate[0] or error > _SUSPECT:
-            listen(system, control, t, h, y, work, counts)
+            listen(system, control, t, y, work, counts)
             error = _error(control, h, y, work)
     work.inaccurate[0] = error > 1.0
     if error > 1.0:
         return INACCURATE, error
-    copy(work.free, work.end)
+    copy_row(work.free.ctypes, work.end.ctypes, work.k.shape[1])
     if system.project != 0:
-        far, calls = settle(system, control, t + h, work.end, work.trial)
+        far, calls = settle_in_line(system, control, t + h, h, work.end, work.trial, _FAR)
         counts[PROJECTIONS] += calls
         if far > _FAR:
-            listen(system, control, t, h, y, work, counts)
-            far /= max(1.0, echo(system, control, t + h, work.end, work, counts))
+            listen(system, control, t, y, work, counts)
+            far /= max(1.0, echo(system, control, t + h, h, work.end, work, counts))
         if not far <= _FAR:
             return (DRIFTED if far > _FAR else BROKEN), error
     call(system.rhs, system, t + h, work.end, work.slope)

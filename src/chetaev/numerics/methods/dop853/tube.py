@@ -51,26 +51,25 @@ _PLACES = (c.C5, c.C6, c.C7, c.C8, c.C9, c.C10)
 
 
 def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
-    """The box around a whole step: what can be reached from either end with the rates at the stages."""
+    """The box around a whole step: what can be reached from either end with the rates at the stages. Only those columns are renewed that
+    somebody reads.
+    """
     box, k, n = tube.box, work.k, y.size
-    for j in range(n):
-        box[2 * n + j] = min(k[0, j], work.slope[j])
-        box[3 * n + j] = max(k[0, j], work.slope[j])
-    for i in range(1, STAGES):
-        for j in range(n):
-            box[2 * n + j] = min(box[2 * n + j], k[i, j])
-            box[3 * n + j] = max(box[3 * n + j], k[i, j])
-    for j in range(n):
+    for which in range(tube.columns.size):
+        j = tube.columns[which]
+        slow, fast = min(k[0, j], work.slope[j]), max(k[0, j], work.slope[j])
+        for i in range(1, STAGES):
+            slow, fast = min(slow, k[i, j]), max(fast, k[i, j])
         start, end = y[j], work.end[j]
-        first, second = h * box[2 * n + j], h * box[3 * n + j]
+        first, second = h * slow, h * fast
         down, up = min(0.0, min(first, second)), max(0.0, max(first, second))
         low, high = max(start + down, end - up), min(start + up, end - down)
         slack = abs(end - work.free[j]) + (SLACK * (high - low) if down < 0.0 < up else 0.0)
         box[j] = min(low - slack, min(start, end))
         box[n + j] = max(high + slack, max(start, end))
-        slack = SLACK * (box[3 * n + j] - box[2 * n + j])
-        box[2 * n + j] -= slack
-        box[3 * n + j] += slack
+        slack = SLACK * (fast - slow)
+        box[2 * n + j] = slow - slack
+        box[3 * n + j] = fast + slack
     box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
 
 

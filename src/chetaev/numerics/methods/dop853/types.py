@@ -31,31 +31,20 @@ class System(NamedTuple):
 
 
 class Control(NamedTuple):
-    """Tolerances and limits: the error of a step is measured in units of atol + rtol*(|y| + 2*size) + noise. `first_step` 0 = choose."""
+    """Tolerances and limits: the error of a step is measured in units of atol + rtol*(|y| + 2*size) + noise. `first_step` 0 = choose.
+
+    What there is for each component is in rows of one array (`codes`), because a call of a part of the loop passes all fields.
+    """
 
     rtol: float
-    atol: Array
     first_step: float
     max_step: float
     max_steps: int
     pause: Integers
     """After how many accepted steps the run pauses; its first entry may be changed meanwhile."""
-    given: Array
-    """Typical sizes of the components that somebody gave; negative where the run itself shows them."""
-    before: Array
-    """The largest values before the run."""
     kinds: Integers
     """Components of the same number are of the same kind, and comparable."""
-    largest: Array
-    """The largest values so far; this and what follows belong to the run."""
-    sizes: Array
-    """Typical sizes now."""
-    among: Array
-    """The largest value of each kind so far."""
-    hiss: Array
-    """Round-off of the rates, as far as it was met."""
-    noise: Array
-    """Errors that it makes in a step."""
+    rows: Matrix
 
 
 class Watches(NamedTuple):
@@ -105,7 +94,7 @@ class Work(NamedTuple):
 
 class Tube(NamedTuple):
     """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent; code of the determinant,
-    0 = it cannot touch zero; and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the `limits`
+    0 = it cannot touch zero; the `columns` of the state that this code reads; and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the `limits`
     of watched functions; `notes`: the worst ratio of found to seen in accepted steps, the last node that was a surprise, by how much angles
     turn in the step, and a determinant.
 
@@ -116,6 +105,7 @@ class Tube(NamedTuple):
     bounds: int
     turns: int
     determinant: int
+    columns: Integers
     box: Array
     rows: Matrix
     values: Matrix
@@ -140,7 +130,7 @@ class Kept(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Extremes of the state and the largest residuals so far, and room for residuals."""
+    """Extremes of the state, in rows as those of `Work`, and the largest residuals so far, and room for residuals."""
 
     minima: Array
     maxima: Array

@@ -70,7 +70,7 @@ def _place(system: System, control: Control, t: float, h: float, y: Array, theta
     """The state at theta of the step, projected."""
     state(y, work.dense, theta, out)
     if system.project != 0:
-        _, calls = settle(system, control, t + theta * h, out, work.trial)
+        _, calls = settle(system, control, t + theta * h, h, out, work.trial, np.inf)
         counts[PROJECTIONS] += calls
 
 

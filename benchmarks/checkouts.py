@@ -1,0 +1,119 @@
+"""This checkout against another: set-up, a motion once more, and the compiled loop, on every system of the gallery.
+
+python benchmarks/checkouts.py ../base                                  all systems, ratios new / base
+python benchmarks/checkouts.py ../base --only sleigh disk --rounds 15   some of them, more exactly
+
+Each checkout is a process of its own with the same interpreter, and they take turns. The loop by itself is given as a whole and per
+evaluation of the rates, since another choice of steps changes both. Compiled code of both checkouts is on disk before anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from measure import Spread, Table, figures, take_turns
+
+HERE = Path(__file__).resolve().parent
+WHAT = ("set-up", "again", "loop")
+
+
+class Side:
+    """A process that runs the library of one checkout."""
+
+    def __init__(self, checkout: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(checkout.resolve() / "src"), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, str(HERE / "checkout_side.py")]
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        used = Path(self._read())
+        if checkout.resolve() not in used.parents:
+            raise SystemExit(f"{checkout} was asked for, {used} was imported")
+
+    def ask(self, what: str, name: str) -> Any:
+        """The answer of the process."""
+        print(what, name, file=self._process.stdin, flush=True)
+        return self._read()
+
+    def seconds(self, what: str, name: str) -> float:
+        """As a number, NaN where there is none."""
+        found = self.ask(what, name)
+        return float("nan") if found is None else float(found)
+
+    def _read(self) -> Any:
+        line = self._process.stdout.readline()  # type: ignore[union-attr]
+        if not line:
+            raise SystemExit("a process ended; its message is above")
+        return json.loads(line)
+
+
+def compared(sides: dict[str, Side], names: list[str], rounds: int, what: list[str]) -> Table:
+    """A row for each system, then the median of all."""
+    found = Table(
+        "Two checkouts",
+        ["system", *[f"{w}, base" for w in what], *what, "steps, base", "evaluations", "loop per evaluation"],
+        "CPU milliseconds of the base, then ratios new / base, each of the least times of all rounds: others on the machine only add. Set-up: "
+        "model to the first steps, in a process that knows no system. Again: a motion over the model's interval on compiled equations. "
+        "Loop: the compiled loop in it, ends kept only.",
+    )
+    medians: dict[str, list[float]] = {w: [] for w in (*what, "evaluations", "per")}
+    for name in names:
+        times = {w: _turns(sides, w, name, rounds) for w in WHAT[:2] if w in what}  # set-up first, before the system is known
+        counts = {key: side.ask("prepare", name) for key, side in sides.items()}
+        if None in counts.values():
+            continue
+        if "loop" in what:
+            times["loop"] = _turns(sides, "loop", name, rounds)
+        ratios = {w: min(t["new"].values) / min(t["base"].values) for w, t in times.items()}
+        work = counts["new"]["evaluations"] / max(counts["base"]["evaluations"], 1)
+        per = ratios["loop"] / work if "loop" in ratios and work else None
+        for w, ratio in ratios.items():
+            medians[w].append(ratio)
+        medians["evaluations"].append(work)
+        if per is not None:
+            medians["per"].append(per)
+        found.add(
+            name,
+            *[figures(1e3 * min(times[w]["base"].values)) for w in what],
+            *[ratios[w] for w in what],
+            int(counts["base"]["steps"]),
+            work,
+            per,
+        )
+        print("|", " | ".join(found.rows[-1]), "|", flush=True)
+    found.add("median", *[None] * len(what), *_summary(medians, what, statistics.median))
+    found.add("largest", *[None] * len(what), *_summary(medians, what, max))
+    return found
+
+
+def _turns(sides: dict[str, Side], what: str, name: str, rounds: int) -> dict[str, Spread]:
+    return take_turns({key: partial(side.seconds, what, name) for key, side in sides.items()}, rounds)
+
+
+def _summary(medians: dict[str, list[float]], what: list[str], of: Callable[[list[float]], float]) -> list[float | None]:
+    cells = {key: of(values) if values else None for key, values in medians.items()}
+    return [*[cells[w] for w in what], None, cells["evaluations"], cells["per"]]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="This checkout against another.")
+    parser.add_argument("base", type=Path, help="the other checkout, a work tree with src/chetaev in it")
+    parser.add_argument("--only", nargs="+", help="some systems of the gallery")
+    parser.add_argument("--what", nargs="+", choices=WHAT, default=list(WHAT))
+    parser.add_argument("--rounds", type=int, default=5)
+    chosen = parser.parse_args()
+    sides = {"base": Side(chosen.base), "new": Side(HERE.parent)}
+    names = chosen.only or sorted(f.stem.replace("_", "-") for f in (chosen.base / "src/chetaev/gallery").glob("[!_]*.py"))
+    print(compared(sides, names, chosen.rounds, chosen.what))
+
+
+if __name__ == "__main__":
+    main()
