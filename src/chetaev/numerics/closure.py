@@ -138,8 +138,8 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         system = system.extended([e for _, e in new], [consequence.label for consequence, _ in new])
         if any(not _jets(system, e) for _, e in new):  # a relation without unknowns: it holds nowhere, or at single times
             return Closure(system, End.EMPTY, known)
-        if _instructions(relations) > _LARGEST:
-            break
+        if len(known) > len(base.structure.state) or _instructions(relations) > _LARGEST:
+            break  # more relations than the state has jets: most of them depend on others, and the search has lost its way
     return Closure(system, End.UNCLEAR, known)
 
 
