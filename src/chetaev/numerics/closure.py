@@ -23,6 +23,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr
 
+from chetaev.analysis.factored import Factored
 from chetaev.analysis.ranks import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.analysis.structure import loose_structure
 from chetaev.equations import Equations
@@ -130,7 +131,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         done = [k for k in range(len(points)) if (sizes[k] <= _VANISHES).all()]
         if len(done) >= min(2, len(points)):  # a family that is closed; other points may belong to other components
             others += [point for k, point in enumerate(points) if k not in done]
-            found = _closed(base, system, known, relations, [usual[k] for k in done])
+            found = _closed(base, system, known, relations, [usual[k] for k in done], r)
             return found if alone else _with_others(found, others)
         new = _new_relations(system, leftover, sizes, points[0], matrices[0], order, len(known))
         known += tuple(consequence for consequence, _ in new)
@@ -148,11 +149,17 @@ Spot = tuple[Point, Matrix]
 
 
 def _clusters(system: Prolongation) -> tuple[int, list[Spot], list[Point]]:
-    """The most frequent rank of the Jacobian, the points that have it, with the Jacobian there, and the other points."""
+    """The most frequent rank of the Jacobian, the points that have it, with the Jacobian there, and the other points.
+
+    Where numbers see less than the field does at every point, as for masses that differ by 1e-10, the field is right.
+    """
     hidden = [system.row(pair) for pair in system.hidden()]
     known = [(point, sure_rank(system.structure.jacobian, hidden, point, system.algebra, system.sizes)) for point in system.points]
     ranks = Counter(r for _, r in known if r is not None)  # points where it cannot be told are left out
     usual = max(ranks, key=lambda r: (ranks[r], r), default=0)
+    width = len(system.structure.top)
+    if ranks and max(ranks) < width and not system.added and system.exact_nullity is not None and max(ranks) < width - system.exact_nullity:
+        usual, known = width - system.exact_nullity, [(point, width - system.exact_nullity) for point in system.points]
     kept = [point for point, r in known if r == usual]
     matrices = matrices_at(system.structure.jacobian, kept, system.algebra)
     return usual, list(zip(kept, matrices, strict=True)), [point for point, r in known if r is not None and r != usual]
@@ -244,16 +251,17 @@ def _jets(system: Prolongation, e: ca.SX) -> list[Jet]:
 
 
 def _closed(
-    base: Prolongation, system: Prolongation, known: tuple[Consequence, ...], relations: Sequence[ca.SX], spots: Sequence[Spot]
+    base: Prolongation, system: Prolongation, known: tuple[Consequence, ...], relations: Sequence[ca.SX], spots: Sequence[Spot], r: int
 ) -> Closure:
+    """The closed system with the relations that it needs; `r` is the rank of its Jacobian, which numbers may not see."""
     points = [point for point, _ in spots]
     kept = _needed(base, system, relations, points)
     system = base.extended([relations[k] for k in kept], [known[k].label for k in kept]) if kept else base
     system.points, system.solvable = points, True
     top = system.structure.top
-    null = min(
-        (found.null for found in factored_at(system.structure.jacobian, points, system.algebra, system.sizes)), key=lambda n: n.shape[1]
-    )
+    factored = factored_at(system.structure.jacobian, points, system.algebra, system.sizes)
+    nulls = [found.null if found.rank >= r else Factored(found.jacobian, rank=r).null for found in factored]
+    null = min(nulls, key=lambda n: n.shape[1])
     opened = open_jets(top, null)
     moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]
     chosen: list[int] = []

@@ -34,6 +34,8 @@ _MOST_TERMS = 300
 """Terms of a determinant that is still factorised."""
 _LONGEST_SIMPLIFIED = 60
 """Operations of a factor in which identities of sine and cosine are sought: the time grows quickly, and longer ones stay as they are."""
+_HIGHEST_MULTIPLE = 100
+"""Whole numbers in arguments of sine and cosine up to which identities are sought: SymPy writes the sine of a multiple as a polynomial."""
 _CEILING = 20.0
 """Seconds of processor time after which the search ends although the sizes promised less."""
 _ON_LOCUS = 1e-8
@@ -134,7 +136,14 @@ def _terms(entry: Any, domain: Any) -> int:
 
 def _simplified(base: Expr) -> list[Expr]:
     """A factor simplified, if it is short enough for that to help; it is right in any case."""
-    return _numerator_factors(sympy.trigsimp(base)) if sympy.count_ops(base) <= _LONGEST_SIMPLIFIED else [base]
+    long = sympy.count_ops(base) > _LONGEST_SIMPLIFIED or _highest_multiple(base) > _HIGHEST_MULTIPLE
+    return [base] if long else _numerator_factors(sympy.trigsimp(base))
+
+
+def _highest_multiple(e: Expr) -> int:
+    """The largest numerator or denominator of a number in an argument of sine, cosine or another function."""
+    numbers = [sympy.Rational(c) for f in e.atoms(sympy.Function) for c in f.atoms(sympy.Number) if c.is_finite]
+    return max((max(abs(c.p), c.q) for c in numbers), default=0)
 
 
 def _numerator_factors(e: Expr) -> list[Expr]:

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from chetaev.analysis.ranks import Matrix
+from chetaev.analysis.ranks import Matrix, equilibrated
 
 Complex = NDArray[np.complex128]
 
@@ -36,16 +36,32 @@ def scaled(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def inverse_of(matrix: Matrix) -> tuple[Matrix, int]:
-    """The inverse, or one that solves consistent systems, and the rank; scaling makes units irrelevant."""
-    rows, balanced, columns = scaled(matrix)
-    u, s, vt = np.linalg.svd(balanced, full_matrices=False)
-    rank = int(np.sum(s > CUT * s[0])) if len(s) and s[0] > 0 else 0
+    """The inverse, or one that solves consistent systems, and the rank; scaling makes units irrelevant.
+
+    Where masses and lengths differ by many orders geometric means show ranks that largest entries hide; scaling changes no rank, and the
+    larger one is believed.
+    """
+    (rows, balanced, columns), (u, s, vt), rank = _decomposed(scaled(matrix))
+    if rank < min(matrix.shape):
+        other = _decomposed(equilibrated(matrix, 0.0))
+        if other[2] > rank:
+            (rows, balanced, columns), (u, s, vt), rank = other
     if rank == len(rows) == len(columns):
         inverse = np.linalg.inv(balanced)  # keeps zeros that the singular vectors would fill with round-off
     else:
         inverse = (vt[:rank].T / s[:rank]) @ u[:, :rank].T
     found: Matrix = inverse / columns[:, None] / rows
     return found, rank
+
+
+Scaled = tuple[Matrix, Matrix, Matrix]
+"""Row scales, a scaled matrix and column scales."""
+
+
+def _decomposed(found: Scaled) -> tuple[Scaled, tuple[Matrix, Matrix, Matrix], int]:
+    """A scaled matrix, its singular values and vectors, and its rank."""
+    u, s, vt = np.linalg.svd(found[1], full_matrices=False)
+    return found, (u, s, vt), int(np.sum(s > CUT * s[0])) if len(s) and s[0] > 0 else 0
 
 
 def beside(matrix: Matrix) -> Matrix:
