@@ -158,3 +158,22 @@ def test_a_parallelogram_with_a_coordinate_that_stays_zero_is_certified():
     right = solve_ivp(lambda _, y: [y[1], -9.81 * math.sin(y[0])], (0, 0.4), [a, 0], "DOP853", rtol=1e-12, atol=1e-12).y[0, -1]
     assert motion.final["x1"] == pytest.approx(math.sin(right), abs=1e-8)
     assert motion.verify().worst < 1e-5
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit(), ch.Taylor()], ids=["default", "implicit", "taylor"])
+@pytest.mark.parametrize("distance", [1e-4, 1e-7, 1e-10])
+def test_an_event_that_follows_the_start_closely_is_met(distance, method):
+    """x = t; the run is 10 long, and its first step much longer than the distance."""
+    free = ch.derive(ch.System("x", lagrangian="x'^2/2"))
+    motion = ch.simulate(
+        free, {"x": 0, "x'": 1}, (0, 10), events=[f"x - {distance}", ch.On(f"x - 2*{distance}", terminal=True)], method=method
+    )
+    assert [event.t for event in motion.events] == pytest.approx([distance, 2 * distance], rel=1e-6)
+    assert motion.outcome == "event"
+
+
+def test_an_event_that_follows_a_corner_closely_is_met():
+    """x'' = sign(t - 1) is -1 until t = 1, where x = -1/2 and x' = -1; 1e-9 later x is lower by as much."""
+    pushed = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "sign(t - 1)"}))
+    motion = ch.simulate(pushed, {"x": 0, "x'": 0}, (0, 1.9), events=[ch.On("x + 0.500000001", direction=-1)], tolerance=1e-12)
+    assert [event.t for event in motion.events] == pytest.approx([1 + 1e-9], abs=1e-12)
