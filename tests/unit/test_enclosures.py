@@ -47,11 +47,43 @@ EXPRESSIONS = {
 }
 
 
-@pytest.mark.parametrize("expression", [sympy.log(X + 4), sympy.asin(Y / 9), sympy.acos(X / 9), sympy.acosh(Y + 5), sympy.atanh(Y / 9)])
-def test_functions_that_end_somewhere_are_left_to_samples(expression: Expr) -> None:
-    """Beyond the end of their domain there is no value, and no bound may hide that."""
-    kernel, known = bounds_kernel(compile_equations(FREE).flow, [expression], {})
-    assert known == (False,) and kernel is None
+@pytest.mark.parametrize(
+    ("expression", "low", "high"),
+    [
+        (sympy.log(X + 1), -1, np.inf),
+        (sympy.asin(X / 2) * Y, -2, 2),
+        (sympy.acos(X), -1, 1),
+        (sympy.acosh(X + 2), -1, np.inf),
+        (sympy.atanh(X), -1, 1),
+        (sympy.sqrt(X) + Y, 0, np.inf),
+        (X ** sympy.Rational(-1, 3) * sympy.log(4 - X), 0, 4),
+    ],
+)
+def test_functions_that_end_somewhere_have_bounds_where_they_have_values(expression: Expr, low: float, high: float) -> None:
+    """Beyond the end of their domain there is no value, and no bound may hide that: none at all where a box lies beyond, none of the rate
+    where some of it does.
+    """
+    flow = compile_equations(FREE).flow
+    kernel, known = bounds_kernel(flow, [expression], {})
+    assert known == (True,) and kernel is not None
+    value = sympy.lambdify([X, Y], expression, modules="math")
+    random = np.random.default_rng(8)
+    kinds = set()
+    for _ in range(200):
+        first = random.uniform(-4, 6)
+        last = first + random.uniform(0.01, 3)
+        below, above, slowest, fastest = kernel(0.0, _tube(flow, (first, -0.5), (last, 0.7), (1, 0), (1, 0)), [0.0])
+        kinds.add((beyond := last < low or first > high, inside := low <= first and last <= high))
+        assert (not below <= above) == beyond
+        assert inside or beyond or (slowest, fastest) == (-np.inf, np.inf)
+        for x in [] if beyond else random.uniform(max(first, low), min(last, high), 10):
+            found = value(x, y := random.uniform(-0.5, 0.7))
+            assert below - 1e-12 * abs(below) - 1e-14 <= found <= above + 1e-12 * abs(above) + 1e-14
+            d = 1e-7
+            if inside and low < x - d and x + d < high:
+                rate = (value(x + d, y) - value(x - d, y)) / (2 * d)
+                assert slowest - 1e-4 * (1 + abs(rate)) <= rate <= fastest + 1e-4 * (1 + abs(rate))
+    assert len(kinds) == 3
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS.keys())

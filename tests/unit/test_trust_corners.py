@@ -233,3 +233,40 @@ def test_corners_of_time_are_met_however_long_the_steps_are(rate, phase, x):
     turned = [math.remainder(rate * t + phase, 2 * math.pi) for t in (0.5, end)]
     assert motion.outcome == "finished"
     assert motion.final["x'"] * rate == pytest.approx(abs(turned[1]) - abs(turned[0]), abs=1e-10 + 1e-15 * phase)
+
+
+@pytest.mark.parametrize(
+    ("force", "end", "gained"),
+    [
+        ("1e7*(step(t - 1) - step(t - 1.0000001))", 100, "momentum"),
+        ("1e8*(step(sin(t) - 0.5) - step(sin(t - 0.00000001) - 0.5))", 2, "momentum"),
+        ("1e9*(step(x - 1) - step(x - 1.000000001))", 3, "energy"),
+        ("1e8*(step(2*x - 2) - step(x - 1.00000001))", 3, "energy"),
+    ],
+)
+@METHODS
+def test_corners_that_follow_each_other_closely_are_two(force, end, gained, method):
+    """The force between them is as large as they are close: it gives the momentum or the energy 1."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, end), method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(2 if gained == "momentum" else math.sqrt(3), abs=1e-5)
+
+
+def test_a_step_that_leads_far_beyond_a_corner_is_made_again_up_to_it():
+    """Beyond the corner the smooth equations lead to -1e10, and errors would be relative to that. The pulse is 1e10*2*(sin(d) - c*d)."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "1e10*max(0, cos(t) - 0.99999999)"}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (1, 9))
+    half = math.acos(0.99999999)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(2e10 * (math.sin(half) - 0.99999999 * half), rel=3e-8)
+    assert motion.final["x"] == pytest.approx(motion.final["x'"] * (9 - 2 * math.pi), rel=3e-8)
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit()], ids=["default", "implicit"])
+def test_sides_of_time_that_end_at_a_root(method):
+    """Neither side has values on the other: x' = 2/3 + 2/3."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "piecewise(t - 1, sqrt(1 - t), sqrt(t - 1))"}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 2), method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(4 / 3, abs=1e-6)

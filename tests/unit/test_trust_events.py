@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import chetaev as ch
 
@@ -158,3 +159,48 @@ def test_a_parallelogram_with_a_coordinate_that_stays_zero_is_certified():
     right = solve_ivp(lambda _, y: [y[1], -9.81 * math.sin(y[0])], (0, 0.4), [a, 0], "DOP853", rtol=1e-12, atol=1e-12).y[0, -1]
     assert motion.final["x1"] == pytest.approx(math.sin(right), abs=1e-8)
     assert motion.verify().worst < 1e-5
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit(), ch.Taylor()], ids=["default", "implicit", "taylor"])
+@pytest.mark.parametrize("distance", [1e-4, 1e-7, 1e-10])
+def test_an_event_that_follows_the_start_closely_is_met(distance, method):
+    """x = t; the run is 10 long, and its first step much longer than the distance."""
+    free = ch.derive(ch.System("x", lagrangian="x'^2/2"))
+    motion = ch.simulate(
+        free, {"x": 0, "x'": 1}, (0, 10), events=[f"x - {distance}", ch.On(f"x - 2*{distance}", terminal=True)], method=method
+    )
+    assert [event.t for event in motion.events] == pytest.approx([distance, 2 * distance], rel=1e-6)
+    assert motion.outcome == "event"
+
+
+def test_an_event_that_follows_a_corner_closely_is_met():
+    """x'' = sign(t - 1) is -1 until t = 1, where x = -1/2 and x' = -1; 1e-9 later x is lower by as much."""
+    pushed = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "sign(t - 1)"}))
+    motion = ch.simulate(pushed, {"x": 0, "x'": 0}, (0, 1.9), events=[ch.On("x + 0.500000001", direction=-1)], tolerance=1e-12)
+    assert [event.t for event in motion.events] == pytest.approx([1 + 1e-9], abs=1e-12)
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit(), ch.Taylor()], ids=["default", "implicit", "taylor"])
+@pytest.mark.parametrize(
+    ("event", "roots"),
+    [
+        ("log((x - 3.3)^2 + 1e-10) + 20", [3.3 - np.sqrt(np.exp(-20) - 1e-10), 3.3 + np.sqrt(np.exp(-20) - 1e-10)]),
+        ("log(1e-8 - (x - 5)^2) + 19", [5 - np.sqrt(1e-8 - np.exp(-19)), 5 + np.sqrt(1e-8 - np.exp(-19))]),
+        ("sqrt(1e-8 - (x - 5)^2) - 5e-5", [5 - np.sqrt(0.75e-8), 5 + np.sqrt(0.75e-8)]),
+        ("asin((x - 5)*1e4)", [5]),
+        ("asin(x/10) - 0.5", [10 * np.sin(0.5)]),
+        ("acosh(1 + 1e6*(x - 5)^2) - 0.001", [5 - np.sqrt((np.cosh(0.001) - 1) / 1e6), 5 + np.sqrt((np.cosh(0.001) - 1) / 1e6)]),
+        ("atanh(1e3*(x - 5)) - 2", [5 + 1e-3 * np.tanh(2)]),
+        ("sqrt(x - 1) - 1", [2]),
+        ("x^1.5 - 8", [4]),
+        ("log(x)*sqrt(x - 2) - 1e-3", None),
+        ("log(-x)", []),
+    ],
+)
+def test_events_that_have_values_in_some_places_only(event, roots, method):
+    """x = t over (0, 10), so that roots of the expression are times; the intervals in which it has values may be 2e-4 wide."""
+    free = ch.derive(ch.System("x", lagrangian="x'^2/2"))
+    motion = ch.simulate(free, {"x": 0, "x'": 1}, (0, 10), events=[event], method=method)
+    if roots is None:  # log(2) sqrt(x - 2) = 1e-3, nearly
+        roots = [brentq(lambda x: np.log(x) * np.sqrt(x - 2) - 1e-3, 2, 3)]
+    assert [found.t for found in motion.events] == pytest.approx(roots, abs=1e-9)

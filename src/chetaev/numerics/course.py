@@ -13,6 +13,7 @@ from sympy import Add, Expr
 from chetaev.errors import InitialError, StateError
 from chetaev.frozen import Frozen
 from chetaev.numerics import outcomes
+from chetaev.numerics.compiled import Array
 from chetaev.numerics.events import Watched
 from chetaev.numerics.initial import State
 from chetaev.numerics.jumps import Refused, across
@@ -22,13 +23,13 @@ from chetaev.numerics.methods.base import Task
 from chetaev.numerics.modes import SLIDING, Configuration, Direction
 from chetaev.numerics.net import Net
 from chetaev.numerics.outcomes import Ending, Verdict
-from chetaev.numerics.pieces import Piece, Setting
+from chetaev.numerics.pieces import Piece, Setting, reference
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import Record, wanted_times
 from chetaev.numerics.request import Place, Request
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import TOO_LARGE, Surfaces
-from chetaev.numerics.watching import SMALLEST_PIVOT, changes_of, make_task, watching
+from chetaev.numerics.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
@@ -42,6 +43,11 @@ _PART = 0.3
 """The length of the first piece after a reset, in units of the time until the same event is expected again."""
 _AGAIN = 20.0
 """The piece after that may be so much longer."""
+_CLOSELY = 2.5e-5
+"""Roots that follow the beginning of a piece in less, in parts of the whole, are found in a piece of their own: the integrator takes roots
+in the first 1e-6 of its first step for the beginning."""
+_LEAST = 4e-13
+"""What follows in less, in parts of the whole, is the beginning up to what roots are located to."""
 _AT_ONCE = 1e-12
 """Events so close to each other, in parts of the whole, happen at once."""
 _STOPPED = 1e-14
@@ -138,6 +144,7 @@ class Course:
         here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
         place = replace(place, setting=here)
         watched = watching(_awaiting(request, place.awaited), here)
+        until = self._before_others(here, watched, place, until)
         conserving = request.conserve and not here.flow.has_power
         project = here.compiled.conserving() if conserving else here.compiled.project
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
@@ -147,6 +154,34 @@ class Course:
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+
+    def _before_others(self, here: Setting, watched: Watching, place: Place, until: float) -> float:
+        """Where a piece ends at the latest, so that a root that follows its beginning closely is not taken for the beginning itself."""
+        t, end = place.t, float(self.request.times[-1])
+        span = abs(end - float(self.request.times[0]))
+        ahead = self.surfaces.direction * min(_CLOSELY * span, abs(until - t))
+        if not watched.watches or not ahead:
+            return until
+        watch, energy = here.watch(watched.functions), reference(here, place.energy, place.work)
+        y = here.native(place.jets, place.work)
+        rates = here.compiled.rhs(t, y, here.parameters(t, energy))
+
+        def signs(later: float) -> Array:
+            return np.sign(watch(t + later, y + later * rates, here.parameters(t + later, energy))[2:])
+
+        with np.errstate(invalid="ignore"):
+            first = signs(0.0)
+            turned = np.flatnonzero(first * signs(ahead) < 0)
+            turned = turned[[k != (place.awaited or (-1,))[0] for k in turned]]
+            if not len(turned):
+                return until
+            near, far = 0.0, ahead
+            while abs(far - near) > 1e-2 * abs(far) and abs(far) > _LEAST * span + np.spacing(abs(t)):
+                middle = 0.5 * (near + far)
+                near, far = (near, middle) if np.any((first * signs(middle))[turned] < 0) else (middle, far)
+        if abs(far) <= _LEAST * span + 32 * np.spacing(abs(t)):
+            return until
+        return min((t + 4 * far, until), key=lambda at: abs(at - t))
 
     def _met(self, piece: Piece) -> int | None:
         """The mode at whose surface a piece ended."""
@@ -174,7 +209,9 @@ class Course:
         if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
             end = self.surfaces.end_of_a_side(here, t, native)
             if end is not None:
-                return self._switched(piece, task, end, -here.configuration[end], self.surfaces.just_beyond(here, end, t, native))
+                later, beyond = self.surfaces.just_beyond(here, end, t, native)
+                found = self._switched(piece, task, end, -here.configuration[end], beyond)
+                return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         if index < len(events):
@@ -186,6 +223,10 @@ class Course:
             return self._ended(piece, task)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
+
+    def _within(self, t: float) -> bool:
+        """Whether a time is before the end of the run."""
+        return (float(self.request.times[-1]) - t) * self.surfaces.direction > 0
 
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """The verdict on a run that does not go on."""

@@ -27,9 +27,9 @@ class On:
     made from the state before; the first listed wins where two differ.
 
     Roots are changes of sign; a pole is none. Within a step of the integrator bounds of the expression and of its rate tell where it has no
-    root, and where one: no root is missed, however narrow a dip is, down to 1e-11 of a step. An expression with accelerations or
-    multipliers in it, which are no part of the state, or one that may have no value at some states, such as log(x), is looked at in several
-    places instead, so closely that it is smooth between them.
+    root, and where one: no root is missed, however narrow a dip is, down to 1e-11 of a step; where log(x) has no value it has no root. An
+    expression with accelerations or multipliers in it, which are no part of the state, is looked at in several places instead, so closely
+    that it is smooth between them.
 
     A motion that starts on the surface of an event with a `direction`, and goes through it in this direction, meets it at once: a ball that
     starts on the floor and moves downwards bounces. Other roots at the very beginning do not count: where there is no direction, where the

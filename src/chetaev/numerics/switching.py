@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from sympy import expand
 
 from chetaev.errors import StateError
 from chetaev.numerics.binding import Binding
@@ -24,7 +25,7 @@ from chetaev.numerics.jumps import has_jump
 from chetaev.numerics.modes import SLIDING, Configuration, Direction, Mode, Switched, bends_momenta
 from chetaev.numerics.pieces import Seat, Setting, setting
 from chetaev.numerics.resting import Resting
-from chetaev.symbols import Input, Jet, jets_in
+from chetaev.symbols import TIME, Input, Jet, jets_in, moved_by
 
 _ROUND_OFF = 1e-11
 """A rate below this part of its own terms is zero."""
@@ -87,6 +88,7 @@ class Surfaces:
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict)
     """The same of their derivatives: what is round-off of these does not decide."""
     _jumps: dict[int, bool] = field(default_factory=dict)
+    _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
     _rest: Resting | None = None
     _farthest: float = 0.0
     """The largest value of a jet of the state at these places."""
@@ -139,8 +141,12 @@ class Surfaces:
     def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
         """The modes whose functions vanish at a state: up to a small part of the tolerance, in units of the terms they had on the way
         and of what they change by in the duration of the run.
+
+        Functions of time alone are known better, and so is which of two comes first that differ by a constant: these vanish up to
+        round-off, and to what roots are located to.
         """
-        found, near = [], max(_NEAR * self.tolerance, _TINY)
+        found: list[int] = []
+        exactly: set[int] = set()
         self._farthest = self._extent(jets)
         for k, mode in enumerate(self.switched.modes):
             value, size = self._number(here, k, 0, t, jets)
@@ -152,9 +158,18 @@ class Surfaces:
                 continue
             change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
             change = change if np.isfinite(change) else 0.0
-            if abs(value) <= max(near * size, max(near, _LOCATED) * change):
+            least, near = max(_TINY * size, _LOCATED * change), max(_NEAR * self.tolerance, _TINY) * max(size, change)
+            exactly |= {k} if abs(value) <= least else set()
+            if abs(value) <= max(least, 0.0 if only_of_time(mode) else near):
                 found.append(k)
-        return tuple(found)
+        return tuple(k for k in found if k in exactly or not any(self._parallel(k, j) for j in found if j != k))
+
+    def _parallel(self, j: int, k: int) -> bool:
+        """Whether two switching functions differ by a constant, up to a factor: then they vanish one after the other, however close."""
+        key = (min(j, k), max(j, k))
+        if key not in self._alike:
+            self._alike[key] = parallel(self.switched.modes[j], self.switched.modes[k])
+        return self._alike[key]
 
     def _extent(self, jets: Mapping[Jet, float]) -> float:
         """The largest value of a jet, here or before."""
@@ -385,12 +400,15 @@ class Surfaces:
                 continue
         return None
 
-    def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> dict[Jet, float]:
-        """The state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+    def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> tuple[float, dict[Jet, float]]:
+        """Time and state moved over the surface of a mode, by round-off, so that the other side has a value there."""
         jets = here.named(native)
         value, rate = (self._number(here, k, order, t, jets)[0] for order in (0, 1))
-        moved = native + 2 * abs(value / rate) * self.direction * here.compiled.rhs(t, native, here.parameters(t))
-        return here.named(moved) if np.all(np.isfinite(moved)) else jets
+        later = self.direction * 2 * abs(value / rate)
+        moved = native + later * here.compiled.rhs(t, native, here.parameters(t))
+        if not np.all(np.isfinite(moved)):
+            return t, jets
+        return t + later, here.named(moved)
 
     def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
         """Expressions at a state."""
@@ -416,6 +434,21 @@ def _rate_and_size(here: Setting, k: int, order: int) -> ca.Function:
     t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
     e = value(t, x, p)
     return ca.Function("rate", [t, x, p], [ca.densify(ca.vertcat(e, ca.jacobian(e, ca.vertcat(t, x, p)).T))])
+
+
+def only_of_time(mode: Mode) -> bool:
+    """Whether a switching function depends on time and parameters alone."""
+    return TIME in mode.function.free_symbols and not jets_in(mode.function) and not moved_by(mode.function)
+
+
+def parallel(a: Mode, b: Mode) -> bool:
+    """Whether the functions of two modes differ by a constant that is not zero, up to a factor; found for those affine in a symbol."""
+    for z in sorted(jets_in(a.function) | ({TIME} & a.function.free_symbols), key=lambda z: str(z.name)):
+        slopes = a.function.diff(z), b.function.diff(z)
+        if all(slope.is_number and slope != 0 for slope in slopes):
+            difference = expand(slopes[1] * a.function - slopes[0] * b.function)
+            return difference != 0 and not jets_in(difference) and TIME not in difference.free_symbols and not moved_by(difference)
+    return False
 
 
 def _with(configuration: Configuration, changes: Mapping[int, int]) -> Configuration:

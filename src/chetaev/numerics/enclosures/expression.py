@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from math import nan
 
 import casadi as ca
 from sympy import Expr, Symbol
@@ -54,6 +55,14 @@ _VALUES: Mapping[str, Callable[..., Interval]] = {
     "atan2": iv.angle,
 }
 
+_DOMAINS: Mapping[str, tuple[float, float]] = {
+    "asin": (-1.0, 1.0),
+    "acos": (-1.0, 1.0),
+    "acosh": (1.0, iv.inf),
+    "atanh": (-1.0, 1.0),
+    "log": (0.0, iv.inf),
+}
+"""Functions that have values for some arguments only."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions that are too large for a double where others are not."""
 _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
@@ -109,6 +118,40 @@ class Enclosing:
         """What its total derivative can be."""
         self.value(e)
         return self._walked(e, self._rates, self._rate)
+
+    def within_domain(self, e: Expr) -> tuple[Interval, Interval]:
+        """Value and rate of an expression that may have no value in a part of the box: no numbers if it has none in all of it, and a rate
+        without bounds if it has none in some of it, where its sign at an end of the box may tell nothing.
+        """
+        value, rate = self.value(e), self.rate(e)
+        somewhere = everywhere = None
+        for u, low, high in self._domains(e):
+            meets = iv.meets(u, low, high)
+            inside = iv.inside(u, low, high)
+            somewhere = meets if somewhere is None else iv.both(somewhere, meets)
+            everywhere = inside if everywhere is None else iv.both(everywhere, inside)
+        if somewhere is None or everywhere is None:
+            return value, rate
+        nothing = ca.SX(nan)
+        value = Interval(iv.chosen(somewhere, value.low, nothing), iv.chosen(somewhere, value.high, nothing))
+        return value, Interval(iv.chosen(everywhere, rate.low, EVERYTHING.low), iv.chosen(everywhere, rate.high, EVERYTHING.high))
+
+    def _domains(self, e: Expr) -> list[tuple[Interval, float, float]]:
+        """The arguments of functions and powers in an expression that have to be between bounds, and these."""
+        found, seen, stack = [], {e}, [e]
+        while stack:
+            node = stack.pop()
+            inside = list(node.args)
+            if node.is_Pow and not node.exp.is_Integer and not node.base.is_nonnegative:
+                found.append((self.value(node.base), 0.0, iv.inf))
+            elif node.is_Function and SPELLING[type(node)] in _DOMAINS:
+                found.append((self.value(node.args[0]), *_DOMAINS[SPELLING[type(node)]]))
+            elif isinstance(node, Input) and node not in self._leaves and node.base in self._inputs:
+                inside = [total_derivative(self._inputs[node.base], node.order)]
+            new = [a for a in inside if a not in seen]
+            seen.update(new)
+            stack += new
+        return found
 
     def slope(self, e: Expr) -> Interval:
         """The slope of a function or power of one argument with respect to that argument."""

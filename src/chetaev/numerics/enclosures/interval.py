@@ -85,7 +85,22 @@ def least(a: Interval) -> ca.SX:
 
 def straddles(a: Interval) -> ca.SX:
     """Whether zero is inside or a bound."""
-    return ca.SX.binary(ca.OP_AND, at_most(a.low, ca.SX(0)), at_most(ca.SX(0), a.high))
+    return both(at_most(a.low, ca.SX(0)), at_most(ca.SX(0), a.high))
+
+
+def both(a: ca.SX, b: ca.SX) -> ca.SX:
+    """Whether two conditions hold."""
+    return ca.SX.binary(ca.OP_AND, a, b)
+
+
+def meets(a: Interval, low: float, high: float) -> ca.SX:
+    """Whether some of an interval lies between two numbers."""
+    return both(at_most(ca.SX(low), a.high), at_most(a.low, ca.SX(high)))
+
+
+def inside(a: Interval, low: float, high: float) -> ca.SX:
+    """Whether all of an interval lies between two numbers."""
+    return both(at_most(ca.SX(low), a.low), at_most(a.high, ca.SX(high)))
 
 
 def hull(a: Interval, b: Interval) -> Interval:

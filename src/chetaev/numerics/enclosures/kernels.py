@@ -23,7 +23,7 @@ from sympy import Expr, Symbol
 from chetaev.frozen import Frozen
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, capped, largest, least
-from chetaev.numerics.enclosures.nodes import angles_of, has_value_everywhere, may_surprise, nested, nodes_of, products_of, told_by_value
+from chetaev.numerics.enclosures.nodes import angles_of, may_surprise, nested, nodes_of, products_of, told_by_value
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.graph import larger, minus
 from chetaev.numerics.machine import Kernel, compile_kernel
@@ -82,7 +82,7 @@ def _told(enclosing: Enclosing, node: Expr) -> list[Interval]:
 def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
     """Code that gives bounds of some functions and of their rates over a tube, four numbers each, and which functions it knows.
 
-    Of the others it says nothing: they contain unknowns that are no part of the state, or may have no value at some states.
+    Of the others it says nothing: they contain unknowns that are no part of the state. Where a function has no value its bounds are none.
     """
     key = (tuple(functions), Frozen(inputs))
     return _BOUNDS.get(flow, key, lambda: _bounds_kernel(flow, functions, inputs))
@@ -94,7 +94,7 @@ def _bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, E
     known = []
     for e in functions:
         try:
-            value, rate = (tube.enclosing.value(e), tube.enclosing.rate(e)) if has_value_everywhere(e) else (EVERYTHING, EVERYTHING)
+            value, rate = tube.enclosing.within_domain(e)
         except NotEnclosed:
             value = rate = EVERYTHING
         known.append(value is not EVERYTHING)

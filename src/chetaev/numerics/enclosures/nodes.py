@@ -16,8 +16,6 @@ _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", 
 no more than a kink there, which is seen from both sides: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
 _HIGH = 5
 """Powers from zero up to this are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
-_BOUNDED = frozenset(("log", "asin", "acos", "acosh", "atanh"))
-"""Functions that have no value beyond some bound."""
 _DIGITS = 120
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
 _SAME = sympy.Rational(1, 10**15)
@@ -86,18 +84,6 @@ def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
         else:
             others.append(e)
     return [*lowest.values(), *others]
-
-
-def has_value_everywhere(e: Expr) -> bool:
-    """Whether an expression has a value at all states but poles. A root or a logarithm of what may be negative has none at some: a sign
-    that begins or ends there cannot be told from bounds.
-    """
-    for part in _parts([e]):
-        if part.is_Pow and not part.exp.is_Integer and not part.base.is_nonnegative:
-            return False
-        if part.is_Function and SPELLING.get(type(part)) in _BOUNDED:
-            return False
-    return True
 
 
 def may_surprise(e: Expr) -> bool:

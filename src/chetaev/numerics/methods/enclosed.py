@@ -145,6 +145,11 @@ def proved_changes(
                 width *= 0.5
                 continue
             new = sign_of(f(end))
+        elif new and slow == -np.inf and fast == np.inf and np.isnan(f(end)):  # it ends in this part
+            if width > SHORTEST_PART:
+                width *= 0.5
+                continue
+            new = 0
         if new * sign < 0:
             tries = 0
         if new * sign < 0 and finite:

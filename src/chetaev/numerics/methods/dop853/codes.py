@@ -1,6 +1,8 @@
 """Numbers that the compiled loop and its callers share: why a run ended, what it keeps, and places in its arrays."""
 
 NEW, RUNNING, FINISHED, WATCH, FLOOR, TOO_MANY_STEPS, STEP_TOO_SMALL, DRIFT, NOT_FINITE, INTERRUPTED = range(-2, 8)
+AGAIN = -4
+"""A step went far beyond a root, and is made again up to it."""
 NO_ROOM = -3
 """The run waits for more room to keep steps or roots."""
 

@@ -10,6 +10,7 @@ from chetaev.numerics.methods.dop853.calls import call, copy, finite
 from chetaev.numerics.methods.dop853.calls import settle as settle_one
 from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
+    AGAIN,
     DRIFT,
     EVALUATIONS,
     FINISHED,
@@ -36,7 +37,7 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
-from chetaev.numerics.methods.dop853.scales import begin_sizes
+from chetaev.numerics.methods.dop853.scales import begin_sizes, sizes_again
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
@@ -242,7 +243,7 @@ def _follow(
 ) -> tuple[int, float, float]:
     """Steps until the run ends or needs room, its state in y: status, time, size of the next step."""
     direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
-    broken, drifted, shortened, rejected, left = 0, 0, 0, False, 0.0
+    broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, False, 0.0
     while True:
         status = _before_step(control, t, t1, h, counts, broken, drifted, flag)
         if status != RUNNING:
@@ -297,7 +298,12 @@ def _follow(
                 if low >= 0:
                     status, counts[STOPPER] = FLOOR, low
             else:
-                status, t_new = look(system, control, watches, t, t_new, y, left, found, work, counts)
+                status, t_new = look(system, control, watches, t, t_new, y, left, again < _SHORTENED, found, work, counts)
+                if status == AGAIN:
+                    counts[REJECTED] += 1
+                    sizes_again(control, y, seen.minima, seen.maxima)
+                    shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
+                    continue
         _commit(system, t, t_new, step, y, keep, times, kept, seen, work, counts)
         t = t_new
         if status != RUNNING:

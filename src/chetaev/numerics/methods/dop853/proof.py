@@ -88,7 +88,7 @@ def _decided(bounds: Array, place: int) -> bool:
 
 @part
 def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int, place: int, work: Work, tube: Tube) -> float:
-    sign, changes, first, left, width, tries = work.signs[which], 0, 0.0, 0.0, 1.0, 0
+    sign, changes, first, last, left, width, tries = work.signs[which], 0, 0.0, 0.0, 0.0, 1.0, 0
     most = _FEW_TRIES if work.rough[which] >= _GIVEN_UP else TRIES
     while left < 1.0 and tries < most:
         right = min(left + width, 1.0)
@@ -102,17 +102,26 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
                 continue
             watched_at(system, t, h, y, right, work, work.values)
             new = sign_of(work.values[which])
+        elif new != 0 and tube.limits[4 * place + 2] == -np.inf and tube.limits[4 * place + 3] == np.inf:  # it may end in this part
+            watched_at(system, t, h, y, right, work, work.values)
+            if work.values[which] != work.values[which]:
+                if width > SHORTEST_PART:
+                    width *= 0.5
+                    continue
+                new = 0
         if nowhere and changes > 0:  # it has no value from here on: the step ends before
-            return 0.5 * (first + left)
+            return 0.5 * (first + last)
         if new != 0 and new != sign:  # a first sign, where the function begins to have values, counts as a change
             changes += 1
             if changes == 2:
                 return 0.5 * (first + left)
             first = right
-        sign = new if new != 0 else sign
+        if new != 0:
+            sign, last = new, right
         left, width = right, 2.0 * width
     work.rough[which] = work.rough[which] + 1.0 if left < 1.0 else 0.0
-    return 1.0
+    lost = changes > 0 and work.after[which] != work.after[which] and last < 1.0
+    return 0.5 * (first + last) if lost else 1.0
 
 
 # ------------------------------------------------------------ determinants

@@ -33,6 +33,17 @@ def begin_sizes(control: Control, y: Array) -> None:
         rows[AMONG, kind] = max(rows[AMONG, kind], rows[LARGEST, j], rows[SIZES, j])
 
 
+@part
+def sizes_again(control: Control, y: Array, minima: Array, maxima: Array) -> None:
+    """Sizes as if a step had not been made: those of the state, and of the extremes that count."""
+    for j in range(control.among.size):
+        control.among[j] = 0.0
+    for j in range(y.size):
+        control.largest[j] = max(-minima[j], maxima[j], control.before[j])
+        control.sizes[j] = control.given[j] if control.given[j] >= 0.0 else max(abs(y[j]), SMALL_PART * control.largest[j])
+        control.among[control.kinds[j]] = max(control.among[control.kinds[j]], control.largest[j], control.sizes[j])
+
+
 @inner
 def remember_sizes(control: Control, y: Array) -> None:
     """Sizes after a step to y."""

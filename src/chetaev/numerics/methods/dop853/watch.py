@@ -22,6 +22,7 @@ import numpy as np
 
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
+    AGAIN,
     CORNER,
     EARLY,
     FLOOR,
@@ -57,6 +58,11 @@ _CLEAR = 1e-3
 """A function that is at the start at least so much of what it is at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
 """A step that ends at a corner because a function was not seen goes so far beyond it, in parts of itself: the next one is free of it."""
+_EARLY_ROOT, _OVERSHOT = 0.5, 10.0
+"""A root in so early a part of a step is found in a step of its own if the step ends with values so many times larger than any before: its
+error is relative to these. Equations have no meaning beyond the surface where they end, and may lead anywhere there."""
+_AGAIN = 1.05
+"""That step goes so much further than the root."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
 """Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
@@ -362,6 +368,16 @@ def below_floor(watches: Watches, values: Array) -> int:
 
 
 @part
+def _overshot(control: Control, y: Array, work: Work, theta: float) -> bool:
+    """Does a step end with values that are much larger than those up to a root?"""
+    state(y, work.dense, theta, work.stage)
+    found = False
+    for j in range(y.size):
+        found |= abs(work.end[j]) > _OVERSHOT * max(abs(y[j]), abs(work.stage[j]), control.before[j])
+    return found
+
+
+@part
 def look(
     system: System,
     control: Control,
@@ -370,14 +386,22 @@ def look(
     t_new: float,
     y: Array,
     left: float,
+    retry: bool,
     found: Found,
     work: Work,
     counts: Integers,
 ) -> tuple[int, float]:
     """The watched functions over an accepted step in which one changes its sign: status and where the step ends now. Roots are recorded."""
-    h = t_new - t
+    h, saved = t_new - t, work.samples[0]
     interpolant(system, t, h, y, work, counts)
+    for which in range(work.signs.size):
+        saved[which] = work.signs[which]
     stop = _roots(system, control, watches, t, h, y, left, work, counts)
+    early = stop >= 0 and retry and work.roots[stop] < _EARLY_ROOT and work.roots[stop] * abs(h) > 100.0 * EPSILON * abs(t)
+    if early and _overshot(control, y, work, work.roots[stop]):
+        for which in range(work.signs.size):
+            work.signs[which] = int(saved[which])
+        return AGAIN, t + _AGAIN * work.roots[stop] * h
     copy(work.after, work.before)
     limit = 1.0 if stop < 0 else work.roots[stop]
     which = _next_found(watches, work.roots, limit)
