@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import random
+from copy import copy
 from fractions import Fraction
+from functools import cached_property
 
 PRIMES = (
     (66067706060650010742426929022479, 28361127669731, 20080629044543),
@@ -85,12 +87,21 @@ class Field:
         self.modulus = n = p * q * r
         chance = random.Random(seed)
         self._key = chance.getrandbits(64).to_bytes(8, "big")
-        self.idempotents = tuple(n // m * pow(n // m, -1, m) % n for m in (p, q, r))
+        self.idempotents: tuple[int, ...] = tuple(n // m * pow(n // m, -1, m) % n for m in (p, q, r))
         """Residues that are 1 modulo one of the primes and 0 modulo the others."""
         self.base = pow(chance.randrange(2, p), (p - 1) // q, p)
         self._windows = _powers(self._turn(chance), r, p)
         self._numbers: dict[Fraction, int] = {}
         self.half = self.number(Fraction(1, 2))
+
+    @cached_property
+    def prime(self) -> Field:
+        """The same field without the residues modulo q and r, which only exponents read."""
+        found = copy(self)
+        found.q = found.r = 1
+        found.modulus, found.idempotents, found._numbers = self.p, (1, 0, 0), {}
+        found.half = found.number(Fraction(1, 2))
+        return found
 
     def _turn(self, chance: random.Random) -> Pair:
         """A point of order r on the circle."""

@@ -31,8 +31,6 @@ class FieldFunctions:
         self._circles: dict[int, tuple[Residue, Residue]] = {}
         """Cosine and sine, by their argument modulo r."""
         self._inverted = False
-        self.table: dict[str, Callable[..., Residue]] = {name: getattr(self, name) for name in _NAMES.split()}
-        self.table |= {"abs": self.magnitude, "min": self.smaller, "max": self.larger}
 
     # -- exponentials
 
@@ -167,12 +165,13 @@ class FieldFunctions:
         at_p, at_q, at_r = field.idempotents
         if isinstance(u, Extended):
             return self._extended_root(u)
-        others = pow(u % field.q, (field.q + 1) // 4, field.q) * at_q + pow(u % field.r, (field.r + 1) // 4, field.r) * at_r
         root = pow(u % field.p, (field.p + 1) // 4, field.p)
-        if (root * root - u) % field.p == 0:
-            return (root * at_p + others) % field.modulus
-        if not self.extended:
+        square = (root * root - u) % field.p == 0
+        if not (square or self.extended):
             raise OutsideDomain
+        others = pow(u % field.q, (field.q + 1) // 4, field.q) * at_q + pow(u % field.r, (field.r + 1) // 4, field.r) * at_r
+        if square:
+            return (root * at_p + others) % field.modulus
         return Extended(others % field.modulus, root * at_p % field.modulus)  # -u is a square
 
     def _extended_root(self, u: Extended) -> Residue:
@@ -247,3 +246,10 @@ class FieldFunctions:
 
 
 _NAMES = "exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sqrt sign step pow less equal"
+TABLE: dict[str, Callable[..., Residue]] = {
+    **{name: getattr(FieldFunctions, name) for name in _NAMES.split()},
+    "abs": FieldFunctions.magnitude,
+    "min": FieldFunctions.smaller,
+    "max": FieldFunctions.larger,
+}
+"""The functions by their names, as functions of a point and arguments."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from chetaev.exact.field import Extended, Residue
 
 
+@lru_cache(maxsize=4096)
 def reciprocal(v: Residue, p: int) -> Residue:
-    """The inverse of an element of the field, which is not zero."""
+    """The inverse of an element of the field, which is not zero; remembered, since the same matrices are eliminated in several orders."""
     if isinstance(v, Extended):
         return Extended(v.a, -v.b) * pow(v.a * v.a + v.b * v.b, -1, p) % p
     return pow(v, -1, p)

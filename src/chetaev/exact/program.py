@@ -25,6 +25,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 Line = tuple[str, int, Any, Any]
@@ -50,12 +51,21 @@ class Program:
     positive: set[int] = field(default_factory=set)
     """Inputs that stand for positive numbers: in the field, for squares."""
 
+    @cached_property
+    def needs_exponents(self) -> bool:
+        """Whether some function reads its argument as an exponent, or as one of a root that is not square: asked when it is complete."""
+        return any(
+            operation not in _RESIDUES_OF_P or (operation == "power" and second.denominator & (second.denominator - 1))
+            for operation, _, _, second in self.lines
+        )
+
     def add(self, line: Line) -> None:
         """Append an instruction."""
         operation, _, _, second = line
         self.lines.append(line)
-        self.corners = self.corners or operation in _CORNERS
-        self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
+        if operation in _SPECIAL:
+            self.corners = self.corners or operation in _CORNERS
+            self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
 
     def add_choice(self, target: int, free: int, arguments: Sequence[int]) -> None:
         """Append the instructions of piecewise(u, a, b): a where u < 0, else b; they use five slots from `free` on."""
@@ -69,8 +79,13 @@ class Program:
         self.add(("add", target, left, right))
 
 
+_RESIDUES_OF_P = frozenset(
+    "input number constant undefined add sub mul div neg sq twice inv assign power less equal not where sqrt sign step abs min max".split()
+)
+"""Operations whose value modulo p depends on the values modulo p alone."""
 _CORNERS = frozenset("sign abs min max step less equal".split())
 _ROOTED = frozenset("sqrt asin acos atan atan2 asinh acosh atanh pow".split())
+_SPECIAL = _CORNERS | _ROOTED | {"power"}
 
 
 def fraction_of(number: float) -> Fraction:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from chetaev.exact.field import PRIMES, Field, OutsideDomain, Residue
-from chetaev.exact.functions import FieldFunctions
+from chetaev.exact.functions import TABLE, FieldFunctions
 from chetaev.exact.program import Program
 
 TRIALS = 2
@@ -42,7 +42,9 @@ class Spot:
     def run(self, program: Program) -> list[Residue]:
         """The outputs modulo p; `OutsideDomain` where one has no value."""
         p = self.field.p
-        return [v % p for v in self.whole(program)]
+        if program.needs_exponents:
+            return [v % p for v in self.whole(program)]
+        return _outputs(program, [v % p for v in self.values], FieldFunctions(self.field.prime, self.extended, self.twisted))
 
     def whole(self, program: Program) -> list[Residue]:
         """The outputs with their residues modulo q and r."""
@@ -51,9 +53,9 @@ class Spot:
 
 
 def _outputs(program: Program, values: Sequence[Residue], functions: FieldFunctions) -> list[Residue]:
-    field, table = functions.field, functions.table
-    n, inverse = field.modulus, field.inverse
+    field, n = functions.field, functions.field.modulus
     held: dict[int, Residue] = {}
+    inverses: dict[Residue, Residue] = {}
     v: Residue
     for operation, target, a, b in program.lines:
         if operation == "mul":
@@ -71,9 +73,12 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
         elif operation == "input":
             v = values[a]
         elif operation == "div":
-            v = held[a] * inverse(held[b]) % n
+            below = held[b]
+            if below not in inverses:
+                inverses[below] = field.inverse(below)
+            v = held[a] * inverses[below] % n
         elif operation == "inv":
-            v = inverse(held[a])
+            v = field.inverse(held[a])
         elif operation == "twice":
             v = 2 * held[a] % n
         elif operation == "assign":
@@ -89,9 +94,9 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
         elif operation == "undefined":
             raise OutsideDomain
         elif operation in _BINARY:
-            v = table[operation](held[a], held[b])
+            v = TABLE[operation](functions, held[a], held[b])
         else:
-            v = table[operation](held[a])
+            v = TABLE[operation](functions, held[a])
         held[target] = v
     return [held[slot] for slot in program.outputs]
 

@@ -33,6 +33,8 @@ _UNARY = {
 } | {"abs": int(ca.OP_FABS)}
 _FORWARD = 2
 """Symbols up to which derivatives are taken forward through the graph, one by one."""
+_PROGRAMS = 24
+"""Programs that a graph remembers; with fewer those of one question would drive out each other."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
 
 
@@ -99,6 +101,7 @@ class GraphAlgebra:
         """Numbers that arguments of growing functions are compared with."""
         self._known: dict[Expr, ca.SX] = {}
         self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
+        self._programs: dict[Any, tuple[list[ca.SX], Program, list[Symbol]]] = {}
         # by the address of a node; the expressions are kept, so that no other node can have it
         self._symbols: dict[int, tuple[ca.SX, frozenset[Symbol]]] = {}
         self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, dict[Symbol, ca.SX]]] = {}
@@ -137,7 +140,19 @@ class GraphAlgebra:
         return ca.Function(name, list(arguments), [ca.densify(self.numeric(column))], options)
 
     def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
-        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact."""
+        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
+
+        The last ones are remembered: several questions are asked about the same rows.
+        """
+        key = tuple(int(e.element_hash()) if e.nnz() else 0 for e in expressions), None if symbols is None else tuple(symbols)
+        if key not in self._programs:
+            if len(self._programs) == _PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+            self._programs[key] = (list(expressions), *self._new_program(expressions, symbols))
+        _, program, order = self._programs[key]
+        return program, order
+
+    def _new_program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None) -> tuple[Program, list[Symbol]]:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         order = sorted(self.symbols(column), key=lambda z: z.name) if symbols is None else list(symbols)
         leaves = [self.vector(order), *self._numbers.values(), *self._limits.values()]

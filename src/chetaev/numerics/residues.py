@@ -15,6 +15,7 @@ and cosines, and of quotients by what contains parameters alone: these have a va
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import casadi as ca
@@ -41,16 +42,20 @@ class Entry:
 
     values: tuple[Residue, ...]
     made_of: int
+    zero: bool
+    """Whether it vanishes at all states."""
+    constant: bool
+    """Whether it is the same at all states, and has a value at zero."""
+
+    @classmethod
+    def of(cls, values: tuple[Residue, ...], made_of: int) -> Entry:
+        """What has these residues."""
+        return cls(values, made_of, not any(values), made_of != _OTHER and values.count(values[0]) == len(values))
 
     @property
-    def zero(self) -> bool:
-        """Whether it vanishes at all states."""
-        return not any(self.values)
-
-    @property
-    def constant(self) -> bool:
-        """Whether it is the same at all states, and has a value at zero."""
-        return self.made_of != _OTHER and all(v == self.values[0] for v in self.values)
+    def made_of_now(self) -> int:
+        """What it is made of; one that is constant is written with parameters only."""
+        return _PARAMETERS if self.constant else self.made_of
 
 
 class Residues:
@@ -65,28 +70,19 @@ class Residues:
         self.cost = 0
         """Products and divisions of moving entries so far."""
         self._left = set(range(len(self.rows)))
+        self.present: NDArray[np.bool_] = np.zeros((len(self.rows), columns), dtype=bool)
+        """Which entries are not zero."""
+        self.constant: NDArray[np.bool_] = np.ones((len(self.rows), columns), dtype=bool)
+        """Which entries are constant along a motion; zero is."""
+        for i, row in enumerate(self.rows):
+            for j, entry in row.items():
+                self.present[i, j], self.constant[i, j] = True, entry.constant
 
     def copy(self) -> Residues:
         """The same matrix, as far as it is eliminated."""
-        found = Residues(self.rows, self.columns, self.prime, self.frozen)
-        found._left = set(self._left)
-        return found
-
-    @property
-    def constant(self) -> NDArray[np.bool_]:
-        """Which entries are constant along a motion; zero is."""
-        found = np.ones((len(self.rows), self.columns), dtype=bool)
-        for i, row in enumerate(self.rows):
-            for j, entry in row.items():
-                found[i, j] = entry.constant
-        return found
-
-    @property
-    def present(self) -> NDArray[np.bool_]:
-        """Which entries are not zero."""
-        found = np.zeros((len(self.rows), self.columns), dtype=bool)
-        for i, row in enumerate(self.rows):
-            found[i, list(row)] = True
+        found = copy(self)
+        found.rows, found._left, found.cost = [dict(row) for row in self.rows], set(self._left), 0
+        found.present, found.constant = self.present.copy(), self.constant.copy()
         return found
 
     def is_constant(self, i: int, j: int) -> bool:
@@ -112,23 +108,25 @@ class Residues:
             if j not in target:
                 continue
             first = target.pop(j)
+            self.present[k, j], self.constant[k, j] = False, True
             lasting = first.constant and pivot.constant
-            made_of = _made_of_now(first) if pivot.constant else _OTHER
+            made_of = first.made_of_now if pivot.constant else _OTHER
             factors = [v * w % p for v, w in zip(first.values, inverse, strict=True)]
             for c, entry in source.items():
                 if c == j:
                     continue
                 old = target.get(c)
                 known = lasting and entry.constant and (old is None or old.constant)
-                kind = max(made_of, _made_of_now(entry), _PARAMETERS if old is None else _made_of_now(old))
+                kind = max(made_of, entry.made_of_now, _PARAMETERS if old is None else old.made_of_now)
                 before = (0,) * len(factors) if old is None else old.values
                 values = tuple((a - f * b) % p for a, f, b in zip(before, factors, entry.values, strict=True))
-                new = Entry(values, kind)
+                new = Entry.of(values, kind)
                 self.cost += 0 if known else 1
                 if new.zero:
                     target.pop(c, None)
                 else:
                     target[c] = new
+                self.present[k, c], self.constant[k, c] = not new.zero, new.zero or new.constant
                 if not known and (new.zero or new.constant):
                     found.append((k, c))
         return found
@@ -165,11 +163,6 @@ class Residues:
         return True
 
 
-def _made_of_now(entry: Entry) -> int:
-    """What an entry is made of; one that is constant is written with parameters only."""
-    return _PARAMETERS if entry.constant else entry.made_of
-
-
 def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
     """The entries of a matrix of graphs at random states with common parameters; None if too few states have values."""
     entries = [e for line in matrix for e in line]
@@ -183,7 +176,7 @@ def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Res
     width = len(matrix[0]) if matrix else 0
     rows: list[dict[int, Entry]] = [{} for _ in matrix]
     for k, kind in enumerate(kinds):
-        entry = Entry(tuple(values[k] for _, values in found), kind)
+        entry = Entry.of(tuple(values[k] for _, values in found), kind)
         if not entry.zero:
             rows[k // width][k % width] = entry
     return Residues(rows, width, found[0][0].field.p, lambda e: graph.without(e, symbols[common:]))

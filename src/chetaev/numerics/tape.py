@@ -21,7 +21,9 @@ from chetaev.exact.program import Program, fraction_of
 Table = NDArray[np.int32]
 
 _FIRST = 8
-"""Lines by which the table is recognised; shorter tables are read line by line."""
+"""Lines by which the table is recognised."""
+_SHORT = 24
+"""Tables up to so many lines are read line by line: that takes less time than to find the table."""
 _LETTERS = 32
 """Letters in a line."""
 
@@ -37,7 +39,7 @@ def tape_of(function: casadi.Function) -> Table:
     bits of its number in the last two places.
     """
     count = int(function.n_instructions())
-    if count > _FIRST:
+    if count > _SHORT:
         stored = function.serialize().encode()
         start = stored.find(_in_letters([_line(function, k) for k in range(_FIRST)]))
         table = stored[start : start + _LETTERS * count]
@@ -60,26 +62,29 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
     found = Program(int(function.numel_in(0)) - len(numbers), outputs=[0] * int(function.numel_out(0)))
     known: dict[int, Fraction] = {}
     limits: set[int] = set()
+    add = found.add
     for operation, target, a, b in lines_of(tape_of(function)):
-        if operation == casadi.OP_OUTPUT:
+        if operation == _OUTPUT:
             _output(found, target, a, b)
             continue
-        value = _number(operation, a, b)
-        if operation == casadi.OP_CONST:
-            found.add(("undefined" if value is None else "number", target, value, None))
-        elif operation == casadi.OP_LT and a in limits:
-            found.add(("number", target, Fraction(0), None))
-        elif operation == casadi.OP_INPUT and b >= found.inputs:
+        value = _number(a, b) if operation == _CONST else None
+        if operation == _CONST:
+            add(("undefined" if value is None else "number", target, value, None))
+        elif operation == _INPUT and b >= found.inputs:
             _add_number(found, target, numbers[b - found.inputs])
-        elif operation == casadi.OP_INPUT:
-            found.add(("input", target, b, None))
+        elif operation == _INPUT:
+            add(("input", target, b, None))
         elif operation in _POWERS and b in known:
-            found.add(("power", target, a, known[b]))
+            add(("power", target, a, known[b]))
+        elif operation == casadi.OP_LT and a in limits:
+            add(("number", target, Fraction(0), None))
         else:
-            found.add((_EXACT[operation], target, a, b))
-        known.pop(target, None)
-        limits.discard(target)
-        if operation == casadi.OP_INPUT and b >= found.inputs and numbers[b - found.inputs] == LIMIT:
+            add((_EXACT[operation], target, a, b))
+        if known:
+            known.pop(target, None)
+        if limits:
+            limits.discard(target)
+        if operation == _INPUT and b >= found.inputs and numbers[b - found.inputs] == LIMIT:
             limits.add(target)
         if value is not None:
             known[target] = value
@@ -93,9 +98,8 @@ def _output(program: Program, target: int, slot: int, entry: int) -> None:
     program.outputs[entry] = own
 
 
-def _number(operation: int, a: int, b: int) -> Fraction | None:
-    if operation != casadi.OP_CONST:
-        return None
+def _number(a: int, b: int) -> Fraction | None:
+    """A constant from its bits."""
     number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
     return fraction_of(number) if math.isfinite(number) else None
 
@@ -112,6 +116,7 @@ def _add_number(program: Program, target: int, number: Fraction | str) -> None:
         program.add(("constant", target, number, None))
 
 
+_INPUT, _OUTPUT, _CONST = casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST
 _POWERS = (casadi.OP_POW, casadi.OP_CONSTPOW)
 _EXACT: dict[int, str] = {
     **{getattr(casadi, f"OP_{name.upper()}"): name for name in "add sub mul div neg sq twice inv assign not sign sqrt exp log".split()},
