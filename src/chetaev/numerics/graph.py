@@ -154,7 +154,7 @@ class GraphAlgebra:
 
     def _new_program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None) -> tuple[Program, list[Symbol]]:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
-        order = sorted(self.symbols(column), key=lambda z: z.name) if symbols is None else list(symbols)
+        order = sorted(self.symbols_of(expressions), key=lambda z: z.name) if symbols is None else list(symbols)
         leaves = [self.vector(order), *self._numbers.values(), *self._limits.values()]
         numbers = [*map(_exact, self._numbers), *[LIMIT] * len(self._limits)]
         found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [ca.densify(column)]), numbers)
@@ -209,7 +209,12 @@ class GraphAlgebra:
         return frozenset(names[name] for leaf in ca.symvar(e) if (name := leaf.name()) in names)
 
     def symbols_of(self, expressions: Sequence[ca.SX]) -> frozenset[Symbol]:
-        return self.symbols(ca.vertcat(*expressions)) if expressions else frozenset()
+        known: list[frozenset[Symbol]] = []
+        for e in expressions:
+            if not e.is_scalar(True) or (not e.is_constant() and int(e.element_hash()) not in self._symbols):
+                return self.symbols(ca.vertcat(*expressions))
+            known.append(self.symbols(e))
+        return frozenset().union(*known)
 
     def symbols_of_each(self, expressions: Sequence[ca.SX]) -> list[frozenset[Symbol]]:
         # all at once from the pattern of the Jacobian, which takes less time than to look for the symbols of each
@@ -290,7 +295,7 @@ class GraphTape:
 
     def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
-        self.symbols: frozenset[Symbol] = algebra.symbols(column)
+        self.symbols: frozenset[Symbol] = algebra.symbols_of(expressions)
         self._order = sorted(self.symbols, key=lambda z: z.name)
         self._function = algebra.function("tape", [algebra.vector(self._order)], column)
         self._size = len(expressions)

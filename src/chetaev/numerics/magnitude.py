@@ -7,11 +7,19 @@ from the leaves up. A value far below the sum of its terms is round-off, in any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 
+from chetaev.numerics.tape import lines_of, tape_of
+
+_TWO = frozenset(
+    int(getattr(ca, f"OP_{name}"))
+    for name in "ADD SUB MUL DIV POW CONSTPOW ATAN2 FMIN FMAX LT LE EQ NE AND OR IF_ELSE_ZERO FMOD REMAINDER COPYSIGN HYPOT".split()
+)
+"""Operations of two arguments."""
 _SAME = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_FABS}
 _SUMS = {ca.OP_ADD, ca.OP_SUB}
 _FLAT = {ca.OP_SIGN, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR, ca.OP_IF_ELSE_ZERO, ca.OP_FLOOR, ca.OP_CEIL}
@@ -28,34 +36,53 @@ def magnitudes(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     column = ca.densify(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
     symbols = ca.symvar(column)
     function = ca.Function("terms", [ca.vertcat(*symbols)], [column])
-    value: dict[int, Any] = {}
+    value: dict[int, _Lazy] = {}
     size: dict[int, Any] = {}
     found = [ca.SX(0)] * len(expressions)
-    operations = zip(*[map(read, range(function.n_instructions())) for read in _readers(function)], strict=True)
-    for k, (code, target, source) in enumerate(operations):
+    for code, target, a, b in lines_of(tape_of(function)):
         if code == ca.OP_OUTPUT:
-            found[target[1]] = size[source[0]]
+            found[b] = size[a]
         elif code == ca.OP_CONST:
-            number = float(function.instruction_constant(k))
-            value[target[0]], size[target[0]] = ca.SX(number), ca.SX(abs(number))
+            number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
+            value[target], size[target] = _Lazy(code, (), ca.SX(number)), ca.SX(abs(number))
         elif code == ca.OP_INPUT:
-            value[target[0]], size[target[0]] = symbols[source[1]], _unary(ca.OP_FABS, symbols[source[1]])
+            value[target], size[target] = _Lazy(code, (), symbols[b]), _unary(ca.OP_FABS, symbols[b])
         else:
-            values, sizes = [value[s] for s in source], [size[s] for s in source]
-            value[target[0]] = _applied(code, values)
-            size[target[0]] = _size(code, values, sizes, value[target[0]])
+            source = (a, b) if code in _TWO else (a,)
+            own = _Lazy(code, tuple(value[s] for s in source))
+            size[target] = _size(code, own, [size[s] for s in source])
+            value[target] = own
     return found
 
 
-def _readers(function: ca.Function) -> tuple[Callable[[int], Any], ...]:
-    return function.instruction_id, function.instruction_output, function.instruction_input
+class _Lazy:
+    """The value of an operation as a graph, made if somebody asks for it: sums and products of sizes do not."""
+
+    __slots__ = ("_made", "code", "sources")
+
+    def __init__(self, code: int, sources: tuple[_Lazy, ...], made: Any = None) -> None:
+        self.code, self.sources, self._made = code, sources, made
+
+    @property
+    def graph(self) -> Any:
+        waiting = [self]
+        while waiting:
+            last = waiting[-1]
+            missing = [s for s in last.sources if s._made is None]
+            if missing:
+                waiting += missing
+                continue
+            if last._made is None:
+                last._made = _applied(last.code, [s._made for s in last.sources])
+            waiting.pop()
+        return self._made
 
 
 _unary, _binary = ca.SX.unary, ca.SX.binary
 """Seven times as fast as operators between graphs."""
 
 
-def _size(code: int, values: Sequence[Any], sizes: Sequence[Any], result: Any) -> Any:
+def _size(code: int, result: _Lazy, sizes: Sequence[Any]) -> Any:
     if code in _SAME:
         return sizes[0]
     if code in _SUMS:
@@ -67,11 +94,11 @@ def _size(code: int, values: Sequence[Any], sizes: Sequence[Any], result: Any) -
     if code == ca.OP_SQ:
         return _unary(ca.OP_SQ, sizes[0])
     if code == ca.OP_DIV:
-        return _binary(ca.OP_DIV, _binary(ca.OP_MUL, sizes[0], sizes[1]), _unary(ca.OP_SQ, values[1]))
-    total = _unary(ca.OP_FABS, result)
+        return _binary(ca.OP_DIV, _binary(ca.OP_MUL, sizes[0], sizes[1]), _unary(ca.OP_SQ, result.sources[1].graph))
+    total = _unary(ca.OP_FABS, result.graph)
     if code in _FLAT:
         return total
-    for slope, size in zip(_slopes(code, values), sizes, strict=True):
+    for slope, size in zip(_slopes(code, [s.graph for s in result.sources]), sizes, strict=True):
         total = _binary(ca.OP_ADD, total, _binary(ca.OP_MUL, _unary(ca.OP_FABS, slope), size))
     return total
 

@@ -124,7 +124,7 @@ class _Tube:
     def __init__(self, flow: Flow, inputs: Mapping[str, Expr], capping: bool = False) -> None:
         self.flow, n = flow, flow.size
         self.tube = ca.SX.sym("tube", 4 * n + 2)
-        entries = [self.tube[k] for k in range(4 * n + 2)]
+        entries = ca.vertsplit(self.tube)
         values = [Interval(entries[k], entries[n + k]) for k in range(n)]
         rates = [Interval(entries[2 * n + k], entries[3 * n + k]) for k in range(n)]
         leaves: dict[Symbol, tuple[Interval, Interval]] = {TIME: (Interval(entries[-2], entries[-1]), ONE)}

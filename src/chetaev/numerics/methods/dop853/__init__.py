@@ -51,23 +51,21 @@ from numpy.typing import ArrayLike
 
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
-from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
-from chetaev.numerics.methods.dop853.types import (
-    Array,
-    Control,
-    Flags,
-    Found,
-    Integers,
-    Kept,
-    Progress,
-    Results,
-    Run,
-    Seen,
-    System,
-    Tube,
-    Watches,
-    Work,
+from chetaev.numerics.methods.dop853.room import (
+    check,
+    control_of,
+    room_for_extremes,
+    room_for_roots,
+    room_to_keep,
+    row_of,
+    solid,
+    tube_of,
+    watches_of,
+    with_room,
+    work_of,
 )
+from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
+from chetaev.numerics.methods.dop853.types import Array, Flags, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
 from chetaev.numerics.precompiled import Precompiled
 
 __all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "echo", "evaluate", "interpolate", "run", "run_many", "settle"]
@@ -75,13 +73,8 @@ __all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "echo", "eval
 _loop = Precompiled(
     "chetaev.numerics.methods.dop853.loop",
     ("integrate", "integrate_some", "interpolate", "settle", "evaluate"),
-    sorted(Path(__file__).parent.glob("*.py")),
+    sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__), Path(__file__).with_name("room.py")}),
 )
-_ROOM = 64
-"""Steps for which there is room at first."""
-_FOUND = 4
-"""Roots, for each watched function."""
-_NEVER = 2**62
 _FIRST_PORTION = 64
 """Steps until a run is first asked whether it should go on."""
 _PORTION = 0.02
@@ -179,25 +172,25 @@ def run(
 
     p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `sizes` are typical
     sizes of the components, negative where the run itself shows them; `before` are the largest values before the run; `kinds` tells by
-    equal numbers which components are comparable, none of them unless given. `columns` are the components that code for tubes reads. `first_step` 0 = choose; `max_steps` counts rejected steps
-    too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which run from t0 towards t1). Watched functions
-    are not terminal, fire in both directions and are not watched closely unless said otherwise. Set `flag[0]` to stop the run, from
-    another thread, or from `paused`: that is called with the time every now and then, and handlers of signals run then. It changes
-    nothing else.
+    equal numbers which components are comparable, none of them unless given; `columns` are those that code for tubes reads, all unless
+    given. `first_step` 0 = choose; `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES
+    (states at `times`, which run from t0 towards t1). Watched functions are not terminal, fire in both directions and are not watched
+    closely unless said otherwise. Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every
+    now and then, and handlers of signals run then. It changes nothing else.
     """
-    y = _row(y0, "y0")
-    system = System(rhs, project, inputs, watch, measure, first_input, _row(p, "p"))
-    control = _control(y.size, rtol, atol, first_step, max_step, max_steps, sizes, before, kinds)
-    wanted = _row(times, "times")
+    y = row_of(y0, "y0")
+    system = System(rhs, project, inputs, watch, measure, first_input, row_of(p, "p"))
+    control = control_of(y.size, rtol, atol, first_step, max_step, max_steps, sizes, before, kinds)
+    wanted = row_of(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
-    _check(system, t0, t1, n_watch, n_measure, keep)
-    watches = _watches(n_watch, directions, terminal, floor, closely, places)
-    kept, found, seen = _kept(keep, wanted.size, y.size), _found(n_watch * _FOUND, y.size), _seen(y.size, n_measure)
-    work = _work(y.size, n_watch, system.p.size)
+    check(system, t0, t1, n_watch, n_measure, keep)
+    watches = watches_of(n_watch, directions, terminal, floor, closely, places)
+    kept, found, seen = room_to_keep(keep, wanted.size, y.size), room_for_roots(n_watch, y.size), room_for_extremes(y.size, n_measure)
+    work = work_of(y.size, n_watch, system.p.size)
     progress = Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
-    tube = _tube(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant, columns)
+    tube = tube_of(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant, columns)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
@@ -207,7 +200,7 @@ def run(
         _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
         status = int(progress.counts[codes.STATUS])
         if status == codes.NO_ROOM:
-            kept, found = _with_room(keep, kept, found, n_watch, progress.counts)
+            kept, found = with_room(keep, kept, found, n_watch, progress.counts)
         if status == codes.NO_ROOM and paused is not None:
             paused(float(progress.clock[codes.NOW]))
             portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
@@ -289,9 +282,9 @@ def run_many(
     given = np.array(p, np.float64, order="C", ndmin=2)
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
     code = (rhs, project, inputs, watch, measure, first_input)
-    _check(System(*code, given[0]), t0, t1, n_watch, n_measure, FINAL)
+    check(System(*code, given[0]), t0, t1, n_watch, n_measure, FINAL)
     limits = (rtol, atol, first_step, max_step, max_steps, sizes, 0.0, kinds)
-    _control(n, *limits)
+    control_of(n, *limits)
     results = Results(
         status=np.full(members, codes.INTERRUPTED),
         index=np.full(members, -1),
@@ -305,13 +298,20 @@ def run_many(
         worst=np.ones(members),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
-    watches = _watches(n_watch, directions, terminal, floor, closely, places)
+    watches = watches_of(n_watch, directions, terminal, floor, closely, places)
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
-        control = _control(n, *limits)
-        tube, counted = _tube(n, n_watch, nodes, n_nodes, bounds, turns, determinant, columns), np.zeros(codes.COUNTS, np.int64)
-        room = (_kept(FINAL, 0, n), _found(0, n), _seen(n, n_measure), _work(n, n_watch, given.shape[1]), tube, counted)
+        control = control_of(n, *limits)
+        tube, counted = tube_of(n, n_watch, nodes, n_nodes, bounds, turns, determinant, columns), np.zeros(codes.COUNTS, np.int64)
+        room = (
+            room_to_keep(FINAL, 0, n),
+            room_for_roots(0, n),
+            room_for_extremes(n, n_measure),
+            work_of(n, n_watch, given.shape[1]),
+            tube,
+            counted,
+        )
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
         )
@@ -331,9 +331,9 @@ def run_many(
 
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
     """States and their rates at any times, from what `run` kept with STEPS; NaN outside the nodes, a node's own state at a node."""
-    wanted = _row(times, "times")
+    wanted = row_of(times, "times")
     found = np.full((2, wanted.size, states.shape[1]), np.nan)
-    _loop.interpolate(_solid(nodes), _solid(states), _solid(coefficients), wanted, found[0], found[1])
+    _loop.interpolate(solid(nodes), solid(states), solid(coefficients), wanted, found[0], found[1])
     return found[0], found[1]
 
 
@@ -354,10 +354,10 @@ def settle(
     `sizes` are typical sizes of the components, besides those of the states themselves.
     """
     moved = np.array(states, np.float64, order="C", ndmin=2)
-    system = System(project, project, inputs, 0, 0, first_input, _row(p, "p"))
-    wanted = _row(times, "times")
+    system = System(project, project, inputs, 0, 0, first_input, row_of(p, "p"))
+    wanted = row_of(times, "times")
     far = np.empty(wanted.size)
-    control = _control(moved.shape[1], rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
+    control = control_of(moved.shape[1], rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
     largest = np.fmax(control.rows[codes.GIVEN, : moved.shape[1]], np.abs(moved).max(axis=0, initial=0.0))
     np.maximum.at(control.rows[codes.AMONG], control.kinds, largest)
     _loop.settle(system, control, wanted, moved, np.empty(moved.shape[1]), far)
@@ -381,170 +381,15 @@ def echo(
 
 def evaluate(address: int, times: ArrayLike, states: ArrayLike, p: ArrayLike, outputs: int) -> Array:
     """A kernel at many points, one row each."""
-    wanted = _row(times, "times")
+    wanted = row_of(times, "times")
     found = np.empty((wanted.size, outputs))
-    _loop.evaluate(int(address), wanted, _solid(states), _solid(p), found)
+    _loop.evaluate(int(address), wanted, solid(states), solid(p), found)
     return found
-
-
-def _row(values: ArrayLike, name: str) -> Array:
-    """A fresh contiguous array of floats: the compiled loop knows one type only."""
-    row = np.array(values, np.float64, order="C")
-    if row.ndim != 1:
-        raise ValueError(f"{name} must be a row of numbers, not an array of shape {row.shape}")
-    return row
 
 
 def _in_order(times: Array) -> bool:
     steps = np.diff(times)
     return bool(np.all(steps >= 0) or np.all(steps <= 0))
-
-
-def _control(
-    n: int,
-    rtol: float,
-    atol: ArrayLike,
-    first_step: float,
-    max_step: float,
-    max_steps: int,
-    sizes: ArrayLike,
-    before: ArrayLike,
-    kinds: ArrayLike | None,
-) -> Control:
-    if n == 0:
-        raise ValueError("a state needs at least one component")
-    rows = np.zeros((codes.SCALES, _width(n)))
-    absolute = rows[codes.ATOL, :n]
-    absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = atol, sizes, before
-    if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
-        raise ValueError("tolerances must be positive")
-    if not (first_step >= 0 and max_step > 0):
-        raise ValueError("first_step must not be negative and max_step must be positive")
-    return Control(
-        rtol=float(rtol),
-        first_step=float(min(first_step, max_step)),
-        max_step=float(max_step),
-        max_steps=int(max_steps),
-        pause=np.array([_NEVER], np.int64),
-        kinds=np.arange(n, dtype=np.int64) if kinds is None else np.array(kinds, np.int64).reshape(n),
-        rows=rows,
-    )
-
-
-def _watches(
-    n: int,
-    directions: Sequence[int] | Integers | None,
-    terminal: Sequence[bool] | Flags | None,
-    floor: Sequence[float] | Array | None,
-    closely: Sequence[bool] | Flags | None,
-    places: Sequence[int] | Integers | None,
-) -> Watches:
-    return Watches(
-        np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
-        np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
-        np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
-        np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
-        np.array(np.broadcast_to(-1 if places is None else places, (n,)), np.int64),
-    )
-
-
-# -- room for the compiled loop
-
-
-def _work(n: int, watched: int, parameters: int) -> Work:
-    """Rows have room up to a multiple of four, which stays zero."""
-    width = _width(n)
-    k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
-    stage, free, end, slope, trial, start = rows[:, :n]
-    return Work(
-        k=k,
-        stage=stage,
-        free=free,
-        end=end,
-        slope=slope,
-        dense=np.zeros((7, width)),
-        ready=np.zeros(1, np.bool_),
-        trial=trial,
-        start=start,
-        before=values[0],
-        after=values[1],
-        values=values[2],
-        signs=np.zeros(watched, np.int64),
-        roots=values[3],
-        samples=np.zeros((codes.SAMPLES, watched)),
-        rough=values[4],
-        room=np.zeros(16),
-        inaccurate=np.zeros(1, np.bool_),
-        saved=np.zeros(parameters),
-        past=np.zeros(n + 1),
-    )
-
-
-def _width(n: int) -> int:
-    """The room of a row of n numbers."""
-    return -(-n // 4) * 4
-
-
-def _tube(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int, columns: ArrayLike | None) -> Tube:
-    return Tube(
-        nodes=nodes,
-        bounds=bounds,
-        turns=turns,
-        determinant=determinant,
-        columns=np.arange(n) if columns is None else np.array(columns, np.int64),
-        box=np.zeros(4 * n + 2),
-        rows=np.zeros((6, n)),
-        values=np.zeros((5, n_nodes)),
-        limits=np.zeros(4 * watched),
-        notes=np.array([1.0, -1.0, 0.0, 0.0]),
-    )
-
-
-def _kept(keep: int, times: int, n: int) -> Kept:
-    room, steps = {FINAL: (0, 0), STEPS: (_ROOM, _ROOM - 1), TIMES: (times, 0)}[keep]
-    return Kept(np.empty(room), np.empty((room, n)), np.empty((steps, 7, n)))
-
-
-def _found(room: int, n: int) -> Found:
-    return Found(np.empty(room), np.empty(room, np.int64), np.empty((room, n)))
-
-
-def _seen(n: int, measures: int) -> Seen:
-    extremes = np.zeros((2, _width(n)))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures))
-
-
-def _with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
-    """Twice the room, where there is none left."""
-    if keep == STEPS and counts[codes.KEPT] == kept.nodes.size:
-        kept = Kept(*[_longer(a, 2 * kept.nodes.size - (a is kept.coefficients)) for a in kept])
-    if counts[codes.FOUND] + watched > found.times.size:
-        size = 2 * found.times.size
-        found = Found(_longer(found.times, size), _longer(found.indices, size), _longer(found.states, size))
-    return kept, found
-
-
-def _longer(rows: Any, size: int) -> Any:
-    longer = np.empty((size, *rows.shape[1:]), rows.dtype)
-    longer[: len(rows)] = rows
-    return longer
-
-
-def _solid(values: ArrayLike) -> Array:
-    return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def _check(system: System, t0: float, t1: float, n_watch: int, n_measure: int, keep: int) -> None:
-    if not np.isfinite(t0) or np.isnan(t1):
-        raise ValueError("t0 and t1 must be numbers, t0 finite")
-    if not system.rhs:
-        raise ValueError("there is no right-hand side")
-    if (n_watch > 0 and not system.watch) or (n_measure > 0 and not system.measure):
-        raise ValueError("functions are counted for which there is no kernel")
-    if system.inputs and not 0 <= system.first_input < system.p.size:
-        raise ValueError("p has no room for the inputs")
-    if keep not in (FINAL, STEPS, TIMES):
-        raise ValueError("keep must be FINAL, STEPS or TIMES")
 
 
 def _processors() -> int:

@@ -40,7 +40,7 @@ def finite(x: Array) -> bool:
 
 @part
 def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
-    """The root mean square of x - y, where y is the end of a step of size h: in tolerances, of the component and the largest of its kind."""
+    """The root mean square of x - y, y the end of a step of size h, in tolerances of the component and of the largest of its kind."""
     rows, total = control.rows, 0.0
     for j in range(y.size):
         usual = abs(y[j]) + rows[AMONG, control.kinds[j]]

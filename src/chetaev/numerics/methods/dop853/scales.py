@@ -36,12 +36,14 @@ def begin_sizes(control: Control, y: Array) -> None:
 @part
 def sizes_again(control: Control, y: Array, minima: Array, maxima: Array) -> None:
     """Sizes as if a step had not been made: those of the state, and of the extremes that count."""
-    for j in range(control.among.size):
-        control.among[j] = 0.0
+    rows = control.rows
     for j in range(y.size):
-        control.largest[j] = max(-minima[j], maxima[j], control.before[j])
-        control.sizes[j] = control.given[j] if control.given[j] >= 0.0 else max(abs(y[j]), SMALL_PART * control.largest[j])
-        control.among[control.kinds[j]] = max(control.among[control.kinds[j]], control.largest[j], control.sizes[j])
+        rows[AMONG, j] = 0.0
+    for j in range(y.size):
+        rows[LARGEST, j] = max(-minima[j], maxima[j], rows[BEFORE, j])
+        rows[SIZES, j] = rows[GIVEN, j] if rows[GIVEN, j] >= 0.0 else max(abs(y[j]), SMALL_PART * rows[LARGEST, j])
+        kind = control.kinds[j]
+        rows[AMONG, kind] = max(rows[AMONG, kind], rows[LARGEST, j], rows[SIZES, j])
 
 
 @inner

@@ -94,9 +94,9 @@ class Work(NamedTuple):
 
 class Tube(NamedTuple):
     """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent; code of the determinant,
-    0 = it cannot touch zero; the `columns` of the state that this code reads; and room: a `box` and six `rows` to make it from; five rows of `values` of the nodes (`codes`); the `limits`
-    of watched functions; `notes`: the worst ratio of found to seen in accepted steps, the last node that was a surprise, by how much angles
-    turn in the step, and a determinant.
+    0 = it cannot touch zero; the `columns` of the state that code for tubes reads; and room: a `box` and six `rows` to make it from; five
+    rows of `values` of the nodes (`codes`); the `limits` of watched functions; `notes`: the worst ratio of found to seen in accepted steps,
+    the last node that was a surprise, by how much angles turn in the step, and a determinant.
 
     Apart from the other room, and in few arrays, because a call of a part of the loop passes all fields of what it is given.
     """

@@ -23,6 +23,7 @@ import numpy as np
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
     AGAIN,
+    BEFORE,
     CORNER,
     EARLY,
     FLOOR,
@@ -373,7 +374,7 @@ def _overshot(control: Control, y: Array, work: Work, theta: float) -> bool:
     state(y, work.dense, theta, work.stage)
     found = False
     for j in range(y.size):
-        found |= abs(work.end[j]) > _OVERSHOT * max(abs(y[j]), abs(work.stage[j]), control.before[j])
+        found |= abs(work.end[j]) > _OVERSHOT * max(abs(y[j]), abs(work.stage[j]), control.rows[BEFORE, j])
     return found
 
 

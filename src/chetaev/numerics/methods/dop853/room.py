@@ -1,0 +1,180 @@
+"""Room for the compiled loop of DOP853: arguments checked and written into arrays of the one type that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.types import Array, Control, Flags, Found, Integers, Kept, Seen, System, Tube, Watches, Work
+
+_ROOM = 64
+"""Steps for which there is room at first."""
+_FOUND = 4
+"""Roots, for each watched function."""
+_NEVER = 2**62
+
+
+def row_of(values: ArrayLike, name: str) -> Array:
+    """A fresh contiguous array of floats: the compiled loop knows one type only."""
+    row = np.array(values, np.float64, order="C")
+    if row.ndim != 1:
+        raise ValueError(f"{name} must be a row of numbers, not an array of shape {row.shape}")
+    return row
+
+
+def control_of(
+    n: int,
+    rtol: float,
+    atol: ArrayLike,
+    first_step: float,
+    max_step: float,
+    max_steps: int,
+    sizes: ArrayLike,
+    before: ArrayLike,
+    kinds: ArrayLike | None,
+) -> Control:
+    """Tolerances and limits of a run, with room for the scales of its components."""
+    if n == 0:
+        raise ValueError("a state needs at least one component")
+    rows = np.zeros((codes.SCALES, _width(n)))
+    absolute = rows[codes.ATOL, :n]
+    absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = atol, sizes, before
+    if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
+        raise ValueError("tolerances must be positive")
+    if not (first_step >= 0 and max_step > 0):
+        raise ValueError("first_step must not be negative and max_step must be positive")
+    return Control(
+        rtol=float(rtol),
+        first_step=float(min(first_step, max_step)),
+        max_step=float(max_step),
+        max_steps=int(max_steps),
+        pause=np.array([_NEVER], np.int64),
+        kinds=np.arange(n, dtype=np.int64) if kinds is None else np.array(kinds, np.int64).reshape(n),
+        rows=rows,
+    )
+
+
+def watches_of(
+    n: int,
+    directions: Sequence[int] | Integers | None,
+    terminal: Sequence[bool] | Flags | None,
+    floor: Sequence[float] | Array | None,
+    closely: Sequence[bool] | Flags | None,
+    places: Sequence[int] | Integers | None,
+) -> Watches:
+    """What is known of n watched functions; the same for all where nothing is said."""
+    return Watches(
+        np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
+        np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
+        np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
+        np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
+        np.array(np.broadcast_to(-1 if places is None else places, (n,)), np.int64),
+    )
+
+
+def work_of(n: int, watched: int, parameters: int) -> Work:
+    """Rows have room up to a multiple of four, which stays zero."""
+    width = _width(n)
+    k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
+    stage, free, end, slope, trial, start = rows[:, :n]
+    return Work(
+        k=k,
+        stage=stage,
+        free=free,
+        end=end,
+        slope=slope,
+        dense=np.zeros((7, width)),
+        ready=np.zeros(1, np.bool_),
+        trial=trial,
+        start=start,
+        before=values[0],
+        after=values[1],
+        values=values[2],
+        signs=np.zeros(watched, np.int64),
+        roots=values[3],
+        samples=np.zeros((codes.SAMPLES, watched)),
+        rough=values[4],
+        room=np.zeros(16),
+        inaccurate=np.zeros(1, np.bool_),
+        saved=np.zeros(parameters),
+        past=np.zeros(n + 1),
+    )
+
+
+def _width(n: int) -> int:
+    """The room of a row of n numbers."""
+    return -(-n // 4) * 4
+
+
+def tube_of(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int, columns: ArrayLike | None) -> Tube:
+    """Code for tubes, and room for it."""
+    return Tube(
+        nodes=nodes,
+        bounds=bounds,
+        turns=turns,
+        determinant=determinant,
+        columns=np.arange(n) if columns is None else np.array(columns, np.int64),
+        box=np.zeros(4 * n + 2),
+        rows=np.zeros((6, n)),
+        values=np.zeros((5, n_nodes)),
+        limits=np.zeros(4 * watched),
+        notes=np.array([1.0, -1.0, 0.0, 0.0]),
+    )
+
+
+def room_to_keep(keep: int, times: int, n: int) -> Kept:
+    """Room for what a run keeps; for steps there is more when it is asked for."""
+    room, steps = {FINAL: (0, 0), STEPS: (_ROOM, _ROOM - 1), TIMES: (times, 0)}[keep]
+    return Kept(np.empty(room), np.empty((room, n)), np.empty((steps, 7, n)))
+
+
+def room_for_roots(watched: int, n: int) -> Found:
+    """Without watched functions none."""
+    room = watched * _FOUND
+    return Found(np.empty(room), np.empty(room, np.int64), np.empty((room, n)))
+
+
+def room_for_extremes(n: int, measures: int) -> Seen:
+    """Room for extremes of n components, and for residuals."""
+    extremes = np.zeros((2, _width(n)))[:, :n]
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures))
+
+
+def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
+    """Twice the room, where there is none left."""
+    if keep == STEPS and counts[codes.KEPT] == kept.nodes.size:
+        kept = Kept(*[_longer(a, 2 * kept.nodes.size - (a is kept.coefficients)) for a in kept])
+    if counts[codes.FOUND] + watched > found.times.size:
+        size = 2 * found.times.size
+        found = Found(_longer(found.times, size), _longer(found.indices, size), _longer(found.states, size))
+    return kept, found
+
+
+def _longer(rows: Any, size: int) -> Any:
+    longer = np.empty((size, *rows.shape[1:]), rows.dtype)
+    longer[: len(rows)] = rows
+    return longer
+
+
+def solid(values: ArrayLike) -> Array:
+    """A contiguous array of floats."""
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def check(system: System, t0: float, t1: float, n_watch: int, n_measure: int, keep: int) -> None:
+    """Refuse what the compiled loop would not survive."""
+    if not np.isfinite(t0) or np.isnan(t1):
+        raise ValueError("t0 and t1 must be numbers, t0 finite")
+    if not system.rhs:
+        raise ValueError("there is no right-hand side")
+    if (n_watch > 0 and not system.watch) or (n_measure > 0 and not system.measure):
+        raise ValueError("functions are counted for which there is no kernel")
+    if system.inputs and not 0 <= system.first_input < system.p.size:
+        raise ValueError("p has no room for the inputs")
+    if keep not in (FINAL, STEPS, TIMES):
+        raise ValueError("keep must be FINAL, STEPS or TIMES")
