@@ -59,9 +59,9 @@ def compared(sides: dict[str, Side], names: list[str], rounds: int, what: list[s
     found = Table(
         "Two checkouts",
         ["system", *[f"{w}, base" for w in what], *what, "steps, base", "evaluations", "loop per evaluation"],
-        "CPU milliseconds of the base, then ratios new / base, each of the least times of all rounds, since others on the machine only add. "
-        "Set-up: model to the first steps, in a process that knows no system. Again: a motion over the model's interval on compiled equations. "
-        "Loop: the compiled loop in it, ends kept only.",
+        "CPU milliseconds of the base, then ratios new / base, each of the least times of all rounds: other work only adds. "
+        "Set-up: model to the first steps, in a process that knows no system. "
+        "Again: a motion over the model's interval on compiled equations. Loop: the compiled loop in it, ends kept only.",
     )
     medians: dict[str, list[float]] = {w: [] for w in (*what, "evaluations", "per")}
     for name in names:
