@@ -9,6 +9,7 @@ $D|u| = \mathrm{sign}(u)\,Du$, $D\max(a, b) = \tfrac12(1 + \mathrm{sign}(a-b))\,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -166,10 +167,46 @@ def _raised(text: str, exponent: str | None) -> str:
     return text if exponent is None else f"{{{text}}}^{{{exponent}}}"
 
 
-_ELEMENTARY = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt"
+@dataclass(frozen=True)
+class Smooth:
+    """A smooth function of one argument, and how languages write it where that is not its name in the notation.
+
+    Python's `math`, mpmath, CasADi, C and heyoka know it by its name in the notation.
+    """
+
+    make: Any
+    """SymPy's class or function."""
+    parity: int = 0
+    """1 for even, -1 for odd functions whose argument may be turned around, else 0."""
+    numpy: str = ""
+    latex: str = ""
+    opaque: bool = False
+    """Whether nothing algebraic is known of it: the constraint algorithm gives it a letter."""
+
+
+SMOOTH: dict[str, Smooth] = {
+    "sin": Smooth(sympy.sin, -1),
+    "cos": Smooth(sympy.cos, 1),
+    "tan": Smooth(sympy.tan, -1),
+    "asin": Smooth(sympy.asin, 0, "arcsin", r"\arcsin", True),
+    "acos": Smooth(sympy.acos, 0, "arccos", r"\arccos", True),
+    "atan": Smooth(sympy.atan, 0, "arctan", r"\arctan", True),
+    "sinh": Smooth(sympy.sinh, -1),
+    "cosh": Smooth(sympy.cosh, 1),
+    "tanh": Smooth(sympy.tanh, -1),
+    "asinh": Smooth(sympy.asinh, 0, "arcsinh", r"\mathrm{arsinh}", True),
+    "acosh": Smooth(sympy.acosh, 0, "arccosh", r"\mathrm{arcosh}", True),
+    "atanh": Smooth(sympy.atanh, 0, "arctanh", r"\mathrm{artanh}", True),
+    "exp": Smooth(sympy.exp),
+    "log": Smooth(sympy.log, 0, "", r"\ln", True),
+    "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\mathrm{erf}", True),
+    "sqrt": Smooth(sympy.sqrt),
+}
+"""The smooth functions of one argument. Besides this line a new one needs its rules of computation: its values in exact arithmetic
+(`exact/functions.py`), its slope (`numerics/doubts.py`) and its intervals (`numerics/enclosures/expression.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
-    **{name: (getattr(sympy, name), 1) for name in _ELEMENTARY.split()},
+    **{name: (function.make, 1) for name, function in SMOOTH.items()},
     "atan2": (sympy.atan2, 2),
     "abs": (Magnitude, 1),
     "sign": (Sign, 1),
@@ -186,7 +223,7 @@ DECLARABLE = frozenset(("step", "piecewise"))
 CORNERS = (Sign, Step, Branch, Magnitude, Minimum, Maximum)
 """The functions that are smooth except on a switching surface."""
 
-_EVEN, _ODD = (sympy.cos, sympy.cosh), (sympy.sin, sympy.tan, sympy.sinh, sympy.tanh)
+_EVEN, _ODD = (tuple(function.make for function in SMOOTH.values() if function.parity == parity) for parity in (1, -1))
 
 
 def called(make: Callable[..., Any], *arguments: Expr) -> Expr:

@@ -18,10 +18,9 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.exact.program import Program
-from chetaev.functions import SPELLING
+from chetaev.functions import SMOOTH, SPELLING
 
 _LARGEST_MAGNITUDE = 20  # arguments of functions beyond 2^20 in size: towers of exponentials
-_UNARY = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log".split()
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ _CORNERS: dict[str, Callable[..., Any]] = {
 FLOAT = Arithmetic(
     rational=lambda p, q: p / q,
     pi=math.pi,
-    functions={**{name: getattr(math, name) for name in _UNARY}, "atan2": math.atan2, "sqrt": math.sqrt, **_CORNERS},
+    functions={**{name: getattr(math, name) for name in SMOOTH}, "atan2": math.atan2, **_CORNERS},
     power=lambda base, exponent: math.pow(base, exponent),
 )
 
@@ -63,7 +62,7 @@ def many_digits(digits: int) -> tuple[mpmath.MPContext, Arithmetic]:
     """An arithmetic of so many decimal digits, with its mpmath context; made once, so nobody may change the context's precision."""
     mp = mpmath.MPContext()
     mp.dps = digits
-    functions = {name: getattr(mp, name) for name in [*_UNARY, "atan2", "sqrt"]}
+    functions = {name: getattr(mp, name) for name in [*SMOOTH, "atan2"]}
 
     def bounded(x: Any) -> None:
         if mp.mag(x) > _LARGEST_MAGNITUDE:

@@ -218,13 +218,20 @@ class FieldFunctions:
     # -- corners
 
     def sign(self, u: Residue) -> Residue:
+        return self._odd("sign", u)
+
+    def erf(self, u: Residue) -> Residue:
+        return self._odd("erf", u)
+
+    def _odd(self, tag: str, u: Residue) -> Residue:
+        """A random residue of the argument that changes its sign with it."""
         field = self.field
         v = u % field.p
         if v == 0:
             return 0
         if isinstance(v, Extended):
-            return field.hashed("sign", v)
-        return field.hashed("sign", v) if 2 * v < field.p else -field.hashed("sign", field.p - v) % field.modulus
+            return field.hashed(tag, v)
+        return field.hashed(tag, v) if 2 * v < field.p else -field.hashed(tag, field.p - v) % field.modulus
 
     def step(self, u: Residue) -> Residue:
         return (1 + self.sign(u)) * self.field.half % self.field.modulus
@@ -245,7 +252,7 @@ class FieldFunctions:
         return int((a - b) % self.field.p == 0)
 
 
-_NAMES = "exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sqrt sign step pow less equal"
+_NAMES = "exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf sqrt sign step pow less equal"
 TABLE: dict[str, Callable[..., Residue]] = {
     **{name: getattr(FieldFunctions, name) for name in _NAMES.split()},
     "abs": FieldFunctions.magnitude,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from chetaev.functions import SMOOTH
+
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 
 
@@ -52,7 +54,10 @@ _ARITHMETIC = {
     _code("twice"): Template("2.0*{a}", PRODUCT, (POWER, 0)),
     _code("inv"): Template("1.0/{a}", PRODUCT, (POWER, 0)),
 }
-_SAME = "sin cos tan sinh cosh tanh exp log sqrt floor ceil log1p expm1"
+_SAME = " ".join([*[name for name, function in SMOOTH.items() if not function.numpy], *"floor ceil log1p expm1".split()])
+"""Functions that all languages call by the same name."""
+_OTHERS = {name: function.numpy for name, function in SMOOTH.items() if function.numpy}
+"""Functions of one argument that NumPy calls by another name."""
 _PYTHON_POWERS = {
     _code("sq"): Template("{a}**2", POWER, (ATOM, 0)),
     _code("pow"): Template("{a}**{b}", POWER, (ATOM, ATOM)),
@@ -73,7 +78,7 @@ NUMPY = Spelling(
         **_ARITHMETIC,
         **_PYTHON_POWERS,
         **_calls("np.", _as_they_are(_SAME + " sign fabs"), "{a}"),
-        **_calls("np.", {f"a{name}": f"arc{name}" for name in "sin cos tan sinh cosh tanh".split()}, "{a}"),
+        **_calls("np.", _OTHERS, "{a}"),
         **_calls("np.", {**_as_they_are("fmin fmax copysign hypot fmod"), "atan2": "arctan2"}, "{a}, {b}"),
         **{_code(name): Template(f"np.where({{a}} {sign} {{b}}, 1.0, 0.0)", ATOM, (SUM, SUM)) for name, sign in
            {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}.items()},
@@ -95,7 +100,7 @@ CASADI = Spelling(
     {
         **_ARITHMETIC,
         **_PYTHON_POWERS,
-        **_calls("ca.", _as_they_are(_SAME + " sign fabs asin acos atan asinh acosh atanh"), "{a}"),
+        **_calls("ca.", _as_they_are(" ".join([_SAME, "sign fabs", *_OTHERS])), "{a}"),
         **_calls("ca.", _as_they_are("fmin fmax copysign hypot fmod atan2 remainder"), "{a}, {b}"),
         **{_code(name): Template(f"({{a}} {sign} {{b}})", ATOM, (SUM, SUM)) for name, sign in
            {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}.items()},
@@ -114,7 +119,7 @@ C = Spelling(
     {
         **_ARITHMETIC,
         _code("sq"): Template("sq({a})"),
-        **_calls("", _as_they_are(_SAME + " fabs asin acos atan asinh acosh atanh sign"), "{a}"),
+        **_calls("", _as_they_are(" ".join([_SAME, "sign fabs", *_OTHERS])), "{a}"),
         **_calls("", {**_as_they_are("pow fmin fmax copysign hypot fmod atan2 remainder"), "constpow": "pow"}, "{a}, {b}"),
         **{_code(name): Template(f"(double)({{a}} {sign} {{b}})", POWER, (SUM, SUM)) for name, sign in
            {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}.items()},
@@ -128,7 +133,7 @@ C = Spelling(
     frozenset(
         "auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return "
         "short signed sizeof static struct switch typedef union unsigned void volatile while bool true false nullptr constexpr "
-        "asm typeof linux unix main printf eliminate sq sign sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log "
+        "asm typeof linux unix main printf eliminate sq sign sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log erf "
         "sqrt floor ceil log1p expm1 fabs pow fmin fmax copysign hypot fmod atan2 remainder INFINITY HUGE_VAL NAN NULL EOF M_PI M_E".split()
     ),
 )  # fmt: skip

@@ -115,6 +115,7 @@ _UNARY: dict[int, Callable[[float], tuple[float, float]]] = {
     ca.OP_ASINH: lambda a: (math.asinh(a), 1 / math.sqrt(1 + a * a)),
     ca.OP_ACOSH: lambda a: (math.acosh(a), 1 / math.sqrt(a * a - 1)),
     ca.OP_ATANH: lambda a: (math.atanh(a), 1 / (1 - a * a)),
+    ca.OP_ERF: lambda a: (math.erf(a), 2 / math.sqrt(math.pi) * math.exp(-a * a)),
     ca.OP_SIGN: lambda a: (_sign(a), 0.0),
     ca.OP_NOT: lambda a: (float(not a), 0.0),
 }

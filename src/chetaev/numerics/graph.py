@@ -19,7 +19,7 @@ import numpy as np
 from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.exact.program import Program
-from chetaev.functions import SPELLING
+from chetaev.functions import SMOOTH, SPELLING
 from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.numerics import vanishing
 from chetaev.numerics.doubts import values_and_doubts
@@ -27,10 +27,7 @@ from chetaev.numerics.tape import LIMIT, program_of
 from chetaev.symbols import Entry, Parameter
 from chetaev.values import Undefined
 
-_UNARY = {
-    name: int(getattr(ca, f"OP_{name.upper()}"))
-    for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt sign".split()
-} | {"abs": int(ca.OP_FABS)}
+_UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
 _FORWARD = 2
 """Symbols up to which derivatives are taken forward through the graph, one by one."""
 _PROGRAMS = 24

@@ -17,13 +17,14 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.functions import SMOOTH
 from chetaev.numerics import sine
 from chetaev.numerics.tape import lines_of, tape_of
 
 NAME = "kernel"
 """What the function is called in the text."""
 LIBM = {
-    **dict.fromkeys("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 erf".split(), 1),
+    **dict.fromkeys((*(name for name in SMOOTH if name != "sqrt"), "log1p", "expm1"), 1),
     **dict.fromkeys("pow atan2 hypot fmod remainder".split(), 2),
 }
 _INTRINSICS = {**dict.fromkeys("sqrt floor ceil".split(), 1), "copysign": 2}

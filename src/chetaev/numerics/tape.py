@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.exact.program import Program, fraction_of
+from chetaev.functions import SMOOTH
 
 Table = NDArray[np.int32]
 
@@ -119,8 +120,8 @@ def _add_number(program: Program, target: int, number: Fraction | str) -> None:
 _INPUT, _OUTPUT, _CONST = casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST
 _POWERS = (casadi.OP_POW, casadi.OP_CONSTPOW)
 _EXACT: dict[int, str] = {
-    **{getattr(casadi, f"OP_{name.upper()}"): name for name in "add sub mul div neg sq twice inv assign not sign sqrt exp log".split()},
-    **{getattr(casadi, f"OP_{name.upper()}"): name for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2".split()},
+    **{getattr(casadi, f"OP_{name.upper()}"): name for name in "add sub mul div neg sq twice inv assign not sign atan2".split()},
+    **{getattr(casadi, f"OP_{name.upper()}"): name for name in SMOOTH},
     casadi.OP_FABS: "abs",
     casadi.OP_FMIN: "min",
     casadi.OP_FMAX: "max",

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chetaev.functions import FUNCTIONS
+from chetaev.functions import FUNCTIONS, SMOOTH
 from chetaev.notation.lexer import spell
 from chetaev.symbols import MOST_PRIMES
 
@@ -21,10 +21,7 @@ _GREEK = frozenset(
 )
 _INDEXED = re.compile(r"([A-Za-z]+?)(\d+)$")
 _ABBREVIATED = re.compile(r"([A-Za-z])([A-Z][A-Za-z]*)$")
-_FUNCTIONS = {
-    "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "log": r"\ln",
-    "asinh": r"\mathrm{arsinh}", "acosh": r"\mathrm{arcosh}", "atanh": r"\mathrm{artanh}",
-}  # fmt: skip
+_FUNCTIONS = {name: function.latex for name, function in SMOOTH.items() if function.latex}
 _UNARY = {"": "", "-": "{-}"}
 """A sign before a term, not between two: set without the space around an operator."""
 _BUILT_IN = frozenset("sin cos tan sinh cosh tanh exp min max".split())

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import sympy
 from sympy import Expr, Rational, S, Symbol
 
-from chetaev.functions import CORNERS, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_words
+from chetaev.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_words
 from chetaev.symbols import TIME, Jet, Parameter
 
 _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
-_OPAQUE = (sympy.log, sympy.asin, sympy.acos, sympy.atan, sympy.asinh, sympy.acosh, sympy.atanh, sympy.atan2)
+_OPAQUE = (*(function.make for function in SMOOTH.values() if function.opaque), sympy.atan2)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from math import nan
+from math import nan, pi, sqrt
 
 import casadi as ca
 from sympy import Expr, Symbol
@@ -23,6 +23,10 @@ from chetaev.symbols import Entry, Input
 
 class NotEnclosed(Exception):
     """An expression with something in it for which the box has no bounds: an unknown that is no part of the state."""
+
+
+_TWO_OVER_ROOT_PI = single(2 / sqrt(pi))
+"""The slope of erf at zero."""
 
 
 def _squared(a: Interval) -> Interval:
@@ -48,6 +52,7 @@ _VALUES: Mapping[str, Callable[..., Interval]] = {
     "atanh": lambda u: iv.rising(u, ca.OP_ATANH, (-1.0, 1.0)),
     "exp": lambda u: iv.rising(u, ca.OP_EXP),
     "log": lambda u: iv.rising(u, ca.OP_LOG, (0.0, iv.inf)),
+    "erf": lambda u: iv.rising(u, ca.OP_ERF),
     "abs": iv.magnitude,
     "sign": iv.sign,
     "min": iv.minimum,
@@ -80,6 +85,7 @@ _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
     "atanh": lambda u, _: iv.reciprocal(iv.subtract(ONE, _squared(u))),
     "exp": lambda _, v: v,
     "log": lambda u, _: iv.broken_power(u, -1.0),
+    "erf": lambda u, _: iv.multiply(_TWO_OVER_ROOT_PI, iv.rising(iv.opposite(_squared(u)), ca.OP_EXP)),
     "abs": lambda u, _: iv.sign(u),
     "sign": lambda u, _: _jump(u),
 }

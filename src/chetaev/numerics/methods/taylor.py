@@ -12,6 +12,7 @@ import numpy as np
 
 from chetaev.calculus import total_derivative
 from chetaev.errors import UsageError
+from chetaev.functions import SMOOTH
 from chetaev.numerics.flow import Flow
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
@@ -27,7 +28,6 @@ _LARGE = 70
 _GROWTH = 6.0
 """The step after one that had to be shortened may be so much longer."""
 
-_PLAIN = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf"
 _CORNERS = ("fabs", "sign", "fmin", "fmax", "floor", "ceil")
 
 
@@ -185,7 +185,7 @@ def _operation(code: int) -> Callable[..., Any]:
         ca.OP_INV: lambda a: 1.0 / a,
         ca.OP_ASSIGN: lambda a: a,
         ca.OP_ATAN2: lambda a, b: heyoka.atan2(a, b),
-        **{getattr(ca, f"OP_{name.upper()}"): getattr(heyoka, name) for name in _PLAIN.split()},
+        **{getattr(ca, f"OP_{name.upper()}"): getattr(heyoka, name) for name in SMOOTH},
     }
     if code not in known:
         corners = {getattr(ca, f"OP_{name.upper()}"): name for name in _CORNERS}
