@@ -252,3 +252,20 @@ def test_a_flat_parallelogram_is_singular():
     for angle, determined in ((0.0, False), (0.01, True)):
         start = at_angle(1, angle, 1.0)
         assert (component_at(problem, {z: start[z.name] for z in system.structure.state}) is not None) == determined
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_a_chain_of_parallelograms_ends_where_it_lies_flat(n):
+    """It may go on as an antiparallelogram there, at the time at which the one angle is zero; not before, however many pivots fall."""
+    flat = solve_ivp(
+        lambda _, y: [y[1], angular_acceleration(n, y[0])],
+        (0, 2),
+        [1.2, 0],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-13,
+        events=lambda _, y: y[0],
+    )
+    motion = ch.simulate(four_bars(n), at_angle(n, 1.2, 0.0), (0, 2))
+    assert motion.outcome == "left_domain"
+    assert motion.t[-1] == pytest.approx(flat.t_events[0][0], abs=1e-3)

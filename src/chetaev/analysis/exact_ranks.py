@@ -114,18 +114,20 @@ class FieldPoints:
             present = self.algebra.symbols(row) - fixed
             own = [z for z in jets if z in present]
             own += sorted((z for z in present if isinstance(z, Parameter)), key=lambda z: z.name)
-            found = [(z, step) for z in own if (step := self._single(row, z)) is not None]
+            found = [(z, slopes) for z in own if (slopes := self._slopes(row, z)) is not None]
             if found:
-                choices.append((len(found), row, found[0][1]))
-        return min(choices, key=lambda choice: choice[0])[1:] if choices else None
+                choices.append((len(found), row, *found[0]))
+        if not choices:
+            return None
+        _, row, z, slopes = min(choices, key=lambda choice: choice[0])
+        program, _ = self.algebra.program([row, *slopes], self.symbols)
+        return row, Single(program, self.symbols.index(z))
 
-    def _single(self, row: Any, z: Symbol) -> Single | None:
+    def _slopes(self, row: Any, z: Symbol) -> list[Any] | None:
+        """The first and the second slope of a row by a symbol of which it is a polynomial of degree two at most; None if it is not."""
         first = self.algebra.gradient(row, [z])
         second = self.algebra.gradient(first[0], [z])
-        if any(self.algebra.which_contain(second, [z])):
-            return None
-        program, _ = self.algebra.program([row, *first, *second], self.symbols)
-        return Single(program, self.symbols.index(z))
+        return None if any(self.algebra.which_contain(second, [z])) else [*first, *second]
 
 
 def _is_unknown(z: Symbol) -> bool:

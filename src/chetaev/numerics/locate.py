@@ -19,7 +19,7 @@ def locus_near(piece: Piece) -> str:
     here = piece.setting
     equations = here.switched.equations(here.configuration)
     end = here.point(piece.end, here.named(piece.run.y))
-    found = locus_at(equations, end)
+    found = locus_at(equations, end, here.flow.system)
     if found:
         return found
     begin = here.point(piece.begin, here.named(piece.first))

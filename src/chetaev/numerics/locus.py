@@ -42,15 +42,16 @@ _ON_LOCUS = 1e-8
 _INVOLVED = 0.2
 
 
-def locus_at(equations: Equations, point: Mapping[Symbol, float]) -> str:
-    """Where a singular state lies: `psi' = 0`, or what the equations leave open there; empty if the state is not singular.
+def locus_at(equations: Equations, point: Mapping[Symbol, float], system: Prolongation | None = None) -> str:
+    """Where a singular state lies: `psi' = 0`, or what the rows leave open there; empty if the state is not singular.
 
-    The point has a value for every parameter, for time, for jets of inputs and for the state.
+    The point has a value for every parameter, for time, for jets of inputs and for the state. With the rows of a motion none are sought:
+    finding consequences at other states takes minutes where rows are many, and says nothing about this one.
     """
     factor = vanishing_factor(equations, point)
     if factor:
         return f"{factor} = 0"
-    system = prolongation(equations)
+    system = prolongation(equations) if system is None else system
     return "" if system is None else open_at(system, point)
 
 

@@ -114,6 +114,7 @@ class Prolongation:
             self._count,
         )
         more._seeds = self.__dict__.get("points", [])
+        more._sizes = self._sizes  # consequences have the sizes of their rows
         more._derivatives = [*self._derivatives, *more._derivatives[len(self._derivatives) :]]
         return more
 
