@@ -201,7 +201,7 @@ class Surfaces:
         reasons: list[str] = []
         for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
             if slides and len(open_modes) > _MOST_SLIDING:
-                return Choice((), f"{len(open_modes)} switching functions vanish together, and the motion leaves none of them.")
+                return self._many_held(before, open_modes, t, jets)
             found = []
             for values in product(*[((before[k] or 1), -(before[k] or 1), SLIDING) for k in open_modes]):
                 if values.count(SLIDING) != slides:
@@ -243,6 +243,28 @@ class Surfaces:
         here = self.setting(configuration)
         values = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
         return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + _ROUND_OFF)
+
+    def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Which of many surfaces hold the motion: at first all, then without those whose force is too large, to the side it points to.
+
+        Every one of them has to attract the motion from both sides, as dry friction does.
+        """
+        configuration = _with(before, dict.fromkeys(open_modes, SLIDING))
+        for _ in open_modes:
+            slides = [k for k in open_modes if configuration[k] == SLIDING]
+            reason = self.sliding_fault(configuration, t, jets) if slides else ""
+            if reason != TOO_LARGE:
+                break
+            here = self.setting(configuration)
+            forces = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+            configuration = _with(
+                configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + _ROUND_OFF}
+            )
+        reason = reason or self._fault(configuration, open_modes, t, jets)
+        sides = ((k, side) for k in slides for side in (1, -1))
+        if not reason and all(self.leaves(_with(configuration, {k: side}), k, t, jets) == -side for k, side in sides):
+            return Choice((configuration,))
+        return Choice((), f"{len(open_modes)} switching functions vanish together, and it is not known which of them hold the motion.")
 
     def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
         """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
