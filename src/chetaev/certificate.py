@@ -57,6 +57,12 @@ class Certificate:
         return max(self.figures, key=lambda figure: figure.ratio, default=None)
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The kinds of evidence that were not looked at: the defect, where the motion between the steps is not kept or not smooth."""
+        known = {figure.kind for figure in self.figures}
+        return tuple(kind for kind in _FACTS if kind not in known)
+
+    @property
     def worst(self) -> float:
         """The size of the worst figure; 0 if nothing was looked at."""
         return 0.0 if self._least is None else self._least.size
@@ -81,11 +87,18 @@ class Certificate:
     def __str__(self) -> str:
         words = "ok" if self.ok else "NOT ok"
         again = "; computed twice, the second time with smaller steps" if self.repeated else ""
-        return "\n".join([f"certificate: {words}{again}", *[f"  {figure}" for figure in self.figures]])
+        rest = [f"  {kind:<8}  not looked at: {_REASONS[kind]}" for kind in self.missing]
+        return "\n".join([f"certificate: {words}{again}", *[f"  {figure}" for figure in self.figures], *rest])
 
 
 _FACTS = {
     "rows": "the rates computed do not satisfy the rows they were derived from: a row is off",
     "defect": "the motion between two steps does not follow the equations: a jet is off",
     "balance": "energy and work do not balance: relative to the energies that occurred they differ",
+}
+
+_REASONS = {
+    "rows": "there is no motion",
+    "defect": "the motion between the steps was not kept, or is less exact than they are",
+    "balance": "there is no motion",
 }

@@ -106,3 +106,12 @@ def test_a_jump_without_a_known_limit_is_not_passed(lagrangian, start, principle
     motion = ch.simulate(ch.derive(ch.System(coordinates, lagrangian=lagrangian, **parts), principle), start, (0, 3))
     assert motion.outcome == "left_domain"
     assert word in motion.message
+
+
+def test_a_billiard_of_four_steps():
+    """Walls of height 10 at x, y = 1 and -1 reflect; unfolded, the motion is uniform: 0.1 + 20 and 0.2 + 14, folded back."""
+    walls = "10*(step(x - 1) + step(-x - 1) + step(y - 1) + step(-y - 1))"
+    equations = ch.derive(ch.System("x y", lagrangian=f"(x'^2 + y'^2)/2 - {walls}"))
+    motion = ch.simulate(equations, {"x": 0.1, "y": 0.2, "x'": 1, "y'": 0.7}, (0, 20))
+    assert motion.outcome == "finished"
+    assert [motion.final["x"], motion.final["y"]] == pytest.approx([0.1, -0.2], abs=1e-7)

@@ -234,3 +234,19 @@ def test_friction_in_other_units():
     assert motion.outcome == "finished"
     assert len(motion.switches) == 1
     assert motion.final["x"] == pytest.approx(-0.2e-12, rel=1e-5)
+
+
+def test_many_different_nested_corners_are_followed():
+    """x'' = -max over k of (k x - k^2/10), a convex polygon; SciPy follows it with short steps, the corners are continuous."""
+    text = "x"
+    for k in range(2, 21):
+        text = f"max({k}*x - {(k - 1) ** 2}/10, {text})"
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-({text})"}))
+    motion = ch.simulate(equations, {"x": 0.3, "x'": 1}, (0, 3), tolerance=1e-10)
+
+    def rates(_, y):
+        return [y[1], -max(y[0], *[k * y[0] - (k - 1) ** 2 / 10 for k in range(2, 21)])]
+
+    right = solve_ivp(rates, (0, 3), [0.3, 1], "DOP853", rtol=1e-10, atol=1e-11, max_step=1e-2).y[:, -1]
+    assert motion.outcome == "finished"
+    assert [motion.final["x"], motion.final["x'"]] == pytest.approx(right, abs=1e-6)

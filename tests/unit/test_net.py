@@ -145,3 +145,15 @@ def test_verify_looks_into_every_step():
     found = motion.verify(points=10)
     assert found.points == len(motion.t) - 1 > 200
     assert motion.verify(points=2000).points == 2000
+
+
+@pytest.mark.parametrize(("given", "missing"), [({}, ()), ({"keep": "final"}, ("defect",))])
+def test_the_certificate_says_what_was_not_looked_at(given, missing):
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2")), {"x": 1, "x'": 0}, (0, 2), **given)
+    assert motion.certificate.missing == missing
+    assert ("defect    not looked at" in str(motion.certificate)) == bool(missing)
+
+
+def test_given_output_times_leave_the_defect_out():
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2")), {"x": 1, "x'": 0}, [0, 1, 2])
+    assert motion.certificate.missing == ("defect",)

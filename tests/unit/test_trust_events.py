@@ -204,3 +204,13 @@ def test_events_that_have_values_in_some_places_only(event, roots, method):
     if roots is None:  # log(2) sqrt(x - 2) = 1e-3, nearly
         roots = [brentq(lambda x: np.log(x) * np.sqrt(x - 2) - 1e-3, 2, 3)]
     assert [found.t for found in motion.events] == pytest.approx(roots, abs=1e-9)
+
+
+@METHODS
+@pytest.mark.parametrize(("x", "end"), [(0.5, 3), (0.5, 5.5), (0.7, 5.5), (1.0, 4), (0.9, 40)])
+def test_a_mass_that_touches_zero_is_not_passed(x, end, method):
+    """The mass of y is sin(x)^2, and x moves through pi; with y' = 0 nothing else tells."""
+    equations = ch.derive(ch.System("x y", lagrangian="x'^2/2 + sin(x)^2*y'^2/2"))
+    motion = ch.simulate(equations, {"x": x, "x'": 1, "y": 0, "y'": 0}, (0, end), method=method)
+    assert motion.outcome == "left_domain"
+    assert motion.final["x"] == pytest.approx(math.pi, abs=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import chetaev as ch
@@ -81,3 +83,25 @@ def test_a_push_that_equals_friction_and_grows_slowly(growth, x):
     """
     motion = moved({"x": f"-sign(x') + 1 + {growth}"}, {}, end=2.0 if x else 1.1 if x is not None else 1.25)
     assert motion.final["x"] == pytest.approx(1.2**6 / 30 - 1.2**7 / 42 if x is None else x, abs=1e-8)
+
+
+def test_many_blocks_at_rest_some_of_which_are_pushed_hard_enough():
+    """Friction 1 against pushes: those above it accelerate with the difference, the others stay."""
+    pushes = {"a": 0.5, "b": 2.0, "c": -3.0, "d": 0.9, "f": -0.2, "g": 1.25}
+    motion = moved({q: f"-sign({q}') + {push}" for q, push in pushes.items()}, {})
+    right = [2 * (push - 1 if push > 1 else push + 1 if push < -1 else 0) for push in pushes.values()]
+    assert [motion.final[q] for q in pushes] == pytest.approx(right, abs=1e-8)
+
+
+def test_five_blocks_on_springs_stick_and_slip():
+    """The first is pulled by a spring with 0.15 t and friction is 0.2 each: it sets off at t = 4/3, and the third has not moved at 2.5."""
+    forces = {f"q{i}": f"-0.2*sign(q{i}')" for i in range(5)}
+    forces["q0"] += " + 0.15*t - q0"
+    for i in range(4):
+        forces[f"q{i}"] += f" - (q{i} - q{i + 1})"
+        forces[f"q{i + 1}"] += f" + (q{i} - q{i + 1})"
+    motion = moved(forces, {}, end=2.5)
+    assert motion.switches[0].t == pytest.approx(4 / 3, abs=1e-8)
+    s, w = 2.5 - 4 / 3, 2**0.5  # q0'' = 0.15 s - 2 q0, until q0 = 0.2
+    assert motion.final["q0"] == pytest.approx(0.075 * (s - math.sin(w * s) / w), abs=1e-8)
+    assert [motion.final[f"q{i}"] for i in range(1, 5)] == [0, 0, 0, 0]

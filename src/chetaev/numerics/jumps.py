@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -35,7 +36,8 @@ _SHORTEST_STEP = 1e-7
 """A step so short means that the velocity towards the surface vanishes: the motion turns back in the layer. An energy that exceeds the
 step by less than this part of it may be told from one that does not.
 """
-_ITERATIONS = 30
+_ITERATIONS, _PATIENCE = 30, 6
+"""Of Newton's method at most, and those after which corrections have to become smaller by half each."""
 _CLOSE = 1e-13
 """Newton's iteration ends when a correction is this part of the velocities."""
 _ALIKE = 1e-9
@@ -144,6 +146,11 @@ class _Layer:
         drift = float(np.array(rates(v, m)).ravel()[n + 1] - normal @ v)
         return _Layer(velocities, v, m, rates, slopes, normal, drift, reactions, reactions @ v)
 
+    @cached_property
+    def rates_before(self) -> Array:
+        """Momenta, energy, and the rest, before the layer."""
+        return np.array(self.rates(self.v, self.m)).ravel()
+
     @property
     def before(self) -> Array:
         """The unknowns before the layer."""
@@ -189,8 +196,8 @@ class _Layer:
 
     def _solved(self, guess: Array, mode: float) -> Array | None:
         """Newton's iteration for the unknowns at a value of the mode; None if it does not converge."""
-        found, n = guess.copy(), len(self.v)
-        for _ in range(_ITERATIONS):
+        found, n, last = guess.copy(), len(self.v), np.inf
+        for k in range(_ITERATIONS):
             left, slopes = self._residual(found, mode), self._slopes(found, mode)
             if not np.isfinite(left).all() or not np.isfinite(slopes).all():
                 return None
@@ -198,13 +205,17 @@ class _Layer:
             scales[scales == 0] = 1.0
             step = np.linalg.lstsq(slopes / scales, -left, rcond=None)[0] / scales
             found = found + step
-            if np.abs(step[:n]).max() <= _CLOSE * np.abs(found[:n]).max():
+            size = float(np.abs(step[:n]).max())
+            if size <= _CLOSE * np.abs(found[:n]).max():
                 return found
+            if k >= _PATIENCE and size > 0.5 * last:  # it wanders about, where there is no solution
+                return None
+            last = size
         return None
 
     def _residual(self, unknown: Array, mode: float) -> Array:
         n = len(self.v)
-        before, now = (np.array(self.rates(*at)).ravel() for at in ((self.v, self.m), (unknown[:n], mode)))
+        before, now = self.rates_before, np.array(self.rates(unknown[:n], mode)).ravel()
         momenta = now[:n] - before[:n] - unknown[n] * self.normal - unknown[n + 1 :] @ self.reactions
         energy = now[n] - before[n] - self.gained(unknown)
         last = energy if np.any(self.normal) else unknown[n]  # a surface that only time reaches gives no impulse

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import sympy
@@ -31,7 +31,7 @@ from chetaev.numerics.corners import Rewriting
 from chetaev.numerics.directions import Component, acting, at_rest, directions_in, named
 from chetaev.principles.base import RowV
 from chetaev.recursion import deep
-from chetaev.symbols import TIME, Jet, Multiplier, Parameter, jets_in, moved_by
+from chetaev.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, moved_by
 from chetaev.system import System
 
 SLIDING = 0
@@ -63,10 +63,20 @@ class Mode:
         """All unknowns of sliding motion."""
         return (self.unknown,)
 
-    @property
+    @cached_property
     def constant(self) -> bool:
         """Whether the function depends on parameters alone, so that the mode never changes."""
         return _constant(self.function)
+
+    @cached_property
+    def jets(self) -> frozenset[Jet]:
+        """The jets in the function, without inputs."""
+        return frozenset(jets_in(self.function) - jets_in(self.function, Input))
+
+    @cached_property
+    def of_time(self) -> bool:
+        """Whether the function depends on time and parameters alone."""
+        return TIME in self.function.free_symbols and not jets_in(self.function) and not moved_by(self.function)
 
 
 @dataclass(frozen=True)

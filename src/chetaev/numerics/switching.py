@@ -25,7 +25,7 @@ from chetaev.numerics.jumps import has_jump
 from chetaev.numerics.modes import SLIDING, Configuration, Direction, Mode, Switched, bends_momenta
 from chetaev.numerics.pieces import Seat, Setting, setting
 from chetaev.numerics.resting import Resting
-from chetaev.symbols import TIME, Input, Jet, jets_in, moved_by
+from chetaev.symbols import TIME, Jet, jets_in, moved_by
 
 _ROUND_OFF = 1e-11
 """A rate below this part of its own terms is zero."""
@@ -68,6 +68,17 @@ Jets = Callable[[Setting], Mapping[Jet, float]]
 """The state in a setting: the same for all, or completed from initial data by the constraints of each."""
 
 
+@dataclass(frozen=True)
+class Table:
+    """All switching functions at a state."""
+
+    values: Array
+    sizes: Array
+    """The sizes of their terms."""
+    rate: Callable[[int], float]
+    """The rate of one of them along the flow."""
+
+
 @dataclass
 class Surfaces:
     """The switching surfaces of one run. Settings and functions are made once."""
@@ -89,6 +100,8 @@ class Surfaces:
     """The same of their derivatives: what is round-off of these does not decide."""
     _jumps: dict[int, bool] = field(default_factory=dict)
     _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
+    _tables: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
+    _last: tuple[Any, Table] | None = None
     _rest: Resting | None = None
     _farthest: float = 0.0
     """The largest value of a jet of the state at these places."""
@@ -123,7 +136,7 @@ class Surfaces:
 
     def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
         """The switching functions at a state."""
-        return np.array([self._number(here, k, 0, t, jets)[0] for k in range(len(self.switched.modes))])
+        return self._table(here, t, jets).values
 
     def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> str | None:
         """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece.
@@ -131,7 +144,8 @@ class Surfaces:
         Except the one that the piece ended at: its root was located, on the new side.
         """
         modes = [(k, (mode, m)) for k, (mode, m) in enumerate(zip(self.switched.modes, here.configuration, strict=True)) if k != met]
-        beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * self._number(here, k, 0, t, jets)[0] < 0]
+        values = self.values(here, t, jets)
+        beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * values[k] < 0]
         beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # where a root was located
         held = [(k, self.switched.held(mode)) for k, (mode, m) in modes if m == SLIDING]
         forces = self.numbers(here, [e for _, e in held], t, jets) if held else ()
@@ -148,19 +162,19 @@ class Surfaces:
         found: list[int] = []
         exactly: set[int] = set()
         self._farthest = self._extent(jets)
-        for k, mode in enumerate(self.switched.modes):
-            value, size = self._number(here, k, 0, t, jets)
+        table = self._table(here, t, jets)
+        for k, (mode, value, size) in enumerate(zip(self.switched.modes, table.values, table.sizes, strict=True)):
             self._largest[k] = size = max(size, self._largest.get(k, 0.0))
             if mode.constant or not np.isfinite(value):
                 continue
             if isinstance(mode, Direction):
                 found += [k] if value <= self.resting.level(mode) else []
                 continue
-            change = 0.0 if self.algebraic(here, k) else abs(self._number(here, k, 1, t, jets)[0]) * self.span
+            change = 0.0 if self.algebraic(here, k) else abs(table.rate(k)) * self.span
             change = change if np.isfinite(change) else 0.0
             least, near = max(_TINY * size, _LOCATED * change), max(_NEAR * self.tolerance, _TINY) * max(size, change)
             exactly |= {k} if abs(value) <= least else set()
-            if abs(value) <= max(least, 0.0 if only_of_time(mode) else near):
+            if abs(value) <= max(least, 0.0 if mode.of_time else near):
                 found.append(k)
         return tuple(k for k in found if k in exactly or not any(self._parallel(k, j) for j in found if j != k))
 
@@ -187,7 +201,7 @@ class Surfaces:
         reasons: list[str] = []
         for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
             if slides and len(open_modes) > _MOST_SLIDING:
-                return Choice((), f"{len(open_modes)} switching functions vanish together, and the motion leaves none of them.")
+                return self._many_held(before, open_modes, t, jets)
             found = []
             for values in product(*[((before[k] or 1), -(before[k] or 1), SLIDING) for k in open_modes]):
                 if values.count(SLIDING) != slides:
@@ -229,6 +243,28 @@ class Surfaces:
         here = self.setting(configuration)
         values = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
         return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + _ROUND_OFF)
+
+    def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Which of many surfaces hold the motion: at first all, then without those whose force is too large, to the side it points to.
+
+        Every one of them has to attract the motion from both sides, as dry friction does.
+        """
+        configuration = _with(before, dict.fromkeys(open_modes, SLIDING))
+        for _ in open_modes:
+            slides = [k for k in open_modes if configuration[k] == SLIDING]
+            reason = self.sliding_fault(configuration, t, jets) if slides else ""
+            if reason != TOO_LARGE:
+                break
+            here = self.setting(configuration)
+            forces = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+            configuration = _with(
+                configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + _ROUND_OFF}
+            )
+        reason = reason or self._fault(configuration, open_modes, t, jets)
+        sides = ((k, side) for k in slides for side in (1, -1))
+        if not reason and all(self.leaves(_with(configuration, {k: side}), k, t, jets) == -side for k, side in sides):
+            return Choice((configuration,))
+        return Choice((), f"{len(open_modes)} switching functions vanish together, and it is not known which of them hold the motion.")
 
     def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
         """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
@@ -383,8 +419,7 @@ class Surfaces:
 
     def algebraic(self, here: Setting, k: int) -> bool:
         """Whether a switching function depends on more than the state, and so on its own mode."""
-        found = jets_in(self.switched.modes[k].function) - jets_in(self.switched.modes[k].function, Input)
-        return not found <= set(here.flow.state)
+        return not self.switched.modes[k].jets <= set(here.flow.state)
 
     def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
         """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
@@ -414,6 +449,30 @@ class Surfaces:
         """Expressions at a state."""
         return here.numbers(here.function(expressions), t, here.native(jets, 0.0))
 
+    def _table(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Table:
+        """All switching functions at a state, with the sizes of their terms and their rates; the last one is remembered."""
+        if not self.switched.modes:
+            return Table(np.zeros(0), np.zeros(0), lambda _: 0.0)
+        native = here.native(jets, 0.0)
+        key = (id(here.compiled), here.configuration, t, native.tobytes())
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._new_table(here, t, native)
+        return self._last[1]
+
+    def _new_table(self, here: Setting, t: float, native: Array) -> Table:
+        kind = (id(here.compiled), tuple(m == SLIDING for m in here.configuration))
+        if kind not in self._tables:
+            self._tables[kind] = here, _values_and_slopes(here)
+        p = here.parameters(t)
+        found = np.array(self._tables[kind][1](t, native, p))
+        values, slopes = found[:, 0], found[:, 1:]
+        sizes = np.abs(slopes * np.concatenate([[t], native, p])).sum(axis=1)
+        rates = slopes[:, 0] + slopes[:, 1 : 1 + len(native)] @ here.compiled.rhs(t, native, p)
+        jets = here.named(native)
+        if here.flow.inputs:  # which change with time in p
+            return Table(values, sizes, lambda k: self._number(here, k, 1, t, jets)[0])
+        return Table(values, sizes, lambda k: float(rates[k]))
+
     def _number(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
         """A derivative of a switching function along the flow, and the size of its terms."""
         key = (id(here.compiled), k, order)
@@ -425,20 +484,26 @@ class Surfaces:
         return float(value), float(np.sum(np.abs(np.array(slopes) * place)))
 
 
+def _values_and_slopes(here: Setting) -> ca.Function:
+    """All switching functions, each in a row with its slopes by time, state and parameters."""
+    switched = here.switched
+    value = here.functions([switched.driven(mode.function, here.configuration) for mode in switched.modes])
+    t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
+    e = value(t, x, p)
+    return ca.Function("values", [t, x, p], [ca.densify(ca.horzcat(e, ca.jacobian(e, ca.vertcat(t, x, p))))])
+
+
 def _rate_and_size(here: Setting, k: int, order: int) -> ca.Function:
     """A derivative of a switching function, and its slopes by time, state and parameters."""
     switched, flow = here.switched, here.flow
     function = switched.driven(switched.modes[k].function, here.configuration)
-    equations = flow.system.equations
-    value = here.function([equations.total(function, order) if order else function])
+    along = order == 1 and not flow.inputs  # on the graph, where a derivative does not grow with the nesting of corners
+    value = here.function([function if along or not order else flow.system.equations.total(function, order)])
     t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
     e = value(t, x, p)
+    if along:
+        e = ca.jtimes(e, ca.vertcat(t, x), ca.vertcat(1, flow.rhs()(t, x, p)))
     return ca.Function("rate", [t, x, p], [ca.densify(ca.vertcat(e, ca.jacobian(e, ca.vertcat(t, x, p)).T))])
-
-
-def only_of_time(mode: Mode) -> bool:
-    """Whether a switching function depends on time and parameters alone."""
-    return TIME in mode.function.free_symbols and not jets_in(mode.function) and not moved_by(mode.function)
 
 
 def parallel(a: Mode, b: Mode) -> bool:

@@ -17,11 +17,15 @@ from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.pieces import WORST_PIVOT, Setting, reference
 from chetaev.numerics.progress import Progress
 from chetaev.numerics.record import keep_of
+from chetaev.numerics.remembered import Remembered
 from chetaev.numerics.request import Place, Request
 
 SMALLEST_PIVOT = 1e-10
 """Part of its value at the beginning of a piece below which a pivot vanishes together with a switching function, whose root is found to
 1e-13 of a step: then its surface is a singular locus, and no switch. The product of all pivots would be smaller where they are many."""
+
+
+_CHANGES: Remembered[tuple[Change, ...]] = Remembered(256)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,11 @@ class Change:
 
 
 def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change, ...]:
-    """What may happen to the modes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1."""
+    """What may happen to the modes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1. Remembered."""
+    return _CHANGES.get(switched, configuration, lambda: _changes_of(switched, configuration))
+
+
+def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Change, ...]:
     found = []
     for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
         if isinstance(mode, Direction):

@@ -36,7 +36,8 @@ class Ensemble:
     """The ends of many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
 
     A member that never started (`started[i]` is False) has NaN for its states; one that failed on the way keeps the state it reached.
-    `message(i)` says why a member ended or did not start.
+    `message(i)` says why a member ended or did not start. Before a member says `finished`, its rates are inserted into the original rows at
+    both ends, and its energy is balanced; the motion between its steps is not kept, and its defect not looked at.
     """
 
     equations: Equations

@@ -166,11 +166,25 @@ def level_part(f: Callable[[float], float], turn: float) -> float:
     looks = max(_LOOKS, int(min(_MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else _MOST_LOOKS
     places = np.linspace(0.0, 1.0, looks)
     values = np.array([abs(f(float(theta))) for theta in places])
-    lower, k = min(values[0], values[-1]), int(values.argmin())
+    lower = min(values[0], values[-1])
     if f(0.0) * f(1.0) < 0 or not np.isfinite(lower):
         return 1.0
-    best, least = float(places[k]), float(values[k])
-    a, c = max(best - 1 / (looks - 1), 0.0), min(best + 1 / (looks - 1), 1.0)
+    around = np.concatenate([[np.inf], values, [np.inf]])
+    turns = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]))
+    refined = (_refined(f, float(places[k]), float(values[k]), 1 / (looks - 1)) for k in turns)
+    right = next((best for best, least in refined if least < FALL * lower), None)
+    if right is None:
+        return 1.0
+    left = 0.0
+    while right - left > 1e-3 * right:
+        middle = 0.5 * (left + right)
+        left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
+    return min(max(left, 1e-3), LONGEST_PART)
+
+
+def _refined(f: Callable[[float], float], best: float, least: float, width: float) -> tuple[float, float]:
+    """Where a determinant is smallest near a place, and how small."""
+    a, c = max(best - width, 0.0), min(best + width, 1.0)
     for _ in range(SECTIONS):
         theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
         value = abs(f(theta))
@@ -181,10 +195,4 @@ def level_part(f: Callable[[float], float], turn: float) -> float:
             c = theta
         else:
             a = theta
-    if not least < FALL * lower:
-        return 1.0
-    left, right = 0.0, best
-    while right - left > 1e-3 * right:
-        middle = 0.5 * (left + right)
-        left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
-    return min(max(left, 1e-3), LONGEST_PART)
+    return best, least

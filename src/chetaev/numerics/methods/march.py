@@ -22,7 +22,7 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853.codes import CORNER, EARLY
+from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
@@ -127,7 +127,7 @@ class _March:
         whole = self._safe_part(t, y, step.t, end, rows)
         if whole < 1.0:
             h = (step.t - t) * whole
-            if abs(h) < 4 * np.finfo(float).eps * (abs(t) + 1e-3 * abs(task.t1 - t)):
+            if self._vanishes(h, t):
                 raise StepFailed(Status.STEP_TOO_SMALL)
             self.stepper.rejected += 1
             self.stepper.shorten(t, y, h)
@@ -148,6 +148,10 @@ class _March:
         below = [k for k, w in enumerate(task.watches) if values[k] < w.floor]
         return (Status.FLOOR, below[0]) if below else (Status.FINISHED, -1)
 
+    def _vanishes(self, h: float, t: float) -> bool:
+        """Whether a step that had to be shortened is too small to be one."""
+        return abs(h) < 4 * float(np.finfo(float).eps) * (abs(t) + 1e-3 * abs(self.task.t1 - t))
+
     # -- what lies between the places a step looked at
 
     def _safe_part(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> float:
@@ -164,6 +168,8 @@ class _March:
             tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
             turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
             whole = level_part(partial(along.value, 0), turn)
+            if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):
+                raise StepFailed(Status.STEP_TOO_SMALL)
         return whole
 
     # -- watched functions

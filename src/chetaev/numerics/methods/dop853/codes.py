@@ -54,6 +54,9 @@ TRIES = 1000
 """So often bounds of a function are asked for in one step."""
 FALL = 1e-2
 """A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
+TOUCHING = 50.0
+"""Steps before a determinant that touches zero end so many times earlier than others that are too small. Later the digits of the state are
+so few that it is not seen at zero any more, and the motion passes."""
 RADIAN = 1.0
 """Angles that move by less in a step do not make a determinant come to zero and turn back twice in it; otherwise it is looked at in so
 many places that they move by less than a fifth of that between two."""

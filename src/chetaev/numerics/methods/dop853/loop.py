@@ -33,6 +33,7 @@ from chetaev.numerics.methods.dop853.codes import (
     SURPRISE,
     TIMES,
     TOO_MANY_STEPS,
+    TOUCHING,
     WORST,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
@@ -286,7 +287,7 @@ def _follow(
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened, rejected, h = max(shortened, 1), True, step * whole
-                    if _vanishes(h, t, t1):
+                    if _vanishes(h / TOUCHING, t, t1):
                         return STEP_TOO_SMALL, t, h
                     continue
         proposal = abs(step) * (min(1.0, growth) if rejected else growth)

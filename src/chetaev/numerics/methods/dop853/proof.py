@@ -172,12 +172,23 @@ def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: T
 
 @part
 def _lowest(system: System, t: float, h: float, y: Array, looks: int, lower: float, work: Work, tube: Tube) -> tuple[float, float]:
-    """Where the determinant is smallest in a step, and how small; not exactly if that is far from zero."""
-    best, least, width = 0.0, np.inf, 1.0 / (looks - 1)
+    """The first place in a step where the determinant is close to zero and turns back, and how small it is; infinite if there is none."""
+    width, before, here = 1.0 / (looks - 1), np.inf, _determinant(system, t, h, y, 0.0, work, tube)
     for i in range(looks):
-        value = _determinant(system, t, h, y, i * width, work, tube)
-        if value < least:
-            best, least = i * width, value
+        after = _determinant(system, t, h, y, (i + 1) * width, work, tube) if i + 1 < looks else np.inf
+        if here <= before and here <= after:
+            best, least = _refined(system, t, h, y, i * width, here, width, lower, work, tube)
+            if least < FALL * lower:
+                return best, least
+        before, here = here, after
+    return 0.0, np.inf
+
+
+@part
+def _refined(
+    system: System, t: float, h: float, y: Array, best: float, least: float, width: float, lower: float, work: Work, tube: Tube
+) -> tuple[float, float]:
+    """Where the determinant is smallest near a place, and how small; not exactly if that is far from zero."""
     a, c = max(best - width, 0.0), min(best + width, 1.0)
     for i in range(SECTIONS):
         if i == _FIRST_SECTIONS and not least < _CLOSE * lower:
