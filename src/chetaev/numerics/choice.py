@@ -66,7 +66,8 @@ class Chosen:
 def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
     """The equations of the branch and the gauge that are meant; a BranchError or GaugeError where a choice is missing."""
     gauges = read_gauge(equations, wish.gauge, wish.where)
-    if not _random_states_suffice(equations, wish):
+    suffice = _random_states_suffice(equations, wish)
+    if not suffice:
         there = _decided(equations, binding, gauges, wish)
         if there is not None:
             return Chosen(equations, wish.start, wish.where, there)
@@ -75,7 +76,7 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
             raise _not_needed("gauge", "the equations leave no function free.", wish.where)
         if wish.branch is None:
             return Chosen(equations, wish.start, wish.where)
-    there = _decided(equations, binding, gauges, wish)
+    there = _decided(equations, binding, gauges, wish) if suffice else None
     found = branches_of(equations, Frozen(binding.inputs), SECONDS if there is None else _SECONDS_DECIDED)
     if there is not None and not found.complete:
         return Chosen(equations, wish.start, wish.where, there)

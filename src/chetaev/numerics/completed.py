@@ -12,7 +12,7 @@ from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.component import component_at
 from chetaev.numerics.evaluate_faults import not_determined, with_origins
-from chetaev.numerics.initial import Data, State, complete, read_state
+from chetaev.numerics.initial import Data, MissingData, State, complete, read_state
 from chetaev.numerics.poles import has_pole, without_poles
 from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.symbols import Jet, Place
@@ -63,13 +63,15 @@ def decided_by_state(
     data = read_state(equations, start, binding, where, expressions=True).on(stated)
     problem = Problem(stated, binding, t, where)
     try:
-        state = complete(problem, data)
+        state = complete(problem, data, explain=False)
     except StateError:  # the rows may need consequences before data can be judged by them
         return None
-    except InitialError:
-        if _determined_with_more(problem, data):
-            raise
-        return None
+    except InitialError as fault:
+        if not _determined_with_more(problem, data):
+            return None
+        if isinstance(fault, MissingData):
+            complete(problem, data)
+        raise
     system = component_at(problem, state, instant=instant)
     return None if system is None else _on(Completed(equations, problem, data, state), system)
 

@@ -89,8 +89,15 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
     return Data(fixed, guess, tuple(demands))
 
 
-def complete(problem: Problem, data: Data) -> dict[Jet, float]:
-    """A value for every jet of the state, consistent with all hidden constraints."""
+class MissingData(InitialError):
+    """Data are missing, and nobody asked which: to find out takes longer than all the rest."""
+
+
+def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet, float]:
+    """A value for every jet of the state, consistent with all hidden constraints.
+
+    What is missing is told by an InitialError, or, without an explanation, that something is.
+    """
     state = problem.system.structure.state
     _require_places(problem, data)
     known = _staged(problem, data)
@@ -100,7 +107,7 @@ def complete(problem: Problem, data: Data) -> dict[Jet, float]:
             known.setdefault(z, v)
     missing = [z for z in state if z not in known]
     if missing:
-        raise _missing_data(problem, known, missing, data)
+        raise _missing_data(problem, known, missing, data) if explain else MissingData("data are missing.", where=problem.where)
     return _projected(problem, known, data)
 
 
