@@ -10,12 +10,17 @@ Every error of the library is a `ChetaevError`. Its text has up to four parts::
 from __future__ import annotations
 
 import difflib
+import os
+import traceback
 from collections.abc import Iterable, Mapping
 
 from chetaev.text import visible
 
 _WINDOW = 100
 """Widest excerpt of the user's text shown above a caret."""
+_TRACEBACK = "CHETAEV_TRACEBACK"
+"""The variable of the environment that asks for whole tracebacks in notebooks."""
+_PACKAGE = os.path.dirname(__file__) + os.sep
 
 
 class ChetaevError(Exception):
@@ -37,6 +42,17 @@ class ChetaevError(Exception):
 
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows (IPython asks for this method by its name): the user's own line and the message.
+
+        The frames inside the library say nothing to somebody who can mend the line; `CHETAEV_TRACEBACK=full` in the environment shows all.
+        """
+        if os.environ.get(_TRACEBACK) == "full":
+            return traceback.format_exception(self)
+        own = [frame for frame in traceback.extract_tb(self.__traceback__) if not frame.filename.startswith(_PACKAGE)]
+        place = [f"line {own[-1].lineno}:  {own[-1].line}", ""] if own and own[-1].line else []
+        return [visible(line) for line in place] + str(self).splitlines()
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.__dict__)

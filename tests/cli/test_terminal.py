@@ -99,6 +99,7 @@ def test_control_c_ends_quietly(tmp_path):
     while waiting[0]:  # until the command has read it and waits for more
         fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
         time.sleep(0.02)
+    time.sleep(0.3)  # it has read the line, and on a busy machine needs a moment to ask for the next one
     process.send_signal(signal.SIGINT)
     out, message = process.communicate()
     assert process.returncode == 130

@@ -16,7 +16,12 @@ _PAPERS = {
     "004": "S. Vignolo, D. Bruno, Time-dependent vakonomic dynamics and presymplectic geometry (2002).",
     "Pryce": "J. D. Pryce, A simple structural analysis method for DAEs, BIT Numerical Mathematics 41 (2001) 364-394.",
     "Hairer": "E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, Springer (1993): the method DOP853.",
+    "Radau": "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, Springer (1996): the method Radau IIA.",
+    "heyoka": "F. Biscani, D. Izzo, Revisiting high-order Taylor methods for astrodynamics and celestial mechanics, "
+    "Monthly Notices of the Royal Astronomical Society 504 (2021) 2614-2628.",
 }
+_OF_METHOD = {"Implicit": "Radau", "Taylor": "heyoka"}
+"""The references of methods other than the default one."""
 _LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {__version__}, BSD-3-Clause."
 
 
@@ -40,5 +45,5 @@ def _used(subject: Subject) -> list[str]:
     if subject.analysis.offsets is not None:
         keys.append("Pryce")
     if subject.motion is not None:
-        keys.append("Hairer")
+        keys.append(_OF_METHOD.get(type(subject.motion.method).__name__, "Hairer"))
     return [key for key in _PAPERS if key in keys]

@@ -1,0 +1,25 @@
+"""Errors in a notebook: the user's own line and the message, without the frames of the parser."""
+
+from __future__ import annotations
+
+import pytest
+
+import chetaev as ch
+
+
+def fault():
+    with pytest.raises(ch.NotationError) as found:
+        ch.System("x", lagrangian="x'^2/2 - k*x^2/2")
+    return found.value
+
+
+def test_a_notebook_shows_the_line_and_the_message(monkeypatch):
+    monkeypatch.delenv("CHETAEV_TRACEBACK", raising=False)
+    shown = fault()._render_traceback_()
+    assert "ch.System(" in shown[0] and shown[0].startswith("line ")
+    assert "\n".join(shown).endswith(str(fault())) and not any("parser" in line for line in shown)
+
+
+def test_the_whole_traceback_on_request(monkeypatch):
+    monkeypatch.setenv("CHETAEV_TRACEBACK", "full")
+    assert any("parser.py" in line for line in fault()._render_traceback_())
