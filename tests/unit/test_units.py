@@ -152,3 +152,16 @@ def test_a_mass_matrix_that_is_almost_singular_is_regular(e):
     else:
         with pytest.raises(ch.StateError, match="ill-conditioned"):
             ch.evaluate(equations, state)
+
+
+@pytest.mark.parametrize("e", ["1e-6", "1e-7", "1e-9", "1e-12"])
+def test_rows_that_almost_depend_on_each_other_are_regular(e):
+    """They are independent: y' = 0, whatever e; single motions and ensembles say the same about the digits of a state."""
+    rows = ["x' = y' + 0.3*z'", f"x' = (1 + {e})*y' + 0.3*z'"]
+    equations = ch.derive(ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - x - y*z", kinematic=rows), ch.DAlembert())
+    analysis = ch.analyze(equations)
+    assert (analysis.verdict, analysis.dimension) == (ch.Verdict.REGULAR, 4)
+    start = {"x": 0.3, "x'": 0.15, "y": 0.2, "y'": 0.0, "z": 0.4, "z'": 0.5}
+    with pytest.raises(ch.StateError, match="ill-conditioned"):
+        ch.simulate(equations, start, (0, 1))
+    assert "ill-conditioned" in ch.simulate_many(equations, [start], (0, 1)).message(0)

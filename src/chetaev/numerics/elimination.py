@@ -194,6 +194,8 @@ class Elimination:
         if not possible.any():
             return None
         ratio = np.where(possible, ratio_to_doubt(sizes, self.doubts).min(axis=0), 0.0)
+        if wanted and ratio.max() == 0.0 and self.residues is not None:
+            return possible  # numbers are exhausted, the field is not: masses and rows that differ by less than the last digit
         if ratio.max() <= (0.0 if wanted else _LEAST_RATIO):
             return None
         found: Flags = ratio == ratio.max()

@@ -17,6 +17,7 @@ from typing import Any
 
 from sympy import Expr, Pow
 
+from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.ranks import Point
 from chetaev.functions import bent_by_corners
 from chetaev.numerics.prolong import Prolongation
@@ -73,6 +74,8 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra, system.sizes)
     if any(rows.full_rank(point) for point in system.points):
         return None
+    if not system.curved(pairs, rows.jets) and exact_rank(rows.slopes, (), system.algebra) == len(pairs):
+        return None  # affine rows have the same slopes everywhere, and these are independent however little they differ
     points = [*system.points, *rows.points()]  # patience alone would be drawn to special points where others are regular
     if not points or any(rows.regular(point) for point in points):
         return None

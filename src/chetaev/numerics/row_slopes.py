@@ -64,7 +64,8 @@ class RowSlopes:
         symbols = algebra.symbols_of(rows)
         self.jets = sorted((z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)), key=lambda z: z.name)
         self.units = units_of(self.jets, sizes)
-        self.tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, self.jets)]])
+        self.slopes = [algebra.gradient(r, self.jets) for r in rows]
+        self.tape = algebra.tape([*rows, *[d for line in self.slopes for d in line]])
         elsewhere = [found for seed in range(_ELSEWHERE) if (found := self._numbers(self._random(seed))) is not None]
         slopes = np.array([np.linalg.norm(jacobian, axis=1) for _, jacobian in elsewhere]).reshape(len(elsewhere), len(rows))
         self.scales = np.array([float(np.median(s[s > 0])) if (s > 0).any() else 1.0 for s in slopes.T])
