@@ -180,3 +180,26 @@ def test_a_mass_that_vanishes_by_overflow_is_singular():
     equations = ch.derive(ch.System("x", lagrangian="x'^2/cosh(x)^2 - x"))
     with pytest.raises(ch.ChetaevError):
         ch.simulate(equations, {"x": 1000, "x'": 1}, (0, 1))
+
+
+def test_a_product_of_thirty_cosines_is_a_pulse():
+    """3/2^30 * (1 + cos(t))*...*(1 + cos(30 t)) is 3 at t = 2 pi and nothing a third beside it. The momentum by the trapezoidal rule, which
+    is exact for trigonometric polynomials over whole periods.
+    """
+    force = "3/2^30*" + "*".join(f"(1 + cos({k}*t))" for k in range(1, 31))
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (1, 1 + 2 * math.pi))
+    t = np.linspace(0, 2 * math.pi, 2000, endpoint=False)
+    gained = 3 / 2**30 * np.prod([1 + np.cos(k * t) for k in range(1, 31)], axis=0).mean() * 2 * math.pi
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(1 + gained, rel=1e-7)
+
+
+@METHODS
+def test_a_pulse_between_roots_that_bend(method):
+    """sqrt((t - a)^2 + w^2) is |t - a| beyond w: three of them make a triangle of height 0.006 and half width 0.003."""
+    w = 1e-12
+    force = f"1e6*(sqrt((t - 3.003)^2 + {w}) + sqrt((t - 2.997)^2 + {w}) - 2*sqrt((t - 3)^2 + {w}))"
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 6), method=method)
+    assert motion.final["x'"] == pytest.approx(1 + 1e6 * 0.003 * 0.006, rel=1e-6)

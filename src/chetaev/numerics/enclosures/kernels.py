@@ -53,8 +53,8 @@ def nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
 
 def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     equations, driving = flow.system.equations, {z.base: inputs[z.base] for z in flow.inputs if z.base in inputs}
-    found = nodes_of(equations, driving)
-    if not found:
+    found, products = nodes_of(equations, driving), products_of(equations, driving)
+    if not found and not products:
         return Nodes(None, (), ())
     tube = _Tube(flow, inputs, capping=True)
     bounds: list[Interval] = []
@@ -65,7 +65,7 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
             enclosed.append(node)
         except NotEnclosed:
             left_out.append(node)
-    for product in products_of(equations, driving):
+    for product in products:
         with suppress(NotEnclosed):  # then one of its factors is left out
             bounds.append(capped(tube.enclosing.value(product)))
     kernel = tube.kernel([*map(largest, bounds), *map(least, bounds)], "nodes") if bounds else None

@@ -16,6 +16,10 @@ _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", 
 no more than a kink there, which is seen from both sides: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
 _HIGH = 5
 """Powers from zero up to this are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
+_MANY = 8
+"""So many factors make a pulse that is narrower than each of them. A step sees less than a thousandth of it where all are a half."""
+_THOUGHT = 60
+"""Operations of the base of a root up to which it is asked whether it is positive."""
 _DIGITS = 120
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
 _SAME = sympy.Rational(1, 10**15)
@@ -56,12 +60,17 @@ def nested(e: Expr) -> bool:
 
 
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """Products of several factors that may surprise. Where one falls and another rises the product may be large between: x^n exp(-x)."""
+    """Products of several factors that may surprise, or of many that do not. Where one falls and another rises the product may be large
+    between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
+    """
     found = []
     for e in _parts([*_data(equations), *inputs.values()]):
-        wild = [a for a in e.args if may_surprise(a) and _moves(a)] if e.is_Mul else []
+        moving = [a for a in e.args if a.args and _moves(a)] if e.is_Mul else []
+        wild = [a for a in moving if may_surprise(a)]
         if len(wild) > 1:
             found.append(Mul(*wild))
+        elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _MANY:
+            found.append(Mul(*moving))
     return tuple(sorted(set(found), key=sympy.default_sort_key))
 
 
@@ -88,6 +97,8 @@ def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
 
 def may_surprise(e: Expr) -> bool:
     """Whether an expression can be, or rise, much more than at places beside it."""
+    if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:  # sqrt(u^2 + w^2) has a bend as narrow as w; where a root vanishes it has a kink
+        return bool(e.base.count_ops() <= _THOUGHT and e.base.is_positive)
     if e.is_Pow:
         return not (e.exp.is_number and 0 <= e.exp < _HIGH)
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
