@@ -21,7 +21,11 @@ _LARGE = 20_000
 operations, 1 s at 15 000 instructions, 10 s at 45 000 and 80 s at 100 000. Plain code takes half a second at 100 000."""
 
 _SMALL = 200
-"""Up to so many instructions optimised code is made in a few milliseconds: code that is called once a step is worth that in long runs."""
+"""Up to so many instructions optimised code is made in a few milliseconds."""
+
+_ONCE_A_STEP = 400
+"""Code that is called once a step is optimised up to so many instructions: 10 to 20 milliseconds, about as long as the rates of the same
+system take, and only in long runs. Plain code of that size would make a step a tenth to a sixth longer."""
 
 _OFTEN = 50
 """Whoever asks so many times for code for few calls is better served with code for many."""
@@ -76,7 +80,7 @@ class Kernel:
 
     @property
     def _optimised(self) -> bool:
-        return self.instructions <= (_LARGE if self.hot else _SMALL if SAME_BITS else 0)
+        return self.instructions <= (_LARGE if self.hot else _ONCE_A_STEP if SAME_BITS else 0)
 
     @cached_property
     def _asked(self) -> list[None]:
