@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from chetaev.numerics.ensemble import Ensemble, simulate_many
     from chetaev.numerics.evaluate import evaluate, residual
     from chetaev.numerics.events import On
-    from chetaev.numerics.initial import State
     from chetaev.numerics.methods.base import Method
     from chetaev.numerics.methods.implicit import Implicit
     from chetaev.numerics.methods.taylor import Taylor
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Principle, Vakonomic, VirtualWork
     from chetaev.registration import register
     from chetaev.report import Report, report
+    from chetaev.state import State
     from chetaev.symbols import Coordinate, Input, Parameter, coordinates, delta, inputs, parameters
     from chetaev.system import System
     from chetaev.trajectory import Outcome, Trajectory
@@ -119,7 +119,7 @@ _HOMES = {
     "chetaev.notation": "show to_sympy",
     "chetaev.numerics.ensemble": "Ensemble simulate_many",
     "chetaev.numerics.evaluate": "evaluate residual",
-    "chetaev.numerics.initial": "State",
+    "chetaev.state": "State",
     "chetaev.numerics.methods.base": "Method",
     "chetaev.numerics.methods.implicit": "Implicit",
     "chetaev.numerics.methods.taylor": "Taylor",

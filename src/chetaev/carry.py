@@ -14,9 +14,9 @@ from chetaev.equations import Equations
 from chetaev.errors import StateError, UsageError
 from chetaev.frozen import Frozen
 from chetaev.numerics.along import values_at
-from chetaev.numerics.initial import State
 from chetaev.numerics.prolong import prolongation
 from chetaev.numerics.simulate import simulate
+from chetaev.state import State
 from chetaev.symbols import Jet
 from chetaev.trajectory import Outcome, Trajectory
 from chetaev.transforms.morphism import Morphism

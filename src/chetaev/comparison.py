@@ -17,10 +17,10 @@ from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.model import Model
-from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
 from chetaev.principles import Principle
 from chetaev.principles.base import points_of, same_span
+from chetaev.state import State
 from chetaev.system import System
 from chetaev.trajectory import Trajectory
 from chetaev.zero import seems_zero

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from inspect import cleandoc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
-from chetaev.numerics.initial import State
-from chetaev.numerics.methods.base import Method
 from chetaev.principles import Principle
+from chetaev.state import State
 from chetaev.system import System
 from chetaev.text import fault
+
+if TYPE_CHECKING:
+    from chetaev.numerics.methods.base import Method
 
 
 @dataclass(frozen=True, repr=False)

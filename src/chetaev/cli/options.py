@@ -114,7 +114,7 @@ def branch_of(branch: str | None) -> int | str | None:
 def _with_settings(model: Model, settings: Sequence[str]) -> Model:
     """A model with other values: what a name belongs to decides whether a parameter, an input or the start changes."""
     from chetaev.notation.lexer import spell
-    from chetaev.numerics.initial import State
+    from chetaev.state import State
 
     system = model.system
     known = {p.name for p in system.parameters}

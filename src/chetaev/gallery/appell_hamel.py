@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chetaev.model import Model
-from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, Vakonomic
+from chetaev.state import State
 from chetaev.system import System
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chetaev.model import Model
-from chetaev.numerics.initial import State
 from chetaev.principles import DAlembert
+from chetaev.state import State
 from chetaev.system import System
 
 if TYPE_CHECKING:

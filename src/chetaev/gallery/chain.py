@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from chetaev.errors import ModelError
 from chetaev.model import Model
-from chetaev.numerics.initial import State
 from chetaev.principles import Hamilton
+from chetaev.state import State
 from chetaev.system import System
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from chetaev.errors import ModelError, did_you_mean
 from chetaev.model import Model
-from chetaev.numerics.initial import State
 from chetaev.principles import Chetaev, DAlembert, Vakonomic, VirtualWork
+from chetaev.state import State
 from chetaev.system import System
 
 if TYPE_CHECKING:

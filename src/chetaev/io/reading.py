@@ -18,8 +18,8 @@ from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
 from chetaev.numerics.asked import method_of
 from chetaev.numerics.attitude import split_list
-from chetaev.numerics.initial import State
 from chetaev.principles import PRINCIPLES, Principle, of_spec
+from chetaev.state import State
 from chetaev.symbols import Parameter
 from chetaev.system import System
 

@@ -16,9 +16,8 @@ from sympy import Expr
 from chetaev.errors import ChetaevError, InitialError, ModelError, ParameterError
 from chetaev.model import Model
 from chetaev.notation import show
-from chetaev.numerics.asked import word_of
+from chetaev.numerics.asked import is_usual, word_of
 from chetaev.numerics.binding import number
-from chetaev.numerics.methods.base import Explicit
 
 _LARGEST = 16
 """Numbers in the largest matrix of a group."""
@@ -67,7 +66,7 @@ def run(model: Model) -> Mapping[str, str]:
     if model.max_step is not None:
         found["max_step"] = repr(number(model.max_step, {}, f"{where}, max_step", InitialError))
     word = word_of(model.method)
-    if model.method is not None and word is None and not isinstance(model.method, Explicit):
+    if model.method is not None and word is None and not is_usual(model.method):
         what = f"the method {type(model.method).__name__} has no word in a model file."
         raise ModelError(what, where=where, hint="Implicit(), Taylor() or none in the model; simulate takes any method")
     return found | ({"method": f'"{word}"'} if word else {})

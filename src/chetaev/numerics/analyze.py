@@ -27,12 +27,12 @@ from chetaev.numerics.branches import Branches, branches_of, with_rows
 from chetaev.numerics.choice import bends_in_tops, decided_by_numbers
 from chetaev.numerics.closure import Closure, End
 from chetaev.numerics.families import families
-from chetaev.numerics.initial import State
 from chetaev.numerics.prolong import Prolongation, null_space
 from chetaev.numerics.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
 from chetaev.numerics.sides import by_side, sides_of
 from chetaev.numerics.small_constants import below_round_off
 from chetaev.numerics.verdicts import NOTHING_COMMON, Analysis, Verdict
+from chetaev.state import State
 from chetaev.symbols import Input, Multiplier, jets_in
 from chetaev.values import Undefined
 from chetaev.zero import random_point

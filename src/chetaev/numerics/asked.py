@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chetaev.errors import UsageError, did_you_mean
-from chetaev.numerics.initial import State
-from chetaev.numerics.methods.base import Explicit, Method
+from chetaev.state import State
+
+if TYPE_CHECKING:
+    from chetaev.numerics.methods.base import Method
 
 METHODS = ("explicit", "implicit", "taylor")
 """Methods by the words of model files and of the command line."""
@@ -42,6 +44,8 @@ def method_of(word: str | None, where: str) -> Method | None:
         from chetaev.numerics.methods.taylor import Taylor
 
         return Taylor()
+    from chetaev.numerics.methods.base import Explicit
+
     return Explicit()
 
 
@@ -51,8 +55,15 @@ def word_of(method: Method | None) -> str | None:
     return word if word in METHODS[1:] else None
 
 
+def is_usual(method: Method) -> bool:
+    """Whether a method is the one that is used where none is named."""
+    from chetaev.numerics.methods.base import Explicit
+
+    return isinstance(method, Explicit)
+
+
 def besides(method: Method, arguments: dict[str, Any], rewritten: bool) -> tuple[str, ...]:
     """The names of arguments that were given and that a model file cannot hold."""
     given = [name for name, value in arguments.items() if value is not None and not (isinstance(value, Sequence) and not len(value))]
     given += ["rows that were rewritten"] if rewritten else []
-    return (*given, *([] if isinstance(method, Explicit) or word_of(method) else [f"the method {type(method).__name__}"]))
+    return (*given, *([] if is_usual(method) or word_of(method) else [f"the method {type(method).__name__}"]))

@@ -28,9 +28,10 @@ from chetaev.numerics.evaluate_faults import not_determined
 from chetaev.numerics.families import families
 from chetaev.numerics.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.initial import read_state
 from chetaev.numerics.modes import Direction, smooth
 from chetaev.numerics.prolong import Prolongation, prolongation, square_prolongation
+from chetaev.state import State
 from chetaev.symbols import Coordinate, Input, Jet
 from chetaev.values import Tape, Undefined
 

@@ -12,9 +12,10 @@ from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.component import component_at
 from chetaev.numerics.evaluate_faults import not_determined, with_origins
-from chetaev.numerics.initial import Data, MissingData, State, complete, read_state
+from chetaev.numerics.initial import Data, MissingData, complete, read_state
 from chetaev.numerics.poles import has_pole, without_poles
 from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
+from chetaev.state import State
 from chetaev.symbols import Jet, Place
 
 Given = State | Mapping[str, Any]

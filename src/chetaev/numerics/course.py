@@ -15,7 +15,6 @@ from chetaev.frozen import Frozen
 from chetaev.numerics import outcomes
 from chetaev.numerics.compiled import Array
 from chetaev.numerics.events import Watched
-from chetaev.numerics.initial import State
 from chetaev.numerics.jumps import Refused, across
 from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods import dop853
@@ -30,6 +29,7 @@ from chetaev.numerics.request import Place, Request
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import TOO_LARGE, Surfaces
 from chetaev.numerics.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
+from chetaev.state import State
 from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 

@@ -24,11 +24,12 @@ from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.completed import Completed, on_its_component, state_at
 from chetaev.numerics.evaluate_faults import inconsistent, singular_here
 from chetaev.numerics.evaluate_shown import written
-from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.initial import read_state
 from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.modes import smooth
 from chetaev.numerics.poles import last_digits_changed
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets
+from chetaev.state import State
 from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Tape, Undefined, value
 

@@ -13,11 +13,11 @@ from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.completed import state_at
 from chetaev.numerics.evaluate import Evaluation, Sides, evaluate_from
-from chetaev.numerics.initial import State
 from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.resting import CRAWLING
 from chetaev.numerics.start import Start, begin, signs_at
 from chetaev.numerics.switching import Surfaces
+from chetaev.state import State
 from chetaev.symbols import Input, jets_in
 from chetaev.values import Undefined, value
 

@@ -9,10 +9,9 @@ residual of round-off.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from sympy import Expr
 
 from chetaev.analysis.factored import Factored
@@ -20,7 +19,6 @@ from chetaev.analysis.ranks import rank
 from chetaev.declarations import read_value
 from chetaev.equations import Equations
 from chetaev.errors import InitialError, NotationError, did_you_mean, require_mapping
-from chetaev.frozen import Frozen
 from chetaev.notation.lexer import spell
 from chetaev.numerics import roots
 from chetaev.numerics.attitude import read_element
@@ -30,36 +28,14 @@ from chetaev.numerics.initial_faults import ROUGH, contradiction, needs_guess, t
 from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.prolong import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.numerics.roots import Conditions, Demand, flat_here, residual_of, settle, significant, weights
+from chetaev.state import State
 from chetaev.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 
 _CONTRADICTION = 1e-8
-_ELEMENT = 16
-"""Numbers in the largest matrix of a group."""
 _ROUND_OFF = 1e-14
 _STEPS = 40
 _SMALL, _TINY = roots._SMALL, roots._TINY
 _SLOPELESS = 1e-12
-
-
-@dataclass(frozen=True)
-class State:
-    """Initial data: `fixed` values must hold, `guess` values may be moved onto the constraints."""
-
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    guess: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in ("fixed", "guess"):
-            require_mapping(getattr(self, name), f"{name} values are", "State", 'State({"x": 0}, {"y": 1})')
-            object.__setattr__(self, name, Frozen({key: _fixed_value(v) for key, v in getattr(self, name).items()}))
-
-
-def _fixed_value(given: Any) -> Any:
-    """A value that cannot change: an array or list that stands for an element of a group becomes a tuple; columns of ensembles stay."""
-    if isinstance(given, np.ndarray) and 0 < given.ndim < 3 and given.size <= _ELEMENT:
-        given = given.tolist()
-    small = isinstance(given, list | tuple) and len(given) <= _ELEMENT
-    return tuple(map(_fixed_value, given)) if small else given
 
 
 @dataclass(frozen=True)

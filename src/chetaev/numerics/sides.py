@@ -12,10 +12,10 @@ from sympy import Expr, Integer, Symbol
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
 from chetaev.numerics.binding import Binding, bind
-from chetaev.numerics.initial import State
 from chetaev.numerics.modes import Mode, smooth, with_numbers
 from chetaev.numerics.start import signs_at
 from chetaev.numerics.verdicts import NOTHING_COMMON, Analysis, Verdict
+from chetaev.state import State
 
 _MOST = 4
 """Corners of which all configurations are looked at, 16 at most; of more only those with one corner on its other side."""

@@ -21,7 +21,6 @@ from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
 from chetaev.numerics.course import follow
 from chetaev.numerics.events import On, read_events
-from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.modes import Switched, smooth
 from chetaev.numerics.outcomes import not_certified
@@ -30,6 +29,7 @@ from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.request import Request
 from chetaev.numerics.start import Start, begin
 from chetaev.numerics.switching import Surfaces
+from chetaev.state import State
 from chetaev.trajectory import Outcome, Trajectory
 from chetaev.values import Undefined
 

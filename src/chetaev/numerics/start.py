@@ -13,10 +13,11 @@ from chetaev.errors import InitialError, StateError
 from chetaev.numerics.binding import Binding
 from chetaev.numerics.completed import Completed, on_its_component, state_at
 from chetaev.numerics.evaluate import evaluate_from
-from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.initial import read_state
 from chetaev.numerics.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.pieces import Seat, Setting
 from chetaev.numerics.switching import TOO_LARGE, Jets, Surfaces
+from chetaev.state import State
 from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Undefined, value
 

@@ -18,8 +18,8 @@ from chetaev.frozen import Frozen
 from chetaev.model import Model
 from chetaev.notation import show
 from chetaev.numerics.analyze import Analysis, analyze
-from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
+from chetaev.state import State
 from chetaev.trajectory import Trajectory
 
 _SECONDS = 2.0

@@ -17,13 +17,13 @@ from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
 from chetaev.numerics.asked import Asked, method_of
 from chetaev.numerics.binding import Binding, bind
-from chetaev.numerics.initial import State
 from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.pieces import Layout, Piece, Seat, Setting, setting
 from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.reader import Reader
 from chetaev.principles import of_spec
+from chetaev.state import State
 from chetaev.storage.archive import Archive, Array
 from chetaev.system import System
 from chetaev.text import fault

@@ -23,13 +23,14 @@ from chetaev.numerics.ensemble.pivoted import pivoted
 from chetaev.numerics.ensemble.settling import Settling, terms, weights
 from chetaev.numerics.evaluate import evaluate
 from chetaev.numerics.flow import Flow
-from chetaev.numerics.initial import Data, State, complete
+from chetaev.numerics.initial import Data, complete
 from chetaev.numerics.initial_faults import ROUGH
 from chetaev.numerics.local_rank import factored_at, require_clear
 from chetaev.numerics.machine import Kernel, compile_kernel
 from chetaev.numerics.pieces import WORST_PIVOT
 from chetaev.numerics.prolong import Pair, Problem, Prolongation
 from chetaev.numerics.remembered import Remembered
+from chetaev.state import State
 from chetaev.symbols import Jet
 from chetaev.trajectory import Outcome
 

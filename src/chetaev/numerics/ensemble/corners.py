@@ -10,8 +10,8 @@ from chetaev.interrupted import Interrupted
 from chetaev.numerics.accuracy import Accuracy
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
 from chetaev.numerics.ensemble.threads import Workers
-from chetaev.numerics.initial import State
 from chetaev.numerics.simulate import simulate
+from chetaev.state import State
 from chetaev.trajectory import Trajectory
 
 

@@ -25,9 +25,10 @@ from chetaev.numerics.compiled import Compiled, compile_at, compile_equations
 from chetaev.numerics.completed import on_its_component, state_at
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
 from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.initial import Data, State, read_state
+from chetaev.numerics.initial import Data, read_state
 from chetaev.numerics.modes import Switched, smooth
 from chetaev.numerics.prolong import square_prolongation
+from chetaev.state import State
 from chetaev.symbols import TIME, Jet, Multiplier
 from chetaev.trajectory import Outcome
 

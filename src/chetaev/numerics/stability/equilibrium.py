@@ -7,9 +7,9 @@ from typing import Any, overload
 
 from chetaev.errors import InitialError, UsageError
 from chetaev.model import Model
-from chetaev.numerics.initial import State
 from chetaev.numerics.stability.given import Start, read_model, refuse_choice
 from chetaev.numerics.stability.search import Equilibrium, Search
+from chetaev.state import State
 
 
 @overload

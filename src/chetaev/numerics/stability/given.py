@@ -13,10 +13,11 @@ from chetaev.model import Model
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.completed import Completed, decided_by_state, on_its_component
 from chetaev.numerics.evaluate import evaluate
-from chetaev.numerics.initial import State, complete, read_state
+from chetaev.numerics.initial import complete, read_state
 from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.stability.corners import require_smooth
 from chetaev.numerics.stability.local import Local
+from chetaev.state import State
 
 Start = State | Mapping[str, Any]
 

@@ -16,13 +16,14 @@ from chetaev.errors import InitialError, StateError, did_you_mean
 from chetaev.frozen import Frozen
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.evaluate import Evaluation
-from chetaev.numerics.initial import State, read_state
+from chetaev.numerics.initial import read_state
 from chetaev.numerics.prolong import Pair, Problem
 from chetaev.numerics.stability.given import Start, determined, explain
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, normalised
 from chetaev.numerics.stability.spectrum import inverse_of
 from chetaev.numerics.stability.spot import EPSILON, cyclic
+from chetaev.state import State
 from chetaev.symbols import Action, Jet, Multiplier
 
 _STEPS = 200

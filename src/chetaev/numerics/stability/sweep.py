@@ -12,9 +12,9 @@ from chetaev.equations import Equations
 from chetaev.errors import ParameterError, StateError, UsageError, did_you_mean
 from chetaev.model import Model
 from chetaev.notation.lexer import spell
-from chetaev.numerics.initial import State
 from chetaev.numerics.stability.given import Start, local_motion, read_model, refuse_choice
 from chetaev.numerics.stability.spectrum import Complex, matched, ordered
+from chetaev.state import State
 
 
 def eigenvalue_sweep(
