@@ -214,3 +214,14 @@ def test_a_mass_that_touches_zero_is_not_passed(x, end, method):
     motion = ch.simulate(equations, {"x": x, "x'": 1, "y": 0, "y'": 0}, (0, end), method=method)
     assert motion.outcome == "left_domain"
     assert motion.final["x"] == pytest.approx(math.pi, abs=1e-6)
+
+
+@METHODS
+def test_an_event_and_a_corner_on_one_surface(method):
+    """x'' = -sign(x), and x' is halved at x = 0: half as high and half as long each time, from sqrt(2) on."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-sign(x)"}))
+    events = ["2*x", ch.On("x", reset={"x'": "x'/2"})]
+    motion = ch.simulate(equations, {"x": 1, "x'": 0}, (0, 4), events=events, method=method)
+    right = [k * math.sqrt(2) for k in (1, 2, 2.5, 2.75)]
+    for text in ("x", "2*x"):
+        assert [event.t for event in motion.events if event.text == text] == pytest.approx(right, abs=1e-6)

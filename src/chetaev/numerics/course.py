@@ -214,13 +214,14 @@ class Course:
                 return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
-        if index < len(events):
-            event = self._at_once(piece, index)
+        if index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
+            return self._ended(piece, task)
+        met = index if index < len(events) else self._met_with_a_switch(piece)
+        if met is not None:
+            event = self._at_once(piece, met)
             if event.terminal or event.reset is None or t == float(request.times[-1]):
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
-            return self._reset(piece, event, index)
-        if self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
-            return self._ended(piece, task)
+            return self._reset(piece, event, met)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._switched(piece, task, change.mode, change.value)
 
@@ -412,6 +413,25 @@ class Course:
         return t + (times[-1] - times[-2]) * ratio / (1 - ratio) if ratio < 1 else np.inf
 
     # -- resets
+
+    def _met_with_a_switch(self, piece: Piece) -> int | None:
+        """The first event among those that stop the motion whose root is that of a switch, up to what roots are located to; others that
+        were not found are recorded. The switch is made where the motion goes on after the event.
+        """
+        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if abs(t - piece.begin) <= _AT_ONCE * span:
+            return None
+        found = zip(piece.run.found_indices, piece.run.found_times, strict=True)
+        known = {int(k) - 2 for k, at in found if abs(at - t) <= _AT_ONCE * span}
+        for k, event in enumerate(self.request.events):
+            value, rate, _ = self._rates_of(here, event, t, jets)
+            if k in known or rate == 0 or not abs(value) <= _LEAST * span * abs(rate) or event.direction not in (0, np.sign(rate)):
+                continue
+            if event.stops:
+                return k
+            self.record.met(event.text, t, jets)
+        return None
 
     def _at_once(self, piece: Piece, index: int) -> Watched:
         """The event that ended a piece together with those that happen at the same time: any of them may end the motion, and new values
