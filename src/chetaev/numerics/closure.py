@@ -23,6 +23,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr
 
+from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.factored import Factored
 from chetaev.analysis.ranks import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.analysis.structure import loose_structure
@@ -268,7 +269,7 @@ def _closed(
     for j in sorted(moving, key=lambda j: (top[j].order, j)):  # coordinates without inertia first
         if np.linalg.matrix_rank(null[[*chosen, j]], tol=1e-7 * float(np.abs(null).max(initial=1.0))) > len(chosen):
             chosen.append(j)
-    dimension = len(system.structure.state) - system.structure.surplus - hidden_rank(system, points)
+    dimension = len(system.structure.state) - system.structure.surplus - _restrictions(system, points)
     return Closure(system, End.CLOSED, tuple(known[k] for k in kept), tuple(opened), tuple(top[j] for j in chosen), dimension)
 
 
@@ -282,6 +283,15 @@ def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX]
         if (hidden_rank(trial, points), _top_rank(trial, points)) == full:
             kept = fewer
     return kept
+
+
+def _restrictions(system: Prolongation, points: Sequence[Point]) -> int:
+    """How many of the rows on the state are independent; where numbers see fewer than there are, and rows are affine, the field decides."""
+    found, pairs, state = hidden_rank(system, points), system.hidden(), system.structure.state
+    if found == len(pairs) or system.curved(pairs, state):
+        return found
+    entries = [system.algebra.gradient(system.row(pair), state) for pair in pairs]
+    return max(found, exact_rank(entries, (), system.algebra) or 0)
 
 
 def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
