@@ -621,3 +621,9 @@ def test_a_product_that_is_used_twice_is_rounded_by_itself():
     kernel = compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(product + 1, product - 2, product + product)]))
     a, b = 1 + 2.0**-30, 1 + 3 * 2.0**-31
     assert kernel(0.0, [a, b], []).tolist() == [a * b + 1, a * b - 2, 2 * (a * b)]
+
+
+def test_a_kernel_knows_which_entries_of_the_state_it_reads():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 6), ca.SX.sym("p", 2)
+    assert compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(y[4] * p[0], ca.sin(y[1]) + t)])).reads == (1, 4)
+    assert compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(p[1] + t)])).reads == ()
