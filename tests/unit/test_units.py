@@ -165,3 +165,11 @@ def test_rows_that_almost_depend_on_each_other_are_regular(e):
     with pytest.raises(ch.StateError, match="ill-conditioned"):
         ch.simulate(equations, start, (0, 1))
     assert "ill-conditioned" in ch.simulate_many(equations, [start], (0, 1)).message(0)
+
+
+@pytest.mark.parametrize("time", [1.0, 1e6, 1e-6])
+def test_hidden_constraints_in_other_units_of_time(time):
+    """(x' - y)^2/2 - x^2/2: the row of y gives x' = y, that of x then x = 0, so that nothing moves."""
+    lagrangian = f"(x' - {number(1 / time)}*y)^2/2 - {number(time**-2)}*x^2/2"
+    analysis = ch.analyze(ch.derive(ch.System("x y", lagrangian=lagrangian)))
+    assert (analysis.verdict, analysis.dimension) == (ch.Verdict.CONSTRAINED, 0)

@@ -26,6 +26,7 @@ from sympy import Expr
 from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.factored import Factored
 from chetaev.analysis.ranks import Matrix, Point, factored_at, matrices_at, rank_at
+from chetaev.analysis.sizes import row_sizes
 from chetaev.analysis.structure import loose_structure
 from chetaev.equations import Equations
 from chetaev.numerics.affine import plainly_affine
@@ -41,6 +42,7 @@ _ROUNDS = 6
 _POINTS = 8
 _VANISHES = 1e-6
 _SMALLEST = 1e-2
+"""Part of its usual size that the change of an expression counts as at least, where all jets are small by chance."""
 _LARGEST = 100_000
 
 
@@ -209,12 +211,13 @@ def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: 
     """The leftover expressions at points, a line for each, measured by the change of an expression when a jet changes by its own size."""
     state = list(system.structure.state)
     entries = [[e, *system.algebra.gradient(e, state)] for _, e in leftover]
+    smallest = _SMALLEST * row_sizes([e for _, e in leftover], system.algebra, system.sizes)
     sizes = np.full((len(points), len(leftover)), np.inf)
     for k, point in enumerate(points):
         found = matrices_at(entries, [point], system.algebra) if entries else []
         if found:
             terms = np.abs(found[0][:, 1:]) * np.array([abs(point.get(z, 0.0)) for z in state])
-            sizes[k] = np.abs(found[0][:, 0]) / np.maximum(terms.max(axis=1, initial=0.0), _SMALLEST)
+            sizes[k] = np.abs(found[0][:, 0]) / np.maximum(terms.max(axis=1, initial=0.0), smallest)
     return sizes
 
 
