@@ -229,8 +229,9 @@ class Judge:
         """Differences of the rates of independent jets along the constraints, in many digits."""
         keys = [(n.rstrip("'"), n.count("'")) for n in names]
         free = [key for key in self.mechanics.state if key not in keys]
-        largest = {o: max(abs(float(v)) for (_, p), v in self.state.items() if p == o) for _, o in keys}
-        steps = {(n, o): mpmath.mpf(1e-15) * (max(abs(float(self.state[n, o])), 1e-3 * largest[o]) or 1.0) for n, o in keys}
+        kinds = {(n, o): (o, n in self.case.coordinates) for n, o in self.state}  # a multiplier tells nothing about the size of a length
+        largest = {kind: max(abs(float(self.state[key])) for key in kinds if kinds[key] == kind) for kind in kinds.values()}
+        steps = {key: mpmath.mpf(1e-15) * (max(abs(float(self.state[key])), 1e-3 * largest[kinds[key]]) or 1.0) for key in keys}
         result = np.zeros((len(keys), len(keys)))
         with mpmath.workdps(DIGITS):
             for j, key in enumerate(keys):
