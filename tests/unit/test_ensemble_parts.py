@@ -81,7 +81,7 @@ def test_never_started_and_failed_on_the_way_are_told_apart():
     assert ensemble.t[1] > 1
     assert np.isfinite(ensemble.final["x"]).tolist() == [True, True, False, False]
     assert [ensemble.message(k) for k in (2, 3)] == [
-        "the equations have no finite value at the start.",
+        "1/x^2 has no finite value at this state.",
         "x = nan at the start is not finite.",
     ]
     assert str(ensemble).splitlines()[1].startswith("  4 members: 1 finished, 1 ")

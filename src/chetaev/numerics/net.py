@@ -141,8 +141,8 @@ class Evidence:
         off = np.abs(self.h * (self.slopes - rates))[:, : len(jets)]
         off = np.where(np.isfinite(off), off, 0.0)
         scale = np.maximum(self.sizes, np.abs(self.h * rates))
-        if not np.all(off <= _CLEAR * scale[:, : len(jets)]):
-            scale = measured_by(scale, self._usual_state())
+        if not np.all(off <= _CLEAR * scale[:, : len(jets)]):  # a jet that is round-off of its kind has rates of round-off
+            scale = np.maximum(measured_by(self.sizes, self._usual_state()), np.abs(self.h * rates))
         return _largest(off, scale[:, : len(jets)], self.times[self.count :], [f"rate of {z.name}" for z in jets])
 
     @cached_property
