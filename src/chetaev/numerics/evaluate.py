@@ -177,7 +177,8 @@ def evaluate_from(found: Completed) -> Evaluation:
     system = problem.system
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
-    _check_given(jets, found.data.fixed, problem.where)
+    above = {z: v for z, v in found.data.fixed.items() if z not in found.state}  # what the state fixes was judged when it was completed
+    _check_given(jets, above, problem.where)
     return Evaluation(
         found.equations, _selected(system, jets), problem.binding, problem.t, system.undetermined, frozenset(system.structure.state)
     )
