@@ -52,11 +52,13 @@ def test_rank_and_nullity_are_the_columns_whatever_the_units(seed):
     rng = np.random.default_rng(seed)
     m, n, r = rng.integers(2, 9), rng.integers(2, 9), 2
     matrix = rng.standard_normal((m, r)) @ rng.standard_normal((r, n))
-    scaled = matrix * 10.0 ** rng.integers(-8, 9, (m, 1)) * 10.0 ** rng.integers(-8, 9, n)
+    units = 10.0 ** rng.integers(-8, 9, n)
+    scaled = matrix * 10.0 ** rng.integers(-8, 9, (m, 1)) / units
     found = Factored(scaled)
     assert (found.rank, found.nullity) == (r, n - r)
-    assert found.null.shape == (n, n - r)
-    assert np.abs(scaled @ found.null / (np.abs(scaled) @ np.abs(found.null) + 1e-300)).max(initial=0.0) < 1e-10
+    null = units[:, None] * found.null_in(units)
+    assert null.shape == (n, n - r)
+    assert np.abs(scaled @ null / (np.abs(scaled) @ np.abs(null) + 1e-300)).max(initial=0.0) < 1e-10
 
 
 def test_round_off_becomes_no_pivot():

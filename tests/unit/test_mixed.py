@@ -162,4 +162,8 @@ def test_the_normal_form_is_checked():
         Lowered(SYSTEM, SYSTEM.lagrangian, {first: {ch.Coordinate("w"): 1}})
     with pytest.raises(ch.UsageError, match="not a multiplier"):
         Lowered(SYSTEM, SYSTEM.lagrangian, {"lambda1": {x: 1}})
+    for text in ("__import__('os').getcwd()", None, True):
+        with pytest.raises(ch.UsageError, match="is not an expression"):
+            Lowered(SYSTEM, SYSTEM.lagrangian, {first: {x: text}})
+    assert Lowered(SYSTEM, SYSTEM.lagrangian, {first: {x: 0.1}}).reactions[first][x] == sympy.Rational(1, 10)
     assert hash(Lowered(SYSTEM, SYSTEM.lagrangian, {first: {x: 1}, second: {x: sympy.S(2)}}))

@@ -14,7 +14,7 @@ from functools import cached_property
 from inspect import signature
 from typing import Any, ClassVar, final
 
-from sympy import Add, Expr, S, sympify
+from sympy import Add, Expr, Rational, S
 
 from chetaev.analysis.exact_ranks import exact_rank
 from chetaev.analysis.ranks import Point, Points, matrices_at, points_on, rank
@@ -53,8 +53,8 @@ class Lowered:
     action: Action | None = None
 
     def __post_init__(self) -> None:
-        reactions = {m: Frozen({q: sympify(c) for q, c in row.items()}) for m, row in dict(self.reactions).items()}
-        object.__setattr__(self, "lagrangian", sympify(self.lagrangian))
+        reactions = {m: Frozen({q: _expression(c) for q, c in row.items()}) for m, row in dict(self.reactions).items()}
+        object.__setattr__(self, "lagrangian", _expression(self.lagrangian))
         object.__setattr__(self, "reactions", Frozen(reactions))
         object.__setattr__(self, "costates", tuple(self.costates))
         self._check()
@@ -111,6 +111,15 @@ class Lowered:
         turning = [(c, v * value) for b, v in enumerate(frame.velocities) for c, value in frame.bracket(a, b).items()]
         orders = range(order_in(self.lagrangian, Coordinate) if turning else 0)
         return any(not seems_zero(Add(*[e * self.lagrangian.diff(frame.velocities[c].d(k)) for c, e in turning])) for k in orders)
+
+
+def _expression(given: Any) -> Expr:
+    """An expression, or a number as one; a text is data, and is not read here."""
+    if isinstance(given, Expr):
+        return given
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return Rational(str(given))
+    raise UsageError(f"{given!r} is not an expression.", where="Lowered", hint="numbers and SymPy expressions in the system's symbols")
 
 
 class Principle(ABC):
