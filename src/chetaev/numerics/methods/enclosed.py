@@ -31,6 +31,9 @@ from chetaev.numerics.methods.dop853.types import Array
 
 _LOOKS, _MOST_LOOKS = 33, 4000
 """Places in which a determinant is looked at, at least and at most."""
+_DIP = 0.5
+"""Beside the places around it, a determinant is so small at least near a place where it touches zero: a parabola is 1/9 at most. What is
+level up to round-off has many minima that are no such place."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ def level_part(f: Callable[[float], float], turn: float) -> float:
     if f(0.0) * f(1.0) < 0 or not np.isfinite(lower):
         return 1.0
     around = np.concatenate([[np.inf], values, [np.inf]])
-    turns = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]))
+    turns = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]) & (values <= _DIP * _largest_beside(values)))
     refined = (_refined(f, float(places[k]), float(values[k]), 1 / (looks - 1)) for k in turns)
     right = next((best for best, least in refined if least < FALL * lower), None)
     if right is None:
@@ -180,6 +183,13 @@ def level_part(f: Callable[[float], float], turn: float) -> float:
         middle = 0.5 * (left + right)
         left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
     return min(max(left, 1e-3), LONGEST_PART)
+
+
+def _largest_beside(values: Array) -> Array:
+    """The largest of each value and two neighbours on both sides."""
+    wide = np.concatenate([np.zeros(2), values, np.zeros(2)])
+    found: Array = np.max([wide[k : k + len(values)] for k in range(5)], axis=0)
+    return found
 
 
 def _refined(f: Callable[[float], float], best: float, least: float, width: float) -> tuple[float, float]:
