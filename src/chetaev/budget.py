@@ -43,6 +43,7 @@ def deadline(seconds: float) -> Iterator[Clock]:
     here = threading.get_ident()
     lock = threading.Lock()
     clock = Clock()
+    pause = _NoCollection()
     over = False
 
     def interrupt() -> None:
@@ -50,6 +51,7 @@ def deadline(seconds: float) -> Iterator[Clock]:
             with lock:
                 sent = not over and not _would_be_lost(sys._current_frames().get(here))
                 if sent:
+                    pause.enter()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(here), ctypes.py_object(mine))
             woken.wait(_AGAIN if sent else _LEAST)
 
@@ -72,6 +74,7 @@ def deadline(seconds: float) -> Iterator[Clock]:
         nonlocal over
         with lock:
             over = True
+            pause.leave()
         woken.set()
 
     try:
@@ -82,6 +85,25 @@ def deadline(seconds: float) -> Iterator[Clock]:
             _surely(stop, mine)
     except mine:
         clock.expired = True
+
+
+class _NoCollection:
+    """No garbage is collected while an exception is on its way: Python swallows what reaches a callback of the collector."""
+
+    def __init__(self) -> None:
+        self._paused = False
+
+    def enter(self) -> None:
+        """Stop the collector, if it runs and nobody else stopped it."""
+        if gc.isenabled():
+            gc.disable()
+            self._paused = True
+
+    def leave(self) -> None:
+        """Let it run again."""
+        if self._paused:
+            gc.enable()
+            self._paused = False
 
 
 def _started(watcher: threading.Thread, own: type[OutOfTime]) -> None:

@@ -187,6 +187,11 @@ _BY_ITERATION = 1e-12
 """Errors above this are those of an iteration, which are of one size for all jets that it moves together."""
 
 
+_MET = 1e-10
+"""Jets of a kind that are smaller than this part of the others of their order are what an iteration leaves of zero, and have its error: a
+double root is met to 4e-12."""
+
+
 def _errors(point: Point, error: float, sizes: Sizes) -> dict[Symbol, float]:
     """The error of each symbol: parameters are exact."""
     jets = {z: v for z, v in point.items() if isinstance(z, Jet)}
@@ -194,7 +199,11 @@ def _errors(point: Point, error: float, sizes: Sizes) -> dict[Symbol, float]:
     if error <= _BY_ITERATION:
         return {**exact, **{z: error * abs(v) for z, v in jets.items()}}
     largest = largest_of_kind(jets, sizes)
-    return {**exact, **{z: error * v for z, v in largest.items()}}
+    orders: dict[int, float] = {}
+    for z, v in largest.items():
+        orders[z.order] = max(orders.get(z.order, 0.0), v / sizes.get(z, 1.0))
+    usual = {z: orders[z.order] * sizes.get(z, 1.0) for z in jets}
+    return {**exact, **{z: error * (v if v > _MET * usual[z] else usual[z]) for z, v in largest.items()}}
 
 
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:

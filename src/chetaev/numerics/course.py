@@ -34,7 +34,7 @@ from chetaev.symbols import Input, Jet, jets_in, moved_by
 from chetaev.trajectory import Switch, Trajectory
 
 FALLEN_PIVOT = 1e-4
-"""Where steps become too small beside a pivot that fell so far, it is the reason."""
+"""Where steps become too small, or states cannot be brought back, beside a pivot that fell so far, it is the reason."""
 _REORDERINGS = 20
 _TOO_SOON = 1e-9
 """Intervals between events of one kind, in parts of the whole, that are no longer followed."""
@@ -232,7 +232,8 @@ class Course:
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """The verdict on a run that does not go on."""
         status = piece.run.status
-        if status is dop853.Status.STEP_TOO_SMALL and self._lowest_fall(piece, task) < FALLEN_PIVOT:
+        stuck = status in (dop853.Status.STEP_TOO_SMALL, dop853.Status.DRIFT)
+        if stuck and self._lowest_fall(piece, task) < FALLEN_PIVOT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
