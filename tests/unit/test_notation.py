@@ -1,6 +1,7 @@
 """The notation: what is read, what is refused, and that reading undoes showing."""
 
 import contextlib
+import gc
 import random
 import time
 
@@ -106,11 +107,12 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:20]))
 def test_hostile_or_mistaken_text_is_refused_quickly(text):
-    started = time.perf_counter()
+    gc.collect()  # a long run has much to collect, and the text is not to blame for it
+    started = time.process_time()
     with pytest.raises(ch.NotationError) as caught:
         read(text)
     assert len(str(caught.value)) < 1000
-    assert time.perf_counter() - started < 1.0  # a limit the project promises, not a measure of speed
+    assert time.process_time() - started < 1.0  # a limit the project promises, not a measure of speed
 
 
 @pytest.mark.parametrize(
