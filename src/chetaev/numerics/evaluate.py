@@ -33,6 +33,8 @@ from chetaev.state import State
 from chetaev.symbols import Input, Jet, jets_in
 from chetaev.values import Tape, Undefined, value
 
+_ROUNDED = 2.0**-50
+"""Some last digits of a double, relative to it."""
 _INCONSISTENT = 1e-8
 _ROUND_OFF = 30
 _SMALL_ROW = 1e-6
@@ -177,8 +179,7 @@ def evaluate_from(found: Completed) -> Evaluation:
     system = problem.system
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
-    above = {z: v for z, v in found.data.fixed.items() if z not in found.state}  # what the state fixes was judged when it was completed
-    _check_given(jets, above, problem.where)
+    _check_given(jets, found.data.fixed, frozenset(found.state), problem.where)
     return Evaluation(
         found.equations, _selected(system, jets), problem.binding, problem.t, system.undetermined, frozenset(system.structure.state)
     )
@@ -290,13 +291,14 @@ def _contradict(
     return bool(np.any((excess > 0) & (np.abs(left) > _ROUND_OFF * noise)))
 
 
-def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], where: str) -> None:
-    """Fixed values of jets above the state must agree with what the equations say."""
+def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: frozenset[Jet], where: str) -> None:
+    """Fixed values must agree with what the equations say; those of the state up to the round-off of all jets together."""
+    round_off = _ROUNDED * max(map(abs, jets.values()), default=0.0)
     for z, v in fixed.items():
         if z not in jets:
             raise InitialError(f"{z.name} is beyond what is computed here.", where=where, hint="leave it out")
         alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
-        if abs(jets[z] - v) > _INCONSISTENT * max(alike, abs(v)):
+        if abs(jets[z] - v) > max(_INCONSISTENT * max(alike, abs(v)), round_off if z in state else 0.0):
             raise InitialError(
                 f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
                 where=where,
