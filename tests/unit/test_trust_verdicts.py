@@ -171,3 +171,10 @@ def test_multipliers_are_reported_up_to_what_the_equations_determine():
     system = ch.System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["y'' = x*x'"])
     now = ch.evaluate(ch.derive(system, ch.Vakonomic()), {"x": 1, "x'": 0.5, "y": 0, "y'": 0.2, "lambda1": 0.3, "lambda1'": 0.1})
     assert (now["lambda1''"], now["x''"]) == pytest.approx((0.5, 0.1), rel=1e-12)
+
+
+def test_a_jet_that_an_iteration_leaves_of_zero_frees_nothing_else():
+    """E_e gives e = 0, then the row y' = 0, so that x alone is free; no other jet of order zero tells how small e is."""
+    system = ch.System("x y e z", lagrangian="z'^2/2 - e^2/2", kinematic=["x''*sin(e) = y'*cos(e)"], variational=[])
+    found = ch.analyze(ch.derive(system, ch.VirtualWork()))
+    assert found.verdict is ch.Verdict.GAUGE and [name.rstrip("'") for name in found.free_functions] == ["x"]

@@ -27,15 +27,21 @@ CUT = 1e-9
 NOISE = 1e-11
 """At random points of order one, found by iteration, entries below this part of the largest are errors of the iteration."""
 _DIGITLESS = 4.0
-"""Entries up to so many doubts have no digit: bounds of errors are rarely too large by less."""
+"""An entry whose size is at most this multiple of its error bound counts as zero. Larger values clear small entries that are right,
+smaller ones let round-off become a pivot."""
 _ROUND_OFF = 2 * float(np.finfo(float).eps)
 """Error of a singular value per row or column, relative to the largest: that of the decomposition itself."""
 _PASSES = 2
+"""Passes over rows, then columns, after which the largest entry of each is one."""
 _BALANCING = 6
-"""Passes after which largest entries of rows and columns are one within a few per cent."""
+"""Passes of Ruiz' scaling, after which the largest entries of rows and columns are one within a few per cent."""
 _FITS = 4
+"""Fits of the scales to logarithms of entries; each leaves out the outliers of the one before."""
 _OUTLIER = -7.0
+"""Natural logarithm of a scaled entry below which the entry is left out of the fit: about a thousandth of the usual size. With a larger
+value ordinary entries would drop out, with a smaller one a single tiny entry would bend all scales."""
 _REFINED = 3
+"""Steps of iterative refinement of a solution; it ends earlier where the residual stops shrinking."""
 
 
 def rank(matrix: Matrix) -> int:

@@ -123,12 +123,13 @@ class DoubtingEvaluator(Evaluator, Protocol):
 
 
 def measured_at(
-    tape: DoubtingEvaluator, shape: tuple[int, int], points: Sequence[Point], error: float, sizes: Sizes
+    tape: DoubtingEvaluator, shape: tuple[int, int], points: Sequence[Point], error: float, sizes: Sizes, drawn: bool = False
 ) -> list[tuple[Matrix, Matrix] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
     `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet
-    of the same kind and order, in units of their sizes.
+    of the same kind and order, in units of their sizes. `drawn` says that the
+    points were drawn at the sizes of the jets, and not near a state: then a jet far below its size is a zero that the iteration met.
     """
     others = random_point(tape.symbols, 0)
     found: list[tuple[Matrix, Matrix] | None] = []
@@ -140,7 +141,7 @@ def measured_at(
             found.append(None)
             continue
         if _may_be_round_off(numbers):
-            found.append((numbers, np.array(tape.doubts(at, _errors(at, error, sizes))).reshape(shape)))
+            found.append((numbers, np.array(tape.doubts(at, _errors(at, error, sizes, drawn))).reshape(shape)))
         else:
             found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
     return found
@@ -165,14 +166,19 @@ STATE_ERROR = 2e-15
 
 
 def factored_at(
-    entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], sizes: Sizes, error: float = POINT_ERROR
+    entries: Sequence[Sequence[Any]],
+    points: Sequence[Point],
+    algebra: Algebra[Any],
+    sizes: Sizes,
+    error: float = POINT_ERROR,
+    drawn: bool = False,
 ) -> list[Factored]:
     """A matrix of graphs at several points, with the doubts of its entries; points where it is undefined are left out."""
     shape = (len(entries), len(entries[0]) if entries else 0)
     if 0 in shape:
         return [Factored(np.zeros(shape)) for _ in points]
     tape: Any = algebra.tape([e for line in entries for e in line])
-    measured = measured_at(tape, shape, points, error, sizes)
+    measured = measured_at(tape, shape, points, error, sizes, drawn)
     return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
 
 
@@ -190,9 +196,11 @@ _BY_ITERATION = 1e-12
 _MET = 1e-10
 """Jets of a kind that are smaller than this part of the others of their order are what an iteration leaves of zero, and have its error: a
 double root is met to 4e-12."""
+_NONE = 1e-16
+"""Where all jets of an order are smaller, in units of their sizes, the iteration met zero, and they have the error of the sizes."""
 
 
-def _errors(point: Point, error: float, sizes: Sizes) -> dict[Symbol, float]:
+def _errors(point: Point, error: float, sizes: Sizes, drawn: bool) -> dict[Symbol, float]:
     """The error of each symbol: parameters are exact."""
     jets = {z: v for z, v in point.items() if isinstance(z, Jet)}
     exact = dict.fromkeys(point, 0.0)
@@ -202,7 +210,8 @@ def _errors(point: Point, error: float, sizes: Sizes) -> dict[Symbol, float]:
     orders: dict[int, float] = {}
     for z, v in largest.items():
         orders[z.order] = max(orders.get(z.order, 0.0), v / sizes.get(z, 1.0))
-    usual = {z: orders[z.order] * sizes.get(z, 1.0) for z in jets}
+    floor = {order: 1.0 if drawn and v < _NONE else v for order, v in orders.items()}
+    usual = {z: floor[z.order] * sizes.get(z, 1.0) for z in jets}
     return {**exact, **{z: error * (v if v > _MET * usual[z] else usual[z]) for z, v in largest.items()}}
 
 

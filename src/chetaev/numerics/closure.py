@@ -263,7 +263,7 @@ def _closed(
     system = base.extended([relations[k] for k in kept], [known[k].label for k in kept]) if kept else base
     system.points, system.solvable = points, True
     top = system.structure.top
-    factored = factored_at(system.structure.jacobian, points, system.algebra, system.sizes)
+    factored = factored_at(system.structure.jacobian, points, system.algebra, system.sizes, drawn=system.drawn)
     nulls = [found.null if found.rank >= r else Factored(found.jacobian, rank=r).null for found in factored]
     null = min(nulls, key=lambda n: n.shape[1])
     opened = open_jets(top, null)

@@ -354,17 +354,18 @@ def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> c
 def _power(base: ca.SX, exponent: Expr, converted: ca.SX) -> ca.SX:
     """Integer powers as products, half-integers through a root: both stay differentiable at zero."""
     if exponent.is_Integer:
-        size = _integer_power(base, abs(int(exponent)))
+        size = integer_power(base, abs(int(exponent)))
         return 1 / size if exponent.is_negative else size
     if exponent.is_Rational and exponent.q == 2:
-        root = _integer_power(ca.sqrt(base), abs(exponent.p))
+        root = integer_power(ca.sqrt(base), abs(exponent.p))
         return 1 / root if exponent.is_negative else root
     if exponent.is_Rational:
         return base ** float(exponent)
     return base**converted
 
 
-def _integer_power(base: ca.SX, exponent: int) -> ca.SX:
+def integer_power(base: ca.SX, exponent: int) -> ca.SX:
+    """A power with an exponent that is a natural number, by repeated squares."""
     result, square = ca.SX(1), base
     while exponent:
         if exponent & 1:

@@ -193,6 +193,11 @@ class Prolongation:
         """The multipliers that redundant constraints leave open."""
         return tuple(z.name for z in open_jets(self.structure.top, self._generic_null))
 
+    @property
+    def drawn(self) -> bool:
+        """Whether the points were drawn at the sizes of the jets, and not near a state."""
+        return self._near is None
+
     @cached_property
     def sizes(self) -> Sizes:
         """How large symbols are, by the numbers in the rows and the parameters of the state near which they are judged."""
@@ -289,7 +294,7 @@ class Prolongation:
     def measured(self, points: Sequence[Point], given: bool = False) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined."""
         shape, tape = (len(self.structure.jacobian), len(self.structure.unknowns)), self._jacobian_tape
-        return measured_at(tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR, self.sizes)
+        return measured_at(tape, shape, points, POINT_ERROR if self.hidden() and not given else STATE_ERROR, self.sizes, self.drawn)
 
     def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The system Jacobian at several points; None where it is undefined."""

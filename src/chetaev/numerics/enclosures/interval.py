@@ -13,7 +13,7 @@ from math import inf, isinf, pi
 
 import casadi as ca
 
-from chetaev.numerics.graph import larger, minus, over, plus, size, times
+from chetaev.numerics.graph import integer_power, larger, minus, over, plus, size, times
 
 
 @dataclass(frozen=True)
@@ -172,20 +172,10 @@ def whole_power(a: Interval, exponent: int) -> Interval:
     if exponent == 0:
         return ONE
     if exponent % 2 and not a.single:
-        return Interval(_power(a.low, exponent), _power(a.high, exponent))
+        return Interval(integer_power(a.low, exponent), integer_power(a.high, exponent))
     if a.single:
-        return single(_power(a.low, exponent))
-    return Interval(_power(least(a), exponent), _power(larger(size(a.low), size(a.high)), exponent))
-
-
-def _power(base: ca.SX, exponent: int) -> ca.SX:
-    result, square = ca.SX(1), base
-    while exponent:
-        if exponent & 1:
-            result = times(result, square)
-        exponent >>= 1
-        square = times(square, square) if exponent else square
-    return result
+        return single(integer_power(a.low, exponent))
+    return Interval(integer_power(least(a), exponent), integer_power(larger(size(a.low), size(a.high)), exponent))
 
 
 def broken_power(a: Interval, exponent: float) -> Interval:
