@@ -123,9 +123,10 @@ def compare(
         "parameters": {**(model.parameters if model else {}), **(parameters or {})},
         "inputs": {**(model.inputs if model else {}), **(inputs or {})},
     }
+    stepping = {name: model.run[name] for name in ("method", "max_step", "scale")} if model else {}
     times = np.linspace(float(t[0]), float(t[-1]), _POINTS) if len(t) == 2 else np.asarray(t, dtype=float)
     equations = {p: derive(model.system if model else system, p) for p in cases}
-    motions = {p: simulate(equations[p], cases[p], times, tolerance=tolerance, **values) for p in cases}
+    motions = {p: simulate(equations[p], cases[p], times, tolerance=tolerance, **stepping, **values) for p in cases}
     pairs = [_pair(motions[a], motions[b], times, values) for a, b in combinations(cases, 2)]
     return Comparison(times, Frozen(motions), tuple(pairs))
 

@@ -31,7 +31,8 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=Frozen)
     start: State = field(default_factory=State)
     t: tuple[float, float] = (0.0, 10.0)
-    tolerance: float = 1e-9
+    tolerance: float | tuple[float, float] = 1e-9
+    """Relative, or relative and absolute."""
     inputs: Mapping[str, Any] = field(default_factory=Frozen)
     also: Mapping[Principle, Mapping[str, Any]] = field(default_factory=Frozen)
     invariants: Mapping[str, str] = field(default_factory=Frozen)
@@ -42,14 +43,27 @@ class Model:
     """The longest step of an integrator; None = as long as the tolerance allows."""
     method: Method | None = None
     """How to step; None means the usual method."""
+    scale: Mapping[str, Any] = field(default_factory=Frozen)
+    """Typical sizes of jets."""
+    conserve: str | None = None
+    """`energy` to project onto it."""
+    branch: int | str | None = None
+    """Which of several manifolds the motion lives on."""
+    gauge: Mapping[str, Any] = field(default_factory=Frozen)
+    """What the equations leave free."""
+    events: tuple[Any, ...] = ()
+    """Expressions, or `On(...)`."""
 
     def __post_init__(self) -> None:
-        for name in ("parameters", "inputs", "also", "invariants"):
+        for name in ("parameters", "inputs", "also", "invariants", "scale", "gauge"):
             object.__setattr__(self, name, Frozen(getattr(self, name)))
         if not isinstance(self.start, State):
             object.__setattr__(self, "start", State(self.start))
         object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
         object.__setattr__(self, "corrections", tuple(self.corrections))
+        object.__setattr__(self, "events", (self.events,) if isinstance(self.events, str) else tuple(self.events))
+        if isinstance(self.tolerance, list):
+            object.__setattr__(self, "tolerance", tuple(self.tolerance))
         self._check_texts()
 
     def _check_texts(self) -> None:
@@ -72,6 +86,17 @@ class Model:
         """The model's own principle, then the others."""
         return (self.principle, *self.also)
 
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Which motion is meant, as arguments of `simulate` and `evaluate`."""
+        return {"branch": self.branch, "gauge": self.gauge or None}
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """How the motion is computed, as arguments of `simulate` besides the start, the interval and the values."""
+        settings = {"tolerance": self.tolerance, "max_step": self.max_step, "method": self.method, "conserve": self.conserve}
+        return {**settings, "scale": self.scale or None, "events": self.events, **self.choice}
+
     def under(self, principle: Principle) -> Model:
         """The same model under one of its other principles, with the initial data that one needs."""
         if principle == self.principle:
@@ -80,7 +105,7 @@ class Model:
             known = ", ".join(map(str, self.principles))
             raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=f"one of {known}")
         start = State({**self.start.fixed, **self.also[principle]}, self.start.guess)
-        return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen())
+        return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen(), branch=None, gauge=Frozen())
 
     def __repr__(self) -> str:
         return str(self)

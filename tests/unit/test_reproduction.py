@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,11 +53,66 @@ def test_the_model_file_of_a_report_gives_the_same_motion(method, tmp_path):
         assert type(again.method) is type(motion.method) and "open" not in section_of(told)[0]
 
 
+SPRING = ch.System("x", "e", lagrangian="x'^2/2 - x^2/2 + x^3/9", name="spring")
+ASKED = {
+    "max_step": {"max_step": 0.05},
+    "pair": {"tolerance": (1e-8, 1e-10)},
+    "scale": {"scale": {"x": 1e-3}},
+    "conserve": {"conserve": "energy"},
+    "terminal": {"events": [ch.On("x", terminal=True)]},
+    "reset": {"events": ["x - 1/2", ch.On(ch.Coordinate("x"), direction=-1, reset={"x'": "-e*x'"})]},
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_every_setting_of_a_run_is_kept(asked, tmp_path):
+    motion = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, (0, 4), parameters={"e": 0.7}, **ASKED[asked])
+    plain = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, (0, 4), parameters={"e": 0.7})
+    assert motion.states.shape != plain.states.shape or not np.array_equal(motion.states, plain.states)  # the setting matters
+    for told in (motion, ch.load(motion.save(tmp_path / "run.npz"))):
+        assert told.asked.settings == motion.asked.settings and "does not hold" not in section_of(told)[1]
+        model = loads(file_of(told))
+        assert loads(dumps(model)) == model
+        again = ch.simulate(model)
+        assert np.array_equal(again.t, motion.t) and np.array_equal(again.states, motion.states)
+        assert [event.t for event in again.events] == [event.t for event in motion.events]
+
+
+def test_a_report_on_a_model_runs_as_the_model_says():
+    model = ch.Model(SPRING, ch.Hamilton(), {"e": 1}, {"x": 1.0, "x'": 0.0}, (0, 2), max_step=0.1, events=("x - 1/2",))
+    subject = subject_of(model, None, None, {"tolerance": (1e-7, 1e-9)})
+    assert np.diff(subject.motion.t).max() <= 0.1 + 1e-12 and len(subject.motion.events) == 1
+    assert subject.model.tolerance == (1e-7, 1e-9)
+    assert np.array_equal(ch.simulate(subject.model).states, subject.motion.states)
+
+
+def test_branch_and_gauge_are_kept(tmp_path):
+    cawley = ch.derive(ch.gallery("cawley"))
+    start = {"q1": 0, "q1'": 0.3, "q2": 0, "q3": 0, "q3'": 0}
+    motion = ch.simulate(cawley, start, (0, 1), gauge={"q2": "t^2"}, branch="q3 = 0")
+    for told in (motion, ch.load(motion.save(tmp_path / "run.npz"))):
+        model = loads(file_of(told))
+        assert (model.branch, model.gauge) == ("q3 = 0", {"q2": "t^2"})
+        again = ch.simulate(model)
+        assert np.array_equal(again.states, motion.states) and again.final["q2"] == pytest.approx(1.0)
+        assert ch.evaluate(model)["q2''"] == pytest.approx(2.0)
+    with pytest.raises(ch.UsageError, match="takes no branch"):
+        ch.simulate_many(model)
+
+
 def test_a_report_says_what_the_file_cannot_hold():
-    motion = driven(events=[ch.On("theta - 1", terminal=True)])
-    assert "It does not hold events" in section_of(motion)[1]
-    assert loads(file_of(motion)).t == (0.25, 2.0) and motion.end[0] < 2
+    motion = driven(max_steps=10_000)
+    assert "It does not hold a number of steps" in section_of(motion)[1]
     assert "does not hold" not in section_of(driven())[1]
+
+
+def test_ensembles_take_the_settings_of_a_model_or_refuse_them():
+    model = ch.Model(
+        SPRING, ch.Hamilton(), {"e": 1}, {"x": 1.0, "x'": 0.0}, (0, 2), max_step=0.1, scale={"x": 1e-3}, tolerance=(1e-8, 1e-9)
+    )
+    assert ch.simulate_many(model).final["x"][0] == ch.simulate(model, keep="final").final["x"]
+    with pytest.raises(ch.UsageError, match="takes no events"):
+        ch.simulate_many(replace(model, events=("x",)))
 
 
 def test_a_rotation_given_as_a_matrix_is_kept(tmp_path):
@@ -98,12 +154,39 @@ def test_a_start_with_the_rate_of_the_action_is_read_back():
         ("constraints", 'holonomic = ["x = 0"]'),
         ("principle", 'outer = "x"'),
         ("compare", 'colour = "red"'),
+        ("events", 'colour = "red"'),
     ],
 )
 def test_unknown_keys_are_refused_everywhere(table, line):
     head = 'name = "p"\nlagrangian = "x\'^2/2"\n'
     rest = '[coordinates]\nx = "line"\n' + ("" if table == "principle" else '[principle]\nname = "hamilton"\n')
     head, rest = (f"{line}\n{head}", rest) if not table else (head, f"{rest}[{table}]\n{line}\n")
-    rest = rest.replace("[compare]", '[[compare]]\nname = "vakonomic"')
+    rest = rest.replace("[compare]", '[[compare]]\nname = "vakonomic"').replace("[events]", '[[events]]\nexpression = "x"')
     with pytest.raises(ch.ModelError, match="is not a key of"):
         loads(head + rest)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("[simulate]\ntolerance = [1e-9, -1]", "absolute tolerance"),
+        ("[simulate]\ntolerance = [1e-9]", "a number, or a list of numbers is expected"),
+        ("[simulate]\ntolerance = [0, 1e-9]", "not a positive number"),
+        ("[simulate]\nbranch = 1.5", "not a whole number"),
+        ("[simulate]\nbranch = true", "is expected here"),
+        ('[scale]\nx = "1"', "a number is expected"),
+        ('[gauge]\nx = "wrong"', "wrong"),
+        ("[gauge]\nx = 3", "a text is expected"),
+        ("[[events]]\nterminal = true", "no expression"),
+        ('[[events]]\nexpression = "u"', "unknown name"),
+        ('[[events]]\nexpression = "x"\ndirection = 2', "direction = 2 is not known"),
+        ('[[events]]\nexpression = "x"\nterminal = 1', "a truth value is expected"),
+        ('[[events]]\nexpression = "x"\nreset = {"x\'" = "-w"}', "unknown name"),
+        ('[[events]]\nexpression = "x"\nreset = {"x\'" = 3}', "a table of texts is expected"),
+        ('[events]\nexpression = "x"', r"a list of tables \[\[events\]\]"),
+    ],
+)
+def test_settings_of_a_wrong_kind_are_refused_with_their_line(lines, told):
+    with pytest.raises(ch.ChetaevError, match=told) as fault:
+        loads('name = "p"\nlagrangian = "x\'^2/2"\n[coordinates]\nx = "line"\n[principle]\nname = "hamilton"\n' + lines)
+    assert "line" in fault.value.where

@@ -41,7 +41,7 @@ class Meaning:
             self._names(initial.get(key, []), "initial", key)
         for k, entry in enumerate(self.data.get("compare", [])):
             self._names(entry.get("fixed", []), "compare", "fixed", k)
-        self._invariants()
+        self._expressions()
         self._run()
 
     def _parameters(self) -> None:
@@ -89,11 +89,19 @@ class Meaning:
         action = self.model.system.action
         return action is not None and name == action.d().name
 
-    def _invariants(self) -> None:
+    def _expressions(self) -> None:
+        """Invariants, events and gauge functions can be read; they may use multipliers."""
         names = self.model.system.vocabulary
         count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
         multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
         known = replace(names, jets={**names.jets, **multipliers})
+        for k, event in enumerate(self.data.get("events", [])):
+            parse_expression(event["expression"], known, place(self.source, self.text, "events", "expression", k))
+            for text in (part for entry in event.get("reset", {}).items() for part in entry):
+                parse_expression(text, known, place(self.source, self.text, "events", "reset", k))
+        for name, text in self.model.gauge.items():
+            for part in (name, text):
+                parse_expression(part, known, self._place("gauge", name))
         for name, text in self.model.invariants.items():
             parse_expression(text, known, self._place("invariants", name))
 
@@ -101,8 +109,9 @@ class Meaning:
         first, last = self.model.t
         if first == last:
             raise ModelError("the interval has no length.", where=self._place("simulate", "t"), hint="t = [0, 10]")
-        if self.model.tolerance < _SMALLEST_TOLERANCE:
-            what = f"tolerance = {self.model.tolerance:g} is beyond double precision."
+        relative = self.model.tolerance[0] if isinstance(self.model.tolerance, tuple) else self.model.tolerance
+        if relative < _SMALLEST_TOLERANCE:
+            what = f"tolerance = {relative:g} is beyond double precision."
             raise ModelError(what, where=self._place("simulate", "tolerance"), hint="tolerance = 1e-12")
 
     @property

@@ -16,8 +16,9 @@ from chetaev.io.places import line_of, place
 from chetaev.io.schema import check
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
-from chetaev.numerics.asked import method_of
+from chetaev.numerics.asked import event_of, method_of
 from chetaev.numerics.attitude import split_list
+from chetaev.numerics.events import On
 from chetaev.principles import PRINCIPLES, Principle, of_spec
 from chetaev.state import State
 from chetaev.symbols import Parameter
@@ -129,7 +130,7 @@ class _File:
             parameters={name: self._value(name, e) for name, e in self.data.get("parameters", {}).items() if _has_value(e)},
             start=State(self._initial("fixed"), self._initial("guess")),
             t=self._interval(simulate.get("t", [0.0, 10.0])),
-            tolerance=self._positive(simulate.get("tolerance", 1e-9), "tolerance", "1e-9"),
+            tolerance=self._tolerance(simulate.get("tolerance", 1e-9)),
             inputs=self.data.get("values", {}),
             also=self._also(),
             invariants=self.data.get("invariants", {}),
@@ -138,6 +139,11 @@ class _File:
             corrections=tuple(self.data.get("corrections", [])),
             max_step=self._positive(simulate["max_step"], "max_step", "0.1") if "max_step" in simulate else None,
             method=method_of(simulate.get("method"), place(self.source, self.text, "simulate", "method")),
+            scale=self.data.get("scale", {}),
+            conserve=simulate.get("conserve"),
+            branch=self._branch(simulate.get("branch")),
+            gauge=self.data.get("gauge", {}),
+            events=tuple(self._event(entry, k) for k, entry in enumerate(self.data.get("events", []))),
         )
 
     def _system(self) -> System:
@@ -254,6 +260,31 @@ class _File:
         if len(given) != 2 or not all(map(_finite, given)):
             raise ModelError(f"t = {given} is no interval.", where=place(self.source, self.text, "simulate", "t"), hint="t = [0, 10]")
         return float(given[0]), float(given[1])
+
+    def _tolerance(self, given: Any) -> float | tuple[float, float]:
+        """Relative, or relative and absolute, of which the second may be zero."""
+        if not isinstance(given, list):
+            return self._positive(given, "tolerance", "1e-9")
+        relative, absolute = given
+        if not _finite(absolute) or absolute < 0:
+            where = place(self.source, self.text, "simulate", "tolerance")
+            raise ModelError(f"an absolute tolerance of {absolute} is no size.", where=where, hint="tolerance = [1e-9, 1e-12]")
+        return self._positive(relative, "tolerance", "[1e-9, 1e-12]"), float(absolute)
+
+    def _branch(self, given: Any) -> int | str | None:
+        if isinstance(given, float):
+            where = place(self.source, self.text, "simulate", "branch")
+            raise ModelError(f"branch = {given} is not a whole number.", where=where, hint='branch = 0, or branch = "q3 = 0"')
+        return given
+
+    def _event(self, given: dict[str, Any], k: int) -> On:
+        if "expression" not in given:
+            where = place(self.source, self.text, "events", "", k)
+            raise ModelError("an event has no expression.", where=where, hint='expression = "x"')
+        if given.get("direction", 0) not in (-1, 0, 1):
+            where = place(self.source, self.text, "events", "direction", k)
+            raise ModelError(f"direction = {given['direction']} is not known.", where=where, hint="1 rising, -1 falling, 0 both")
+        return event_of(given)
 
     def _positive(self, given: Any, name: str, usual: str) -> float:
         if not _finite(given) or given <= 0:

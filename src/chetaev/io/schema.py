@@ -10,6 +10,7 @@ from chetaev.principles import PRINCIPLES
 
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
 SETTING = "a text, a number, a truth value or a table"
+TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 
 TOP: dict[str, str] = {
     "name": TEXT,
@@ -25,7 +26,7 @@ TOP: dict[str, str] = {
 FIXED: dict[str, dict[str, str]] = {
     "constraints": {"kinematic": TEXTS, "variational": TEXTS},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
-    "simulate": {"t": NUMBERS, "tolerance": NUMBER, "max_step": NUMBER, "method": TEXT},
+    "simulate": {"t": NUMBERS, "tolerance": TOLERANCE, "max_step": NUMBER, "method": TEXT, "conserve": TEXT, "branch": ANY},
 }
 """Tables whose keys are given."""
 
@@ -38,6 +39,8 @@ NAMED: dict[str, str] = {
     "inputs": TEXT,
     "values": TEXT,
     "invariants": TEXT,
+    "scale": NUMBER,
+    "gauge": TEXT,
 }
 """Tables whose keys are names of the user's; `values` binds inputs that the system leaves open."""
 
@@ -45,9 +48,13 @@ COMPARE: dict[str, str] = {"fixed": TEXTS}
 """Keys of an entry of `compare` besides its principle: the initial data that this needs in addition."""
 
 
+EVENTS: dict[str, str] = {"expression": TEXT, "terminal": TRUTH, "direction": NUMBER, "reset": TABLE}
+"""Keys of an entry of `events`."""
+
+
 def check(data: dict[str, Any], source: str, text: str) -> None:
     """Every key is known and every value of its kind, or a ModelError that names the place."""
-    tables = {*FIXED, *NAMED, "principle", "compare"}
+    tables = {*FIXED, *NAMED, "principle", "compare", "events"}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
@@ -58,7 +65,11 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
         elif key in NAMED:
             _check_named(value, key, source, text)
         elif key == "compare":
-            _check_compare(value, source, text)
+            for k, entry in enumerate(_tables(value, key, source, text)):
+                _check_table(entry, key, {**_keys_of_principle(entry), **COMPARE}, source, text, k)
+        elif key == "events":
+            for k, entry in enumerate(_tables(value, key, source, text)):
+                _check_table(entry, key, EVENTS, source, text, k)
         else:
             line = place(source, text, "", key) if line_of(text, "", key) is not None else place(source, text, key)
             raise _unknown(key, [*TOP, *tables], line, "the file")
@@ -86,11 +97,10 @@ def _check_named(value: Any, table: str, source: str, text: str) -> None:
         _require(entry, NAMED[table], where)
 
 
-def _check_compare(value: Any, source: str, text: str) -> None:
+def _tables(value: Any, key: str, source: str, text: str) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise _wrong(value, "a list of tables [[compare]]", place(source, text, "compare"))
-    for k, entry in enumerate(value):
-        _check_table(entry, "compare", {**_keys_of_principle(entry), **COMPARE}, source, text, k)
+        raise _wrong(value, f"a list of tables [[{key}]]", place(source, text, key))
+    return value
 
 
 def _keys_of_principle(value: Any) -> dict[str, str]:
@@ -108,6 +118,12 @@ def _require(value: Any, kind: str, where: str) -> None:
 def _is(value: Any, kind: str) -> bool:
     if kind in (TEXTS, NUMBERS):
         return isinstance(value, list) and all(_is(v, TEXT if kind == TEXTS else NUMBER) for v in value)
+    if kind == TOLERANCE:
+        return _is(value, NUMBER) or (_is(value, NUMBERS) and len(value) == 2)
+    if kind == TRUTH:
+        return isinstance(value, bool)
+    if kind == TABLE:
+        return isinstance(value, dict) and all(_is(v, TEXT) for v in value.values())
     if kind == SETTING:
         return isinstance(value, str | int | float | dict)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

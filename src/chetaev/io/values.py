@@ -6,6 +6,7 @@ What Python offers besides (arrays, numbers of NumPy, a Rotation of SciPy) is wr
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -61,15 +62,25 @@ def run(model: Model) -> Mapping[str, str]:
         what = f"t is no interval: it has {len(model.t)} entries."
         raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
     first, last = (number(v, {}, f"{where}, t", InitialError) for v in model.t)
-    tolerance = number(model.tolerance, {}, f"{where}, tolerance", InitialError)
-    found = {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance)}
+    pair = model.tolerance if isinstance(model.tolerance, tuple) else (model.tolerance,)
+    tolerance = [number(v, {}, f"{where}, tolerance", InitialError) for v in pair]
+    found = {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance) if len(pair) > 1 else repr(tolerance[0])}
     if model.max_step is not None:
         found["max_step"] = repr(number(model.max_step, {}, f"{where}, max_step", InitialError))
     word = word_of(model.method)
     if model.method is not None and word is None and not is_usual(model.method):
         what = f"the method {type(model.method).__name__} has no word in a model file."
         raise ModelError(what, where=where, hint="Implicit(), Taylor() or none in the model; simulate takes any method")
+    if isinstance(model.branch, bool) or not isinstance(model.branch, int | str | None):
+        raise ModelError("a branch that is given as an object has no word in a model file.", where=where, hint='branch=0, branch="q3 = 0"')
+    found |= {} if model.branch is None else {"branch": json.dumps(model.branch, ensure_ascii=False)}
+    found |= {} if model.conserve is None else {"conserve": f'"{model.conserve}"'}
     return found | ({"method": f'"{word}"'} if word else {})
+
+
+def scale(model: Model) -> Mapping[str, str]:
+    """The typical sizes of jets."""
+    return {name: repr(_number(value, f"save {model.system.label}, scale of {name}", InitialError)) for name, value in model.scale.items()}
 
 
 def _plain(given: Any, name: str, where: str) -> Any:

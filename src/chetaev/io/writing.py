@@ -12,6 +12,7 @@ from chetaev.files import require_ending, write_text
 from chetaev.io import values
 from chetaev.io.wording import Wording
 from chetaev.model import Model
+from chetaev.numerics.asked import described, in_words
 from chetaev.principles import Principle, spec_of
 from chetaev.system import System
 from chetaev.trajectory import Trajectory
@@ -53,6 +54,10 @@ def dumps(model: Model) -> str:
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
     blocks.append(_table("simulate", values.run(model)))
     blocks.append(_table("values", {name: _text(values.function(name, value, model)) for name, value in model.inputs.items()}))
+    blocks.append(_table("scale", values.scale(model)))
+    blocks.append(_table("gauge", {in_words(name): _text(in_words(value)) for name, value in model.gauge.items()}))
+    for event in map(described, model.events):
+        blocks.append("[" + _table("events", {key: _setting(value) for key, value in event.items()}).replace("]", "]]", 1))
     for principle, more in model.also.items():
         blocks.append("[" + _table("compare", {**_principle(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1))
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))

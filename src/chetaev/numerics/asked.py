@@ -5,28 +5,41 @@ A report, or a saved motion, repeats the run: it needs the data as they were giv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sympy import Expr
+
 from chetaev.errors import UsageError, did_you_mean
+from chetaev.frozen import Frozen
+from chetaev.notation import show
+from chetaev.numerics.events import On, Watched
 from chetaev.state import State
 
 if TYPE_CHECKING:
+    from chetaev.numerics.accuracy import Accuracy
     from chetaev.numerics.methods.base import Method
+    from chetaev.numerics.request import Request
 
 METHODS = ("explicit", "implicit", "taylor")
 """Methods by the words of model files and of the command line."""
+MOST_STEPS = 1_000_000
+"""Steps that a motion may take unless the user says otherwise: a run of minutes."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The start as it was given, the interval, the method, and the arguments of `simulate` that a model file has no words for."""
+    """The start as it was given, the interval, the method, and the other arguments of `simulate`."""
 
     start: State
     t: tuple[float, float]
     method: Method
     besides: tuple[str, ...] = ()
+    """Those that a model file has no words for."""
+    settings: Frozen[str, Any] = field(default_factory=lambda: Frozen({}))
+    """Those that it has words for, under the names that a `Model` has for them."""
 
 
 def method_of(word: str | None, where: str) -> Method | None:
@@ -62,8 +75,66 @@ def is_usual(method: Method) -> bool:
     return isinstance(method, Explicit)
 
 
-def besides(method: Method, arguments: dict[str, Any], rewritten: bool) -> tuple[str, ...]:
-    """The names of arguments that were given and that a model file cannot hold."""
-    given = [name for name, value in arguments.items() if value is not None and not (isinstance(value, Sequence) and not len(value))]
-    given += ["rows that were rewritten"] if rewritten else []
-    return (*given, *([] if is_usual(method) or word_of(method) else [f"the method {type(method).__name__}"]))
+def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rewritten: bool) -> tuple[Frozen[str, Any], tuple[str, ...]]:
+    """The settings of a run under the names that a model has for them, and the names of those that a model file cannot hold."""
+    found: dict[str, Any] = {"tolerance": (accuracy.relative, accuracy.absolute) if accuracy.absolute > 0 else accuracy.relative}
+    if math.isfinite(request.max_step):
+        found["max_step"] = request.max_step
+    if accuracy.scale:
+        found["scale"] = accuracy.scale
+    if request.conserve:
+        found["conserve"] = "energy"
+    if request.events:
+        found["events"] = tuple(map(_event, request.events))
+    if choice["gauge"]:
+        found["gauge"] = Frozen({in_words(name): in_words(value) for name, value in choice["gauge"].items()})
+    branch = choice["branch"]
+    if isinstance(branch, int | str):
+        found["branch"] = branch
+    left_out = {
+        "a branch that is given as an object": branch is not None and "branch" not in found,
+        "rows that were rewritten": rewritten,
+        "a number of steps": request.max_steps != MOST_STEPS,
+        f"the method {type(request.method).__name__}": not is_usual(request.method) and word_of(request.method) is None,
+    }
+    return Frozen(found), tuple(name for name, left in left_out.items() if left)
+
+
+def in_words(given: Any) -> str:
+    """An expression, a number or a text as a text of the notation that is read back as the same."""
+    if isinstance(given, str):
+        return given
+    return show(given) if isinstance(given, Expr) else repr(float(given))
+
+
+def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as numbers, texts, lists and mappings, for a file."""
+    found = {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}
+    if isinstance(found.get("tolerance"), tuple):
+        found["tolerance"] = list(found["tolerance"])
+    if "events" in found:
+        found["events"] = [described(event) for event in found["events"]]
+    return found
+
+
+def described(event: Any) -> dict[str, Any]:
+    """An event as texts, numbers and truth values, what is usual left out."""
+    event = event if isinstance(event, On) else On(event)
+    found: dict[str, Any] = {"expression": in_words(event.expression)}
+    if event.terminal:
+        found["terminal"] = True
+    if event.direction:
+        found["direction"] = int(event.direction)
+    if event.reset:
+        found["reset"] = {in_words(name): in_words(value) for name, value in event.reset.items()}
+    return found
+
+
+def event_of(given: Mapping[str, Any]) -> On:
+    """The event of such a description."""
+    return On(given["expression"], bool(given.get("terminal", False)), int(given.get("direction", 0)), given.get("reset"))
+
+
+def _event(watched: Watched) -> On:
+    reset = None if watched.reset is None else {z.name: show(value) for z, value in watched.reset.items()}
+    return On(show(watched.expression), watched.terminal, watched.direction, reset)

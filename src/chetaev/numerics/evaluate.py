@@ -143,6 +143,7 @@ def evaluate(
         model, equations = equations, derive(equations)
         start = model.start if start is None else start
         t = model.t[0] if t is None else t
+        branch, gauge = (own if given is None else given for own, given in zip(model.choice.values(), (branch, gauge), strict=True))
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "evaluate(ch.derive(system, principle), start, ...)"

@@ -15,7 +15,7 @@ from chetaev.frozen import Frozen
 from chetaev.interrupted import Interrupted
 from chetaev.model import Model
 from chetaev.numerics.accuracy import read_accuracy
-from chetaev.numerics.asked import Asked, besides
+from chetaev.numerics.asked import MOST_STEPS, Asked, settled
 from chetaev.numerics.binding import bind, number
 from chetaev.numerics.choice import Wish, chosen, several_at
 from chetaev.numerics.compiled import Array, compile_equations
@@ -50,13 +50,13 @@ def simulate(
     tolerance: Any = None,
     scale: Mapping[str, Any] | None = None,
     method: Method | None = None,
-    events: Sequence[Any] = (),
+    events: Sequence[Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     branch: Any = None,
     gauge: Any = None,
     conserve: str | None = None,
     keep: str = "steps",
-    max_steps: int = 1_000_000,
+    max_steps: int = MOST_STEPS,
     max_step: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
@@ -96,14 +96,19 @@ def simulate(
         model, equations = equations, derive(equations)
         start = model.start if start is None else start
         t = model.t if t is None else t
-        tolerance = model.tolerance if tolerance is None else tolerance
-        max_step = model.max_step if max_step is None else max_step
-        method = model.method if method is None else method
+        own = model.run
+        tolerance, scale, method, max_step, conserve, branch, gauge, events = (
+            own[name] if given is None else given
+            for name, given in {
+                "tolerance": tolerance, "scale": scale, "method": method, "max_step": max_step, "conserve": conserve, "branch": branch,
+                "gauge": gauge, "events": events,
+            }.items()
+        )  # fmt: skip
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
         raise UsageError(f"simulate takes equations or a model, not {type(equations).__name__}.", where="simulate", hint=hint)
-    where = f"simulate {equations.system.label}"
+    where, events = f"simulate {equations.system.label}", () if events is None else events
     if start is None:
         raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
     times = _times(t, where)
@@ -147,11 +152,9 @@ def simulate(
         surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
         begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
         motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
-    pair = tolerance if isinstance(tolerance, list | tuple) else None
-    given = {"events": events, "branch": branch, "gauge": gauge, "conserve": conserve, "scale": scale, "a pair of tolerances": pair}
-    unwritten = besides(request.method, given, rewritten=stated.rewritten is not None)
+    settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
     begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
-    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten))
+    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings))
     if motion.outcome is Outcome.INTERRUPTED:
         raise Interrupted(motion)
     return motion

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -58,9 +58,14 @@ def report(
     *,
     parameters: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
-    tolerance: float | None = None,
+    tolerance: Any = None,
+    scale: Mapping[str, Any] | None = None,
+    method: Any = None,
+    events: Sequence[Any] | None = None,
     branch: Any = None,
     gauge: Mapping[str, Any] | None = None,
+    conserve: str | None = None,
+    max_step: Any = None,
     animation: bool = True,
     simplify: bool = False,
 ) -> Report:
@@ -85,7 +90,8 @@ def report(
     from chetaev.report.subject import subject_of
     from chetaev.report.typeset import Typesetter
 
-    settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "branch": branch, "gauge": gauge}
+    settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "scale": scale, "method": method, "events": events}
+    settings |= {"branch": branch, "gauge": gauge, "conserve": conserve, "max_step": max_step}
     subject = subject_of(model, start, t, settings)
     typeset = Typesetter()
     parts = [
@@ -107,7 +113,8 @@ def report(
 
 def _file(model: Model, motion: Trajectory | None) -> str:
     """The model in the format of model files, folded away; what it cannot hold of the motion is said."""
-    text = escape(dumps(model))
+    written = model if isinstance(model.branch, int | str) else replace(model, branch=None)  # of an object `besides` tells
+    text = escape(dumps(written))
     besides = motion.asked.besides if motion is not None and motion.asked is not None else ()
     missing = f" It does not hold {escape(', '.join(besides))}, with which the motion was computed." if besides else ""
     said = f"<p>For <code>ch.load</code> and the command line.{missing}</p>"

@@ -9,6 +9,7 @@ import numpy as np
 
 from chetaev.budget import deadline
 from chetaev.comparison import same_motions
+from chetaev.numerics.asked import plain
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
@@ -122,9 +123,20 @@ def _told(found: Trajectory) -> str:
     steps = found.counts["accepted"]
     run = f"From t = {number(found.t[0])} to t = {number(found.end[0])} in {counted(steps, 'step')}"
     run += f", tolerance {size(found.tolerance)}"
-    run += f", method {escape(str(found.method))}." if found.method is not None else "."
+    run += f", method {escape(str(found.method))}" if found.method is not None else ""
+    run += "".join(f", {escape(words)}" for words in _settings(found)) + "."
     badge = f'<span class="badge {kind}">{escape(found.outcome.value.replace("_", " "))}</span>'
     return f"<p>{badge} {sentence(found.message)} {run}</p>"
+
+
+def _settings(found: Trajectory) -> list[str]:
+    """What was asked for besides the tolerance and the method."""
+    asked = {} if found.asked is None else plain(found.asked.settings)
+    absolute = asked.pop("tolerance", None)
+    words = [f"absolute tolerance {absolute[1]:g}"] if isinstance(absolute, list) else []
+    words += [f"{name} {', '.join(f'{k} = {v}' for k, v in asked[name].items())}" for name in ("scale", "gauge") if name in asked]
+    words += [f"event {event['expression']} = 0" for event in asked.get("events", ())]
+    return words + [f"{name.replace('_', ' ')} {asked[name]}" for name in ("max_step", "conserve", "branch") if name in asked]
 
 
 def _states(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:

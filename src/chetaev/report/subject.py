@@ -72,11 +72,8 @@ def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> S
     model = _completed(given, start, t, settings)
     if not model.start.fixed and not model.start.guess:
         return _about(model, equations, None, None)
-    options = {name: value for name, value in settings.items() if name in ("branch", "gauge", "events", "method", "conserve")}
-    options |= {"parameters": model.parameters, "inputs": model.inputs, "tolerance": model.tolerance, "progress": False}
-    options |= {"method": model.method}
     try:
-        motion = simulate(equations, model.start, model.t, **options)
+        motion = simulate(equations, model.start, model.t, parameters=model.parameters, inputs=model.inputs, progress=False, **model.run)
     except StateError as verdict:  # no motion, several manifolds, free functions, or a singular start
         return _about(model, equations, None, verdict)
     return _about(model, equations, motion, None)
@@ -91,8 +88,8 @@ def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[s
         parameters={**base.parameters, **(settings.get("parameters") or {})},
         start=state,
         t=base.t if t is None else (float(t[0]), float(t[-1])),
-        tolerance=base.tolerance if settings.get("tolerance") is None else float(settings["tolerance"]),
         inputs={**base.inputs, **(settings.get("inputs") or {})},
+        **{name: value for name, value in settings.items() if name in base.run and value is not None},
     )
 
 
@@ -107,7 +104,7 @@ def _model_of(motion: Trajectory) -> Model:
     t = (float(motion.t[0]), float(motion.end[0]))
     tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
     given = Model(system, equations.principle, values, State(start), t, tolerance, inputs)
-    return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method)
+    return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method, **asked.settings)
 
 
 def _about(model: Model, equations: Equations, motion: Trajectory | None, refusal: ChetaevError | None) -> Subject:

@@ -15,7 +15,7 @@ from chetaev.derivation import derive
 from chetaev.equations import Equations
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
-from chetaev.numerics.asked import Asked, method_of
+from chetaev.numerics.asked import Asked, event_of, method_of
 from chetaev.numerics.binding import Binding, bind
 from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
 from chetaev.numerics.modes import SLIDING, Configuration, Switched, smooth
@@ -99,11 +99,39 @@ def _certificate(found: Mapping[str, Any]) -> Certificate:
 def _asked(given: Any) -> Asked | None:
     if given is None:
         return None
-    _require_keys(given, ("fixed", "guess", "t", "method", "besides"), "what was asked")
+    _require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
     first, last = (float(v) for v in given["t"])
     method = method_of(_text(given["method"], "method"), "method")
     fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
-    return Asked(State(fixed, guess), (first, last), method or Explicit(), tuple(_texts(given["besides"], "besides")))
+    besides, settings = tuple(_texts(given["besides"], "besides")), _settings(given.get("settings", {}))
+    return Asked(State(fixed, guess), (first, last), method or Explicit(), besides, settings)
+
+
+def _settings(given: Any) -> Frozen[str, Any]:
+    """How the motion was computed; each setting of its one kind. Files of earlier versions have none."""
+    _require_keys(given, ("tolerance", "max_step", "scale", "conserve", "events", "gauge", "branch"), "the settings")
+    found = dict(given)
+    if "tolerance" in found:
+        numbers = tuple(map(float, found["tolerance"])) if isinstance(found["tolerance"], list) else (float(found["tolerance"]),)
+        found["tolerance"] = numbers if len(numbers) == 2 else numbers[0]
+    if "max_step" in found:
+        found["max_step"] = float(found["max_step"])
+    if "scale" in found:
+        found["scale"] = Frozen({name: float(v) for name, v in _mapping(found, "scale").items()})
+    if "gauge" in found:
+        found["gauge"] = Frozen(_named_texts(found, "gauge"))
+    if "events" in found:
+        found["events"] = tuple(_watched(event) for event in _list(found["events"], "events"))
+    for name in ("conserve", "branch"):
+        if name in found and not (name == "branch" and type(found[name]) is int):
+            _text(found[name], name)
+    return Frozen(found)
+
+
+def _watched(given: Any) -> Any:
+    _require_keys(given, ("expression", "terminal", "direction", "reset"), "an event that was asked for")
+    _text(given["expression"], "expression")
+    return event_of({**given, "reset": _named_texts(given, "reset") if "reset" in given else None})
 
 
 def _datum(given: Any) -> Any:

@@ -14,7 +14,7 @@ from chetaev.assemble import Row
 from chetaev.certificate import Figure
 from chetaev.errors import ChetaevError, ModelError, UsageError
 from chetaev.notation import show
-from chetaev.numerics.asked import Asked, word_of
+from chetaev.numerics.asked import Asked, plain, word_of
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.reader import Reader
 from chetaev.principles import Principle, spec_of
@@ -87,7 +87,7 @@ def _asked(asked: Asked | None) -> dict[str, Any] | None:
     named = word_of(asked.method) or "explicit"
     fixed, guess = ({name: _datum(v) for name, v in part.items()} for part in (asked.start.fixed, asked.start.guess))
     t = [_number(v) for v in asked.t]
-    return {"fixed": fixed, "guess": guess, "t": t, "method": named, "besides": list(asked.besides)}
+    return {"fixed": fixed, "guess": guess, "t": t, "method": named, "besides": list(asked.besides), "settings": plain(asked.settings)}
 
 
 def _datum(given: Any) -> Any:

@@ -179,5 +179,7 @@ def _target(model: Model, found: Morphism) -> Model:
         start=found.forward(model.start, **values),
         t=model.t,
         tolerance=model.tolerance,
+        max_step=model.max_step,
+        method=model.method,
         inputs=model.inputs,
     )

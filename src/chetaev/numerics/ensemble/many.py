@@ -66,6 +66,11 @@ def simulate_many(
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
         max_step = model.max_step if max_step is None else max_step
+        scale = model.run["scale"] if scale is None else scale
+        refuse_choice("simulate_many", **model.choice)
+        if model.events:
+            what = "simulate_many takes no events, and the model has some."
+            raise UsageError(what, where="simulate_many", hint="simulate, member by member; or dataclasses.replace(model, events=())")
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate_many(ch.derive(system, principle), starts, t, ...)"
