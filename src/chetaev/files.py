@@ -1,13 +1,15 @@
 """Files that are whole: the old one until the new one is complete, whatever happens in between.
 
 Everything the library writes goes through `replacing`: to a temporary file in the same folder, from there to the disk, and then by one
-renaming into its place. A full disk, a crash or `kill -9` at any moment leaves the old file as it was.
+renaming into its place. A full disk, a crash or `kill -9` at any moment leaves the old file as it was. Who writes holds a lock on the
+temporary file, so that one whose writer was killed is known, and removed when the same file is written again.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import time
@@ -18,12 +20,19 @@ from typing import Any, BinaryIO
 
 from chetaev.errors import UsageError, did_you_mean
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 """Opens a pipe at once, whether or not somebody writes to it; systems without the flag have no such pipes."""
 _PATIENCE = 2.0
 """Seconds to wait for somebody who opens the other end of a pipe: a shell does so within milliseconds."""
 _LONGEST_NAME = 200
 """Characters of a name that leave room for the temporary one's addition: file systems allow 255 bytes."""
+_ABANDONED = 86_400.0
+"""Seconds after which a temporary file counts as left behind where there are no locks: nothing takes a day to write."""
 
 
 @contextmanager
@@ -33,14 +42,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Links are followed. The new file has the permissions of the old one. What is no file, such as `/dev/stdout` or a pipe, has nothing to
     be kept and is written to directly.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(_nameable(path)))
     before = _status(target)
     if before is not None and stat.S_ISDIR(before.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if before is not None and not stat.S_ISREG(before.st_mode):
         yield target
         return
+    _clear(target)
     beside = _temporary(target)
+    held = _held(beside)
     try:
         yield beside
         _finished(beside, before)
@@ -48,6 +59,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # gone if all went well
             beside.unlink()
+        if held is not None:
+            os.close(held)
     _remembered(target.parent)
 
 
@@ -91,7 +104,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def _opened(path: str | os.PathLike[str]) -> int:
-    return os.open(path, os.O_RDONLY | _NO_WAITING | getattr(os, "O_BINARY", 0))
+    return os.open(_nameable(path), os.O_RDONLY | _NO_WAITING | getattr(os, "O_BINARY", 0))
 
 
 def _first_of_a_pipe(handle: int, path: str | os.PathLike[str]) -> bytes:
@@ -122,6 +135,16 @@ def require_ending(path: Any, known: Sequence[str], where: str) -> str:
     return ending
 
 
+def _nameable(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """A path that the system can have; one with a zero byte or with half a character it cannot, and says so by another error."""
+    try:
+        if b"\0" in os.fsencode(path):
+            raise OSError(errno.EINVAL, "a name has no zero byte", str(path))
+    except UnicodeEncodeError:
+        raise OSError(errno.EINVAL, "the name has a character that no file can have", str(path)) from None
+    return path
+
+
 def _status(target: Path) -> os.stat_result | None:
     try:
         return target.stat()
@@ -131,10 +154,45 @@ def _status(target: Path) -> os.stat_result | None:
 
 def _temporary(target: Path) -> Path:
     """A new empty file in the same folder, so that it can be renamed; its ending tells other programs what to write."""
-    stem = target.stem if len(target.name) <= _LONGEST_NAME else ""
-    beside = target.with_name(f".{stem}.{secrets.token_hex(6)}{target.suffix}")
+    beside = target.with_name(f"{_beginning(target)}{secrets.token_hex(6)}{target.suffix}")
     os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     return beside
+
+
+def _beginning(target: Path) -> str:
+    return f".{target.stem if len(os.fsencode(target.name)) <= _LONGEST_NAME else ''}."
+
+
+def _held(beside: Path) -> int | None:
+    """A lock on a file, which the system gives up when this process ends in whatever way; None where there are no locks."""
+    if fcntl is None:
+        return None
+    handle = os.open(beside, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # a file system without locks
+        os.close(handle)
+        return None
+    return handle
+
+
+def _clear(target: Path) -> None:
+    """Remove temporary files of writers that were killed while they wrote the same file."""
+    name = re.compile(rf"{re.escape(_beginning(target))}[0-9a-f]{{12}}{re.escape(target.suffix)}")
+    with suppress(OSError):  # a folder that may be written to, but not listed
+        for entry in os.scandir(target.parent):
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(file: Path) -> None:
+    held = _held(file)
+    if held is None and (fcntl is not None or time.time() - file.stat().st_mtime < _ABANDONED):
+        return  # somebody is writing it, or may be
+    file.unlink()
+    if held is not None:
+        os.close(held)
 
 
 def _finished(beside: Path, before: os.stat_result | None) -> None:

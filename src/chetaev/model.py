@@ -67,12 +67,17 @@ class Model:
         self._check_texts()
 
     def _check_texts(self) -> None:
-        """Refuse prose that a terminal would obey."""
+        """Refuse prose, names and values that a terminal would obey."""
         titled = {"prose": self.prose, "reference": self.reference}
         titled |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
-        titled |= {f"invariant {name!r}": name for name in self.invariants}
+        named = {"parameter": self.parameters, "input": self.inputs, "scale of": self.scale, "gauge of": self.gauge}
+        named |= {"start": self.start.fixed, "guess": self.start.guess, "invariant": self.invariants}
+        for kind, given in [*named.items(), *((f"start under {principle}:", data) for principle, data in self.also.items())]:
+            titled |= {f"the name of {kind} {name!r}": str(name) for name in given}
+            titled |= {f"{kind} {name!r}": value for name, value in given.items() if isinstance(value, str)}
+        several = (self.prose, self.reference, *self.corrections)
         for title, text in titled.items():
-            reason = fault(text, lines=text in (self.prose, self.reference, *self.corrections))
+            reason = fault(text, lines=text in several or not title.startswith(("the name of", "invariant")))
             if reason:
                 raise ModelError(f"{title} {reason}", where=f"model {self.system.label}", hint="plain text")
 

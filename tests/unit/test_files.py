@@ -112,6 +112,29 @@ def test_a_process_killed_while_it_writes_leaves_the_old_file_whole(name, moment
     assert found.returncode == -signal.SIGKILL, found.stderr
     assert path.read_bytes() == before
     assert str(ch.load(path)) == str(motion if name == "motion.npz" else MODEL)
+    assert len(list(tmp_path.iterdir())) == 2  # what the killed process had begun
+    ch.save(motion if name == "motion.npz" else MODEL, path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_another_is_writing_is_left_alone(tmp_path):
+    path = tmp_path / "a.txt"
+    (tmp_path / ".a.0123456789ab.txt").write_text("left behind")
+    (tmp_path / ".a.notatemporary.txt").write_text("the user's own")
+    with files.replacing(path) as first:
+        first.write_text("first")
+        files.write_text(path, "second")
+        assert first.read_text() == "first" and path.read_text() == "second"
+    assert path.read_text() == "first"
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".a.notatemporary.txt", "a.txt"]
+
+
+@pytest.mark.parametrize("name", ["\ud800.npz", "a\0b.npz", "\ud800.toml", "a\0b.toml"])
+def test_a_name_that_no_file_can_have_is_refused(motion, name, tmp_path):
+    for verb in (lambda path: ch.save(motion if name.endswith("npz") else MODEL, path), ch.load):
+        with pytest.raises(ch.ModelError, match=r"cannot be (written|read)"):
+            verb(str(tmp_path / name))
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_was_written_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):

@@ -193,6 +193,17 @@ def test_model_files_with_control_characters_are_refused_visibly(line):
     assert not acting(str(told.value))
 
 
+@pytest.mark.parametrize("text", ["\x1b[2J", "1\r2", "\x9b1m", "\u202e1", "1\u20282"], ids=ascii)
+@pytest.mark.parametrize("part", ["parameters", "start", "inputs", "gauge", "scale", "invariants", "also"])
+def test_names_and_values_that_a_terminal_obeys_are_refused(part, text):
+    for given in ({text: 1}, {"x": text}):
+        if part == "scale" and text in given.values():
+            continue
+        with pytest.raises(ch.ModelError, match="is not shown but obeyed") as told:
+            replace(MODEL, **{part: {ch.DAlembert(): given} if part == "also" else given})
+        assert not acting(str(told.value))
+
+
 def test_errors_never_carry_a_character_that_acts():
     for kind in (ch.ModelError, ch.NotationError, ch.UsageError):
         error = kind("what\x1b[2J", where="where\x9b", why="why\u202e", hint="hint\x07")
