@@ -90,7 +90,7 @@ class Meaning:
         return action is not None and name == action.d().name
 
     def _expressions(self) -> None:
-        """Invariants, events and gauge functions can be read; they may use multipliers."""
+        """Invariants, events, scales and gauge functions can be read; they may use multipliers."""
         names = self.model.system.vocabulary
         count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
         multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
@@ -99,6 +99,11 @@ class Meaning:
             parse_expression(event["expression"], known, place(self.source, self.text, "events", "expression", k))
             for text in (part for entry in event.get("reset", {}).items() for part in entry):
                 parse_expression(text, known, place(self.source, self.text, "events", "reset", k))
+        for name, size in self.model.scale.items():
+            if not jets_in(parse_expression(name, known, self._place("scale", name))):
+                raise InitialError(f"{name} is no jet.", where=self._place("scale", name), hint="x = 1e-9")
+            if not size > 0:
+                raise InitialError(f"{name} = {size:g} is not positive.", where=self._place("scale", name), hint=f"{name} = 1e-9")
         for name, text in self.model.gauge.items():
             for part in (name, text):
                 parse_expression(part, known, self._place("gauge", name))
@@ -107,6 +112,9 @@ class Meaning:
 
     def _run(self) -> None:
         first, last = self.model.t
+        if self.model.conserve not in (None, "energy"):
+            what = f"{self.model.conserve} is not what a motion can be projected onto."
+            raise ModelError(what, where=self._place("simulate", "conserve"), hint='conserve = "energy"')
         if first == last:
             raise ModelError("the interval has no length.", where=self._place("simulate", "t"), hint="t = [0, 10]")
         relative = self.model.tolerance[0] if isinstance(self.model.tolerance, tuple) else self.model.tolerance
