@@ -32,11 +32,12 @@ _LEADS_BACK = 1e-9
 def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
     """Formulas for old coordinates; every name in them that the system does not know is a new coordinate."""
     require_mapping(given, "formulas are", where, '{"x": "r*cos(phi)", "y": "r*sin(phi)"}')
-    replaced = [Coordinate(spell(str(name))) for name in given]
-    for q in replaced:
-        if q not in system.coordinates:
-            known = " ".join(z.base for z in system.coordinates)
-            raise UsageError(f"{q.base} is not a coordinate.", where=where, hint=f"one of {known}")
+    known = {q.base: q for q in system.coordinates}
+    names = [spell(str(name)) for name in given]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{name} is not a coordinate.", where=where, hint=f"one of {' '.join(known)}")
+    replaced = [known[name] for name in names]
     vocabulary = system.vocabulary
     jets = {name: z for name, z in vocabulary.jets.items() if z not in replaced}
     for value in given.values():
