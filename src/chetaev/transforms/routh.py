@@ -41,7 +41,10 @@ def routh(given: Any, coordinate: str) -> Morphism:
     source = source_under(given, Hamilton(), "routh")
     system = source.system
     where = f"routh {system.label}"
-    q = Coordinate(spell(coordinate))
+    known = {z.base: z for z in system.coordinates}
+    if spell(str(coordinate)) not in known:
+        raise UsageError(f"{spell(str(coordinate))} is not a coordinate.", where=where, hint=f"one of {' '.join(known)}")
+    q = known[spell(str(coordinate))]
     _require_cyclic(source.lagrangian, system, q, where)
     mu = Parameter(fresh(system, [f"mu_{q.base}"])[0].base)
     momentum = source.lagrangian.diff(q.d())
@@ -72,8 +75,6 @@ def routh(given: Any, coordinate: str) -> Morphism:
 
 
 def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) -> None:
-    if q not in system.coordinates:
-        raise UsageError(f"{q.base} is not a coordinate.", where=where, hint=f"one of {' '.join(z.base for z in system.coordinates)}")
     if order_in(lagrangian, Coordinate) > 1:
         raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
     fault = ""
