@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from chetaev.errors import InitialError, ModelError, ParameterError, did_you_mean
-from chetaev.io.places import place
+from chetaev.io.places import place, place_in_scene
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
 from chetaev.notation.lexer import spell
@@ -42,6 +43,7 @@ class Meaning:
         for k, entry in enumerate(self.data.get("compare", [])):
             self._names(entry.get("fixed", []), "compare", "fixed", k)
         self._invariants()
+        self._scene()
         self._run()
 
     def _parameters(self) -> None:
@@ -90,12 +92,18 @@ class Meaning:
         return action is not None and name == action.d().name
 
     def _invariants(self) -> None:
-        names = self.model.system.vocabulary
-        count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
-        multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
-        known = replace(names, jets={**names.jets, **multipliers})
         for name, text in self.model.invariants.items():
-            parse_expression(text, known, self._place("invariants", name))
+            parse_expression(text, self._along_motions, self._place("invariants", name))
+
+    def _scene(self) -> None:
+        scene = self.model.scene
+        if scene is None:
+            return
+        for text in scene.follow or ():
+            parse_expression(text, self._along_motions, self._place("scene", "follow"))
+        for k, shape in enumerate(scene.shapes):
+            for key, text in shape.expressions:
+                parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))
 
     def _run(self) -> None:
         first, last = self.model.t
@@ -104,6 +112,14 @@ class Meaning:
         if self.model.tolerance < _SMALLEST_TOLERANCE:
             what = f"tolerance = {self.model.tolerance:g} is beyond double precision."
             raise ModelError(what, where=self._place("simulate", "tolerance"), hint="tolerance = 1e-12")
+
+    @cached_property
+    def _along_motions(self) -> Vocabulary:
+        """The names that have values along a motion: those of the system, and multipliers."""
+        names = self.model.system.vocabulary
+        count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
+        multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
+        return replace(names, jets={**names.jets, **multipliers})
 
     @property
     def _constants(self) -> Vocabulary:

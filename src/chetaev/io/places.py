@@ -15,6 +15,8 @@ _KEY = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.[^=]*)?=")
 
 _ENTRY = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'")
 """A text of a list."""
+_MARK = re.compile(_ENTRY.pattern + r"|#[^\n]*|[][{}]")
+"""What tells where a table of a list begins: brackets outside of texts and comments."""
 _LONGEST_LINE = 1000
 """Characters of a line in which a header or a key is looked for."""
 
@@ -49,6 +51,19 @@ class _Index:
         at = bisect_left(self._texts, self.text.find("[", beginning)) + index
         return bisect_right(self._ends, self._texts[at]) + 1 if at < len(self._texts) else line
 
+    def inline_table(self, line: int, index: int) -> int:
+        """The line of an entry `{...}` of a list that begins on a given line; the list's own if it has no such entry."""
+        beginning = self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
+        depth, count = 0, -1
+        for found in _MARK.finditer(self.text, self.text.find("[", beginning)):
+            depth += (found[0] in "[{") - (found[0] in "]}")
+            count += found[0] == "{" and depth == 2
+            if count == index:
+                return bisect_right(self._ends, found.start()) + 1
+            if depth == 0:
+                break
+        return line
+
 
 _index = lru_cache(maxsize=2)(_Index)
 
@@ -74,3 +89,13 @@ def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0
     line = line_of_entry(text, line, index) if line and index is not None else line
     parts = [source, name + (f"[{index}]" if index is not None else ""), f"line {line}" if line else ""]
     return ", ".join(part for part in parts if part)
+
+
+def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:
+    """The place of a key of the scene, or of one of its shapes by number: an entry of a list, or a table [[scene.shapes]]."""
+    if shape is None:
+        return place(source, text, "scene", key)
+    name = f"scene.shapes[{shape}]" + (f".{key}" if key else "")
+    own, listed = line_of(text, "scene.shapes", "", shape), line_of(text, "scene", "shapes")
+    line = line_of(text, "scene.shapes", key, shape) or own or (listed and _index(text).inline_table(listed, shape))
+    return ", ".join(part for part in (source, name, f"line {line}" if line else "") if part)

@@ -47,7 +47,7 @@ COMPARE: dict[str, str] = {"fixed": TEXTS}
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
     """Every key is known and every value of its kind, or a ModelError that names the place."""
-    tables = {*FIXED, *NAMED, "principle", "compare"}
+    tables = {*FIXED, *NAMED, "principle", "compare", "scene"}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
@@ -59,8 +59,13 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
             _check_named(value, key, source, text)
         elif key == "compare":
             _check_compare(value, source, text)
+        elif key == "scene":  # its keys are read by the scene itself
+            if not isinstance(value, dict):
+                raise _wrong(value, "a table [scene]", place(source, text, "", key))
         else:
             line = place(source, text, "", key) if line_of(text, "", key) is not None else place(source, text, key)
+            if key == "plot":
+                raise ModelError("plot is not a key of the file.", where=line, hint="a picture is described in a table [scene]")
             raise _unknown(key, [*TOP, *tables], line, "the file")
 
 
