@@ -1,7 +1,7 @@
 """The gallery: a file per system, with its story, good values and a scene.
 
-A system that is data is a model file, `sleigh.toml`; a family of systems, or one whose expressions are computed, is a module with a function
-`model()`, `chain.py`. Both begin with a sentence that names the system and a paragraph that describes it.
+A system that is data is a model file, `sleigh.toml`; a family of systems, or one whose expressions are computed, is a module with a
+function `model()`, `chain.py`. Both begin with a sentence that names the system and a paragraph that describes it.
 
 It is the documentation's gallery and the tests' test bed at once. The package is callable: `chetaev.gallery()` lists the names,
 `chetaev.gallery("rocard")` is a `Model`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
 from chetaev.model import Model
 from chetaev.principles import DAlembert
 from chetaev.scene import Frame, Ground, Point, Scene, Trace, Wheel

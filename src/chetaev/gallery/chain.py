@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+
 from chetaev.errors import ModelError
 from chetaev.model import Model
 from chetaev.principles import Hamilton

@@ -58,4 +58,4 @@ def model(discount: bool = True) -> Model:
 def _scene() -> Scene:
     """The plane of the two quantities produced, with the line at which the law stops the second firm."""
     law = Rod("D/B, 0", "0, D/B", "red", thread=True)
-    return Scene([law, Label("0.64*D/B, 0.37*D/B", "q2' = 0", "red"), Trace("q1, q2"), Point("q1, q2", colour="#0b6bb8")], axes=("q1", "q2"))
+    return Scene([law, Label("0.64*D/B, 0.37*D/B", "q2' = 0", "red"), Trace("q1, q2"), Point("q1, q2", colour="blue")], axes=("q1", "q2"))

@@ -100,7 +100,7 @@ class Meaning:
         if scene is None:
             return
         for text in scene.follow or ():
-            parse_expression(text, self._along_motions, self._place("scene", "follow"))
+            parse_expression(str(text), self._along_motions, self._place("scene", "follow"))
         for k, shape in enumerate(scene.shapes):
             for key, text in shape.expressions:
                 parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))

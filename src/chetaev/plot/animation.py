@@ -18,11 +18,11 @@ import numpy as np
 
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
-from chetaev.scene import Scene
 from chetaev.plot.scene_compose import compose
 from chetaev.plot.scene_default import scene_of
 from chetaev.plot.scene_drawing import Array, Drawing
 from chetaev.plot.scene_text import number
+from chetaev.scene import Scene
 from chetaev.trajectory import Trajectory
 
 _SHORTEST, _LONGEST = 1.0, 60.0

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from chetaev.plot import scene_meshes as meshes
-from chetaev.scene import shapes as sh
 from chetaev.plot.scene_drawing import Array, Item, Mesh, Solid, Words, mixed
 from chetaev.plot.scene_planar import size, track
 from chetaev.plot.scene_text import pretty
 from chetaev.plot.scene_values import Values, turn
+from chetaev.scene import shapes as sh
 from chetaev.scene.fields import WHITE
 
 _AXLE = {

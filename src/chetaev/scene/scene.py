@@ -79,8 +79,12 @@ def read_scene(data: Mapping[str, Any], where: Callable[[str, int | None], str])
     for k, table in enumerate(tables):
         if not isinstance(table, Mapping):
             raise UsageError(f"{read.shown(table)} is no shape.", where=where("", k), hint=_TABLES)
-    shapes = [read_shape(table, lambda key, k=k: where(key, k)) for k, table in enumerate(tables)]
+    shapes = [read_shape(table, _of_shape(where, k)) for k, table in enumerate(tables)]
     return Scene(shapes, **{name: _READERS[name](value, where(name, None)) for name, value in data.items() if name != "shapes"})
+
+
+def _of_shape(where: Callable[[str, int | None], str], k: int) -> Callable[[str], str]:
+    return lambda key: where(key, k)
 
 
 def written(scene: Scene) -> dict[str, Any]:
