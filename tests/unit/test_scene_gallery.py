@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.gallery import description
 from chetaev.plot.animation import animate
 from chetaev.plot.scene_compose import compose
 from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window
@@ -29,6 +30,24 @@ def motion_of(name):
         start = {f"{z.base}{prime}": 0.3 + k for k, z in enumerate(system.coordinates) for prime in ("", "'")}
         return ch.simulate(ch.derive(system), start, (0, 2))
     return ch.simulate(model, t=(first, first + min(3.0, last - first)))
+
+
+def test_files_of_the_gallery_say_what_they_hold():
+    """A model file and a module alike: the sentence that names a system, and the paragraph that describes it."""
+    assert description("sleigh") == (
+        "Chaplygin's sleigh",
+        "A body on a plane with one blade, whose centre of mass is the distance a ahead of it.",
+    )
+    assert description("trailer") == (
+        "A tractor with n trailers",
+        "A tractor that pulls n trailers, each hitched to the middle of the axle before it.",
+    )
+    assert all(title and told for title, told in map(description, ch.gallery()))
+
+
+def test_a_model_file_of_the_gallery_takes_no_options():
+    with pytest.raises(ch.UsageError, match="sleigh has no option n"):
+        ch.gallery("sleigh", n=3)
 
 
 @pytest.mark.parametrize("name", ch.gallery())

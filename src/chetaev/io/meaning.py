@@ -99,11 +99,14 @@ class Meaning:
         scene = self.model.scene
         if scene is None:
             return
+        first: dict[str, tuple[str, int | None]] = {}  # shapes share many texts; each is read once, where it stands first
         for text in scene.follow or ():
-            parse_expression(str(text), self._along_motions, self._place("scene", "follow"))
-        for k, shape in enumerate(scene.shapes):
+            first.setdefault(str(text), ("follow", None))
+        for index, shape in enumerate(scene.shapes):
             for key, text in shape.expressions:
-                parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))
+                first.setdefault(text, (key, index))
+        for text, (key, k) in first.items():
+            parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))
 
     def _run(self) -> None:
         first, last = self.model.t
