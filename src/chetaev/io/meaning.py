@@ -22,6 +22,8 @@ from chetaev.symbols import TIME, Input, Multiplier, jets_in, moved_by
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
 _SMALLEST_TOLERANCE = 1e-17
+_MOST_IN_SCENE = 10_000
+"""Different expressions in a scene, as many as rows in a system: reading them takes about two seconds, and a file may come from anybody."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,9 @@ class Meaning:
         for index, shape in enumerate(scene.shapes):
             for key, text in shape.expressions:
                 first.setdefault(text, (key, index))
+        if len(first) > _MOST_IN_SCENE:
+            what = f"a scene with {len(first)} expressions; at most {_MOST_IN_SCENE} are read."
+            raise ModelError(what, where=self._place("scene", "shapes"))
         for text, (key, k) in first.items():
             parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))
 

@@ -42,27 +42,35 @@ class _Index:
                 self.keys.setdefault((here, max(0, seen[here] - 1), found[1].strip("\"'")), number)
         self._ends = [at for at, c in enumerate(text) if c == "\n"]
         self._texts: list[int] | None = None
+        self._tables_of: dict[int, list[int]] = {}
 
     def entry(self, line: int, index: int) -> int:
         """The line of an entry of a list of texts that begins on a given line; the list's own if it has no such entry."""
         if self._texts is None:
             self._texts = [found.start() for found in _ENTRY.finditer(self.text)]
-        beginning = self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
-        at = bisect_left(self._texts, self.text.find("[", beginning)) + index
+        at = bisect_left(self._texts, self.text.find("[", self._beginning(line))) + index
         return bisect_right(self._ends, self._texts[at]) + 1 if at < len(self._texts) else line
 
     def inline_table(self, line: int, index: int) -> int:
         """The line of an entry `{...}` of a list that begins on a given line; the list's own if it has no such entry."""
-        beginning = self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
-        depth, count = 0, -1
-        for found in _MARK.finditer(self.text, self.text.find("[", beginning)):
-            depth += (found[0] in "[{") - (found[0] in "]}")
-            count += found[0] == "{" and depth == 2
-            if count == index:
-                return bisect_right(self._ends, found.start()) + 1
+        if line not in self._tables_of:
+            self._tables_of[line] = self._inline_tables(line)
+        found = self._tables_of[line]
+        return found[index] if index < len(found) else line
+
+    def _inline_tables(self, line: int) -> list[int]:
+        found, depth = [], 0
+        for mark in _MARK.finditer(self.text, self.text.find("[", self._beginning(line))):
+            depth += (mark[0] in "[{") - (mark[0] in "]}")
+            if mark[0] == "{" and depth == 2:
+                found.append(bisect_right(self._ends, mark.start()) + 1)
             if depth == 0:
                 break
-        return line
+        return found
+
+    def _beginning(self, line: int) -> int:
+        """Where in the text a line begins."""
+        return self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
 
 
 _index = lru_cache(maxsize=2)(_Index)
