@@ -79,7 +79,7 @@ def read_scene(data: Mapping[str, Any], where: Callable[[str, int | None], str])
     for k, table in enumerate(tables):
         if not isinstance(table, Mapping):
             raise UsageError(f"{read.shown(table)} is no shape.", where=where("", k), hint=_TABLES)
-    shapes = [read_shape(table, _of_shape(where, k)) for k, table in enumerate(tables)]
+    shapes = _shapes([read_shape(table, _of_shape(where, k)) for k, table in enumerate(tables)], where("shapes", None))
     return Scene(shapes, **{name: _READERS[name](value, where(name, None)) for name, value in data.items() if name != "shapes"})
 
 
@@ -104,6 +104,12 @@ def _shapes(given: Any, where: str) -> tuple[Shape, ...]:
             raise UsageError(f"{read.shown(shape)} is no shape.", where=where, hint=_EXAMPLE)
     if not shapes:
         raise UsageError("a scene without shapes.", where=where, hint='Scene([Point("x, y")])')
+    quantities = sum(isinstance(shape, Slider | Dial) for shape in shapes)
+    if quantities not in (0, len(shapes)):
+        what = "sliders and dials have no place beside shapes that have one."
+        raise UsageError(what, where=where, hint="a scene of sliders and dials alone, or of shapes with places alone")
+    if not quantities and not any(shape.places for shape in shapes):
+        raise UsageError("a scene of the ground alone.", where=where, hint=_EXAMPLE)
     return shapes
 
 
