@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import chetaev as ch
-from chetaev.plot.scene import Scene
-from chetaev.plot.shapes import BLUE, GREY, Body, Disk, Rod, Spring
+from chetaev.scene import Body, Disk, Rod, Scene, Spring
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
 folder.mkdir(parents=True, exist_ok=True)
@@ -33,10 +32,10 @@ for name, motion in motions.items():
 ch.plot.phase(motions, "x", "x'").savefig(folder / "belt_phase.png")
 ch.plot.series(motions["at rest"], ["x", "x'"]).savefig(folder / "belt_series.png")
 
-block = Body("x, 0", outline=["-0.15, 0", "0.15, 0", "0.15, 0.25", "-0.15, 0.25"], colour=BLUE)
+block = Body("x, 0", outline=["-0.15, 0", "0.15, 0", "0.15, 0.25", "-0.15, 0.25"], colour="blue")
 spring = [Rod("-1.2, 0.05", "-1.2, 0.35"), Spring("-1.2, 0.12", "x - 0.15, 0.12")]
 belt = [Rod("-1, 0", "2, 0", thread=True), Rod("-1, -0.4", "2, -0.4", thread=True)]
-pulleys = [Disk(f"{end}, -0.2", 0.2, angle="-v*t/0.2", colour=GREY) for end in (-1, 2)]
+pulleys = [Disk(f"{end}, -0.2", 0.2, angle="-v*t/0.2", colour="grey") for end in (-1, 2)]
 scene = Scene([*belt, *pulleys, *spring, block])
 ch.animate(motions["at rest"], scene).save(folder / "belt.html")
 print(f"wrote belt_phase.png, belt_series.png and belt.html to {folder.resolve()}")

@@ -1,4 +1,4 @@
-"""The pages of the gallery, one per system, written from the gallery's own modules.
+"""The pages of the gallery, one per system, written from the gallery's own files.
 
 The light build tells what the model says of itself: story, system, values, references. The full one derives, analyses, simulates and draws.
 """
@@ -75,11 +75,10 @@ def card(name: str, pictures: Path | None) -> str:
 
 
 def summary(name: str) -> str:
-    """The first sentence of the module that defines the system."""
-    from importlib import import_module
+    """The paragraph with which the file of the system begins."""
+    from chetaev.gallery import description
 
-    text = import_module(f"chetaev.gallery.{name.replace('-', '_')}").model.__doc__ or ""
-    return told(" ".join(text.strip().split("\n\n")[0].split()), known(ch.gallery(name)))
+    return told(description(name)[1], known(ch.gallery(name)))
 
 
 def known(model: ch.Model) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -127,6 +127,7 @@ def compare(
     times = np.linspace(float(t[0]), float(t[-1]), _POINTS) if len(t) == 2 else np.asarray(t, dtype=float)
     equations = {p: derive(model.system if model else system, p) for p in cases}
     motions = {p: simulate(equations[p], cases[p], times, tolerance=tolerance, **stepping, **values) for p in cases}
+    motions = {p: replace(motion, scene=model.scene if model else None) for p, motion in motions.items()}
     pairs = [_pair(motions[a], motions[b], times, values) for a, b in combinations(cases, 2)]
     return Comparison(times, Frozen(motions), tuple(pairs))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chetaev.errors import ModelError, PrincipleError
 from chetaev.frozen import Frozen
 from chetaev.principles import Principle
+from chetaev.scene import Scene
 from chetaev.state import State
 from chetaev.system import System
 from chetaev.text import fault
@@ -53,12 +54,17 @@ class Model:
     """What the equations leave free."""
     events: tuple[Any, ...] = ()
     """Expressions, or `On(...)`."""
+    scene: Scene | None = None
+    """What a picture of the model shows; None means a default scene by the kinds and names of the coordinates."""
 
     def __post_init__(self) -> None:
         for name in ("parameters", "inputs", "also", "invariants", "scale", "gauge"):
             object.__setattr__(self, name, Frozen(getattr(self, name)))
         if not isinstance(self.start, State):
             object.__setattr__(self, "start", State(self.start))
+        if self.scene is not None and not isinstance(self.scene, Scene):
+            what = f"{type(self.scene).__name__} is no scene."
+            raise ModelError(what, where=f"model {self.system.label}", hint='ch.plot.Scene([ch.plot.Point("x, y")])')
         object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
         object.__setattr__(self, "corrections", tuple(self.corrections))
         object.__setattr__(self, "events", (self.events,) if isinstance(self.events, str) else tuple(self.events))

@@ -18,6 +18,7 @@ from chetaev.equations import Equations
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
 from chetaev.notation import parse_expression
+from chetaev.scene import Scene
 from chetaev.symbols import Jet
 
 Array = NDArray[np.float64]
@@ -173,6 +174,8 @@ class Trajectory(Standing):
     """What the motion's own evidence says of it."""
     asked: Any = field(default=None, compare=False, repr=False)
     """What simulate was asked for (`chetaev.numerics.asked.Asked`); None for motions made by hand."""
+    scene: Scene | None = field(default=None, compare=False, repr=False)
+    """What a picture of the motion shows: the scene of the model it was simulated from."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)

@@ -32,3 +32,7 @@ def loaded(program: str) -> set[str]:
 )
 def test_what_needs_no_solver_loads_none(program):
     assert not loaded(program) & set(HEAVY)
+
+
+def test_a_scene_is_described_without_mathematics_and_without_a_drawing_library():
+    assert not loaded("from chetaev.scene import Point, Scene; Scene([Point('x, y')])") & {*HEAVY, "numpy", "sympy"}

@@ -10,8 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chetaev as ch
-from chetaev.plot.scene import Scene
-from chetaev.plot.shapes import Wheel
+from chetaev.scene import Scene, Wheel
 from chetaev.symbols import Coordinate
 
 CATALOGUE = Path(__file__).with_name("expected.txt")

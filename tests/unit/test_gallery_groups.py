@@ -508,11 +508,10 @@ def test_every_group_system_has_a_picture_that_turns_with_the_body(name):
     """The scene is the gallery's own, all its places can be computed, and a body in space is turned by the rotation of the motion."""
     pytest.importorskip("matplotlib")
     from chetaev.plot.animation import animate
-    from chetaev.plot.scene import scene_of
 
     model = ch.gallery(name)
     motion = ch.simulate(model, t=(model.t[0], model.t[0] + 0.5))
-    scene = scene_of(motion)
+    scene = ch.gallery(name).scene
     assert scene.dimension == (2 if name == "roller-racer" else 3)
     assert name == "roller-racer" or any(getattr(shape, "rotation", None) == "A" for shape in scene.shapes)
     assert animate(motion, scene, seconds=0.2, fps=10).drawing

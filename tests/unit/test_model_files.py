@@ -270,3 +270,41 @@ def test_expressions_of_sympy_are_written_in_the_notation():
     named = tomllib.loads(dumps(ch.Model(system, ch.Hamilton())))
     assert named["where"] == {"r2": "x^2 + y^2", "V": "r2^2"}
     assert loads(dumps(ch.Model(system, ch.Hamilton()))).system == system
+
+
+POINT = '{shape = "point", at = "x, y"}'
+
+
+@pytest.mark.parametrize(
+    ("scene", "said", "where"),
+    [
+        ("[plot]\nx = 3", "plot is not a key of the file", "plot, line 26"),
+        ("[scene]\nfolow = 'x, y'", "folow is not a key of a scene", "scene.folow, line 27"),
+        ("[scene]\nshapes = []", "a scene without shapes", "scene.shapes, line 27"),
+        (f"[scene]\nshapes = [\n{POINT}, # {{\n{{shape = 'whel', at = 'x, y'}}]", "'whel' is no shape", "scene.shapes[1].shape, line 29"),
+        ("[scene]\nshapes = [{shape = 'rod', start = 'x, y'}]", "the shape rod has no end", "scene.shapes[0].shape, line 27"),
+        ("[[scene.shapes]]\nshape = 'point'\nat = 'x, y'\nradus = 3", "radus is not a key of the shape point", "line 29"),
+        (f"[scene]\nshapes = [{POINT}]\nfollow = 'x, q'", "unknown name", "scene.follow, line 28"),
+        ("[scene]\nshapes = [{shape = 'point', at = 'x, q'}]", "unknown name", "scene.shapes[0].at, line 27"),
+        ("[scene]\nshapes = [{shape = 'ball', at = 'x, y', rotation = 'A'}]", "unknown name", "scene.shapes[0].rotation"),
+        ("[scene]\nshapes = [{shape = 'ball', at = 'x, y', rotation = 'w x'}]", "no turn about an axis", "scene.shapes[0].rotation"),
+        ("[scene]\nshapes = [{shape = 'wheel', at = 'x, y', spokes = 1000000000}]", "is no number of things", "scene.shapes[0].spokes"),
+        ("[scene]\nshapes = [{shape = 'wheel', at = 'x, y', radius = nan}]", "nan is no number", "scene.shapes[0].radius"),
+        ("[scene]\nshapes = [{shape = 'point', at = 'x, y', colour = 'url(x)'}]", "is no colour", "scene.shapes[0].colour"),
+        ("[scene]\nshapes = [{shape = 'label', at = 'x, y', text = \"\\u001b[2J\"}]", "not shown but obeyed", "scene.shapes[0].text"),
+        ("[scene]\nshapes = [{shape = 'frame', at = 'x, y', rods = []}]", "there are no rods", "scene.shapes[0].rods"),
+        (f"[scene]\nview = [1]\nshapes = [{POINT}]", "no direction of view", "scene.view"),
+        (f"[scene]\nroom = 0\nshapes = [{POINT}]", "0 is no positive number", "scene.room"),
+    ],
+)
+def test_faults_of_a_scene_name_their_place(scene, said, where):
+    with pytest.raises((ch.ModelError, ch.NotationError)) as caught:
+        loads(f"{SLEIGH}\n{scene}\n", "my.toml")
+    assert said in str(caught.value)
+    assert where in caught.value.where and caught.value.where.startswith("my.toml, ")
+
+
+def test_the_refusal_of_plot_names_scene():
+    with pytest.raises(ch.ModelError) as caught:
+        loads(f"{SLEIGH}\n[plot]\n")
+    assert "[scene]" in caught.value.hint

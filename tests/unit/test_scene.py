@@ -1,21 +1,25 @@
 """Scenes: data that prints, places that are where the expressions say, round wheels, pictures that hold everything."""
 
+import json
 import math
-from dataclasses import MISSING, fields
+import pickle
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.plot import shapes as sh
+from chetaev.io.reading import loads
+from chetaev.io.writing import dumps
 from chetaev.plot.animation import animate
-from chetaev.plot.scene import Scene, scene_of
 from chetaev.plot.scene_compose import compose
-from chetaev.plot.scene_default import default_scene
+from chetaev.plot.scene_default import default_scene, scene_of
 from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window, Words, nice_step
 from chetaev.plot.scene_text import number, pretty, time_digits
 from chetaev.plot.scene_values import Values, quaternions, turn
+from chetaev.scene import Scene, read_scene, written
+from chetaev.scene import shapes as sh
 
 SPRING = ch.System("x", parameters="w a", lagrangian="x'^2/2 - w^2*x^2/2", name="spring")
 TIMES = np.linspace(0, 3, 31)
@@ -119,7 +123,7 @@ def test_nine_entries_are_the_matrix_row_by_row(swing):
     nine = "cos(t), -sin(t), 0, sin(t), cos(t), 0, 0, 0, 1"
     values = Values(swing, TIMES)
     assert values.rotation(nine) == pytest.approx(values.rotation("z t"))
-    assert values.rotation(tuple(nine.split(", "))) == pytest.approx(values.rotation("z t"))
+    assert sh.Ball("0, 0, 0", rotation=nine.split(", ")).rotation == nine
 
 
 def test_the_name_of_a_rotation_gives_its_matrices():
@@ -248,12 +252,13 @@ def test_quantities_stay_on_their_axes(swing):
 
 
 def test_scenes_print_small():
-    scene = Scene([sh.Rod("0, 0", "x, y"), sh.Wheel("x, y", "R", "theta"), sh.Slider("q")], follow="x, 0", caption="a test")
-    lines = ["scene in the plane", "rod from (0, 0) to (x, y)", "wheel (x, y) radius R angle theta", "slider of q", "followed at (x, 0)"]
+    scene = Scene([sh.Rod("0, 0", "x, y"), sh.Wheel("x, y", "R", "theta"), sh.Trace("x, y")], follow="x, 0", caption="a test")
+    lines = ["scene in the plane", "rod from (0, 0) to (x, y)", "wheel (x, y) radius R angle theta", "trace (x, y)", "followed at (x, 0)"]
     assert str(scene) == "\n  ".join([*lines, "a test"])
     assert repr(scene) == str(scene)
-    assert scene == Scene([sh.Rod(("0", 0), "x,y"), sh.Wheel("x, y", "R", "theta"), sh.Slider("q")], follow="x, 0", caption="a test")
+    assert scene == Scene([sh.Rod(("0", 0), "x,y"), sh.Wheel("x, y", "R", "theta"), sh.Trace("x, y")], follow="x, 0", caption="a test")
     assert hash(scene.shapes[0]) == hash(sh.Rod("0, 0", "x, y"))
+    assert str(Scene([sh.Slider("q"), sh.Dial("u")])) == "scene of quantities\n  slider of q\n  dial of u"
 
 
 @pytest.mark.parametrize(
@@ -264,6 +269,11 @@ def test_scenes_print_small():
         (lambda: sh.Rod("0, 0", 3), "3 is no place"),
         (lambda: Scene([]), "a scene without shapes"),
         (lambda: Scene(["point"]), "'point' is no shape"),
+        (lambda: Scene([sh.Point("x, y"), sh.Dial("x")]), "sliders and dials have no place"),
+        (lambda: Scene([sh.Ground()]), "a scene of the ground alone"),
+        (lambda: sh.Circle("0, 0", float("nan")), "nan is no number"),
+        (lambda: sh.Point("x, y", colour="yellowish"), "'yellowish' is no colour"),
+        (lambda: sh.Ball("x, 0, 0", rotation="q t, z x"), "'q t' is no turn about an axis"),
         (lambda: scene_of(3), "int has no scene"),
     ],
 )
@@ -276,8 +286,6 @@ def test_an_unknown_name_is_shown_in_its_expression(swing):
     with pytest.raises(ch.NotationError, match="unknown name") as caught:
         drawn(swing, sh.Point("x, yy"))
     assert "yy" in str(caught.value)
-    with pytest.raises(ch.UsageError, match="no turn about an axis"):
-        drawn(swing, sh.Ball("x, 0, 0", rotation="q t, z x"))
 
 
 def system_of(coordinates):
@@ -288,15 +296,15 @@ def system_of(coordinates):
 @pytest.mark.parametrize(
     ("coordinates", "places", "caption"),
     [
-        ("x y", [("x", "y")], ""),
-        ("x y z", [("x", "y", "z")], ""),
-        ("x1 x2", [("x1", "x2")], ""),
-        ("x1 y1 x2 y2", [("x1", "y1"), ("x2", "y2")], ""),
-        ("x1 y1 z1 x2 y2 z2", [("x1", "y1", "z1"), ("x2", "y2", "z2")], ""),
-        ("r theta", [("r*cos(theta)", "r*sin(theta)")], ""),
-        ({"r": "line", "q": "angle"}, [("r*cos(q)", "r*sin(q)")], ""),
-        ("x y theta u", [("x", "y")], "not shown: u"),
-        ("x y alpha beta", [("x", "y")], "not shown: β"),
+        ("x y", [("x", "y")], "assumed: (x, y) is a place"),
+        ("x y z", [("x", "y", "z")], "assumed: (x, y, z) is a place"),
+        ("x1 x2", [("x1", "x2")], "assumed: (x₁, x₂) is a place"),
+        ("x1 y1 x2 y2", [("x1", "y1"), ("x2", "y2")], "assumed: (x₁, y₁), (x₂, y₂) are places"),
+        ("x13 y13 z13", [("x13", "y13", "z13")], "assumed: (x₁₃, y₁₃, z₁₃) is a place"),
+        ("r theta", [("r*cos(theta)", "r*sin(theta)")], "assumed: (r\u2009cos(θ), r\u2009sin(θ)) is a place"),
+        ({"r": "line", "q": "angle"}, [("r*cos(q)", "r*sin(q)")], "assumed: (r\u2009cos(q), r\u2009sin(q)) is a place"),
+        ("x y theta u", [("x", "y")], "assumed: (x, y) is a place, θ is its heading; not shown: u"),
+        ("x y alpha beta", [("x", "y")], "assumed: (x, y) is a place, α is its heading; not shown: β"),
     ],
 )
 def test_default_scenes_by_names(coordinates, places, caption):
@@ -316,6 +324,17 @@ def test_other_coordinates_get_axes_and_dials():
     scene = default_scene(system_of({"q1": "line", "x3": "line", "u": "angle", "phi1": "line"}))
     assert list(scene.shapes) == [sh.Slider("q1"), sh.Slider("x3"), sh.Dial("u"), sh.Dial("phi1")]
     assert scene.abstract
+    assert scene.caption == "assumed: ϕ₁ is an angle"
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [{"x": "angle", "y": "line"}, {"x1": "line", "x2": "angle"}, {"x": "angle", "y": "angle", "z": "angle"}, {"x1": "angle", "y1": "line"}],
+)
+def test_an_angle_is_never_drawn_as_a_place(kinds):
+    """Whatever it is called: it is a hand on a dial."""
+    scene = default_scene(system_of(kinds))
+    assert list(scene.shapes) == [sh.Dial(name) if kind == "angle" else sh.Slider(name) for name, kind in kinds.items()]
 
 
 def test_default_scenes_of_rotations():
@@ -332,25 +351,76 @@ def test_default_scenes_of_rotations():
     assert dial == sh.Dial("atan2(A21, A11)", label="A")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "count"),
-    [("chain", {"n": 5}, 5), ("chain", {}, 3), ("chain", {"n": 1}, 1)],
-)
-def test_the_gallery_is_found_by_name_families_too(name, options, count):
-    scene = scene_of(ch.gallery(name, **options))
-    assert sum(isinstance(shape, sh.Rod) for shape in scene.shapes) == count
+@pytest.mark.parametrize(("name", "options", "shape", "count"), [("chain", {"n": 5}, sh.Rod, 5), ("trailer", {"n": 1}, sh.Body, 2)])
+def test_the_scene_of_a_family_is_that_of_its_member(name, options, shape, count):
+    assert sum(isinstance(found, shape) for found in ch.gallery(name, **options).scene.shapes) == count
 
 
-def test_trailers_and_options_are_found():
-    assert sum(isinstance(shape, sh.Body) for shape in scene_of(ch.gallery("trailer", n=1)).shapes) == 2
-    assert scene_of(ch.gallery("cart-pendulum", friction=False)) == scene_of(ch.gallery("cart-pendulum"))
-    assert scene_of(ch.gallery("two-firms", discount=False)).axes == ("q1", "q2")
-    assert scene_of(ch.gallery("rocard").system) == scene_of(ch.gallery("rocard"))
+def test_a_picture_belongs_to_the_model_and_not_to_its_name():
+    tyre = ch.gallery("rocard")
+    renamed = loads(dumps(tyre).replace('name = "Rocard\'s tyre"', 'name = "mine"'))
+    assert renamed.name == "mine"
+    assert scene_of(renamed) == tyre.scene
+    same_name = ch.Model(ch.System(dict(tyre.system.kinds), lagrangian="x1'^2 + x2'^2", name="Rocard's tyre"), ch.Hamilton())
+    assert scene_of(same_name) == scene_of(same_name.system) == default_scene(same_name.system) != tyre.scene
+    with pytest.raises(ch.ModelError, match="str is no scene"):
+        ch.Model(tyre.system, tyre.principle, scene="wheel")
 
 
-def test_a_name_alone_is_not_enough():
-    mine = ch.System("x y", lagrangian="x'^2 + y'^2", name="Rocard's tyre")
-    assert scene_of(mine) == default_scene(mine)
+def test_every_shape_survives_a_file_with_all_its_fields():
+    """As texts, numbers, truth values and lists, which is what files hold; a field that was left out is not written."""
+    values = {
+        "rods": [("0, 0", "1, x"), ("a, 0", "1, 1")], "outline": ["0, 0", "1, 0", "0, a"], "semiaxes": "a, 1, 2", "size": "1, a, 3",
+        "rotation": "z x, y -x", "axis": "y", "seconds": 0.5, "coils": 4, "spokes": 7, "thread": True, "half": True, "fit": True,
+        "colour": "#123456", "label": 'a "b" \\', "text": "], }", "height": "-a", "value": "x",
+        **dict.fromkeys(("at", "start", "end"), "x, min(a, 2)"),
+    }  # fmt: skip
+    placed = [kind for kind in sh.SHAPES.values() if kind not in (sh.Slider, sh.Dial)]
+    full = [kind(**{f.name: values.get(f.name, "x/2") for f in fields(kind)}) for kind in placed]
+    bare = [kind(**{f.name: values[f.name] for f in fields(kind) if f.default is MISSING}) for kind in placed]
+    quantities = Scene([sh.Slider("x"), sh.Dial("x", label="u", colour="green")])
+    for scene in (Scene(full, follow="x, 0", view=(10, 20.5), room=2, axes=("x", "y"), caption="two\nlines"), Scene(bare), quantities):
+        assert loads(dumps(ch.Model(SPRING, ch.Hamilton(), scene=scene))).scene == scene
+        assert read_scene(json.loads(json.dumps(written(scene))), lambda key, k: key) == scene
+    required = [{"shape", *(f.name for f in fields(kind) if f.default is MISSING)} for kind in placed]
+    assert [set(entry) for entry in written(Scene(bare))["shapes"]] == required
+
+
+def test_a_rigid_motion_of_space_turns_the_box_of_its_default_scene():
+    """Free, with the spin (0, 0, 2) about its own axis: after t the box is turned by 2 t, and it is where its velocity took it."""
+    free = ch.System({"A": "SE3 body"}, lagrangian="A1'^2 + A2'^2 + A3'^2 + A4'^2 + A5'^2 + A6'^2")
+    start = {"A": np.eye(4), **{f"A{k}'": v for k, v in zip(range(1, 7), (0, 0, 0.5, 0, 0, 2.0), strict=True)}}
+    motion = ch.simulate(ch.derive(free), start, (0, 0.5))
+    (solid,) = [item for item in compose(motion, scene_of(motion), np.array([0, 0.25, 0.5])).items if isinstance(item, Solid)]
+    turned = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
+    assert solid.rotation[2] == pytest.approx(turned, abs=1e-8)
+    assert solid.place[2] == pytest.approx([0, 0, 0.25], abs=1e-8)
+
+
+def test_a_motion_keeps_its_scene_in_files_and_in_pickles(swing, tmp_path):
+    scene = Scene([sh.Spring("-1, 0", "x, 0"), sh.Point("x, 0", colour="red")])
+    motion = replace(swing, scene=scene)
+    assert ch.load(motion.save(tmp_path / "x.npz")).scene == scene
+    assert pickle.loads(pickle.dumps(motion)).scene == scene  # noqa: S301
+    assert scene_of(motion) == animate(motion).scene == scene
+    assert ch.load(swing.save(tmp_path / "y.npz")).scene is None
+
+
+def test_a_motion_has_the_scene_of_the_model_it_was_simulated_from():
+    """Two models with equal equations and different pictures: what is remembered of the equations does not mix them up."""
+    model = replace(ch.gallery("cartesian-pendulum"), t=(0.0, 0.1))
+    other = replace(model, scene=Scene([sh.Point("x, y")]))
+    assert [animate(ch.simulate(m)).scene for m in (model, other, replace(model, scene=None))] == [
+        model.scene,
+        other.scene,
+        default_scene(model.system),
+    ]
+    assert ch.simulate(ch.derive(model), model.start, model.t, parameters=model.parameters).scene is None
+
+
+def test_compared_motions_share_the_scene_of_their_model():
+    model = replace(ch.gallery("disk"), t=(0.0, 0.1))
+    assert {motion.scene for motion in ch.compare(model).motions.values()} == {model.scene}
 
 
 # texts
@@ -384,7 +454,6 @@ def test_names_and_numbers_as_written_by_hand():
         (sh.Ellipsoid("x, 0", "1, a"), "Ellipsoid, semiaxes"),
         (sh.Body("x, 0, 0", size="1, 2, -3"), "Body, size"),
         (sh.Body("x, 0", scale=-1), "Body, scale"),
-        (sh.Circle("0, 0", float("nan")), "Circle, radius"),
     ],
 )
 def test_a_size_that_is_none_is_refused(swing, shape, words):
@@ -392,6 +461,11 @@ def test_a_size_that_is_none_is_refused(swing, shape, words):
     with pytest.raises(ch.UsageError, match=words) as caught:
         drawn(swing, shape)
     assert "abs(" in caught.value.hint
+
+
+@pytest.mark.parametrize("shape", [sh.Wheel("x, 0, 0", 0), sh.Frame("x, 0, 0", [("0, 0, 0", "0, 0, 0")]), sh.Rod("x, 0, 0", "x, 0, 0")])
+def test_a_shape_that_is_a_point_draws(swing, shape):
+    assert animate(swing, Scene([shape]), fps=2).frame().axes
 
 
 def test_sizes_that_are_left_out_or_zero_are_sizes(swing):

@@ -1,27 +1,29 @@
 """The gallery's scenes: every model has one, it draws, nothing leaves the picture, and bodies roll and glide as the constraints say."""
 
 from functools import cache
-from importlib import import_module
 
 import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.gallery import description
 from chetaev.plot.animation import animate
-from chetaev.plot.scene import scene_of
 from chetaev.plot.scene_compose import compose
 from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window
 from chetaev.plot.scene_space import Projection
 from chetaev.plot.scene_values import Values
-from chetaev.plot.shapes import Blade, Disk, Tyre, Wheel
+from chetaev.scene import Blade, Disk, Tyre, Wheel
 
 STAND_IN = {"krupkova": "(q1'^2 + q2'^2 - q1^2)/2"}
 """Systems whose motions the library does not compute: their scene is drawn with another Lagrangian in the same coordinates."""
 
 
+model_of = cache(ch.gallery)
+
+
 @cache
 def motion_of(name):
-    model = ch.gallery(name)
+    model = model_of(name)
     first, last = model.t
     if name in STAND_IN:
         system = ch.System(dict(model.system.kinds), lagrangian=STAND_IN[name], name=model.name)
@@ -30,12 +32,28 @@ def motion_of(name):
     return ch.simulate(model, t=(first, first + min(3.0, last - first)))
 
 
+def test_files_of_the_gallery_say_what_they_hold():
+    """A model file and a module alike: the sentence that names a system, and the paragraph that describes it."""
+    assert description("sleigh") == (
+        "Chaplygin's sleigh",
+        "A body on a plane with one blade, whose centre of mass is the distance a ahead of it.",
+    )
+    assert description("trailer") == (
+        "A tractor with n trailers",
+        "A tractor that pulls n trailers, each hitched to the middle of the axle before it.",
+    )
+    assert all(title and told for title, told in map(description, ch.gallery()))
+
+
+def test_a_model_file_of_the_gallery_takes_no_options():
+    with pytest.raises(ch.UsageError, match="sleigh has no option n"):
+        ch.gallery("sleigh", n=3)
+
+
 @pytest.mark.parametrize("name", ch.gallery())
 def test_every_model_has_a_scene_of_its_own_that_draws(name):
-    module = import_module(f"chetaev.gallery.{name.replace('-', '_')}")
     motion = motion_of(name)
-    assert scene_of(motion) == module.scene()
-    animation = animate(motion, fps=10)
+    animation = animate(motion, model_of(name).scene, fps=10)
     figure = animation.frame(animation.times[len(animation.times) // 2])
     figure.canvas.draw()
     pixels = np.asarray(figure.canvas.buffer_rgba())[40:, :, :3]
@@ -47,7 +65,7 @@ def test_every_model_has_a_scene_of_its_own_that_draws(name):
 @pytest.mark.parametrize("name", ch.gallery())
 def test_nothing_leaves_the_picture(name):
     motion = motion_of(name)
-    drawing = compose(motion, scene_of(motion), np.linspace(motion.t[0], motion.end[0], 61))
+    drawing = compose(motion, model_of(name).scene, np.linspace(motion.t[0], motion.end[0], 61))
     view = drawing.view
     for k in range(61):
         for item in drawing.items:
@@ -74,7 +92,7 @@ def planar_points(item, k, following):
 @pytest.mark.parametrize("name", ch.gallery())
 def test_pictures_stand_still_unless_they_follow(name):
     motion = motion_of(name)
-    scene = scene_of(motion)
+    scene = model_of(name).scene
     view = compose(motion, scene, np.linspace(motion.t[0], motion.end[0], 31)).view
     centre = view.target if isinstance(view, Camera) else view.centre
     if scene.follow is None:
@@ -106,7 +124,7 @@ BLADES = ["action-constraint", "knife-edge", "knife-edge-friction", "sleigh", "s
 def test_blades_and_tyres_glide_along_themselves(name):
     """Independent of the constraint rows: finite differences of where the shapes are drawn, against the direction they are drawn in."""
     values = around(name)
-    gliding = [shape for shape in scene_of(values.motion).shapes if isinstance(shape, Blade | Tyre)]
+    gliding = [shape for shape in model_of(name).scene.shapes if isinstance(shape, Blade | Tyre)]
     assert gliding
     for shape in gliding:
         _, velocity = rates(values, lambda v, at=shape.at: v.place(at, 2))
@@ -131,13 +149,13 @@ def test_wheels_roll_without_slipping(name):
     """The material point of the wheel that touches the ground is at rest: this sees every wrong sign in a rotation."""
     contact, which = ROLLING[name]
     values = around(name)
-    wheels = [shape for shape in scene_of(values.motion).shapes if isinstance(shape, Wheel | Disk)]
+    wheels = [shape for shape in model_of(name).scene.shapes if isinstance(shape, Wheel | Disk)]
     assert not slip(values, wheels[which or 0], values.place(contact.split(", "), 3)[1])
 
 
 def test_the_front_wheel_of_the_bicycle_rolls_too():
     values = around("bicycle")
-    front = [shape for shape in scene_of(values.motion).shapes if isinstance(shape, Wheel)][1]
+    front = [shape for shape in model_of("bicycle").scene.shapes if isinstance(shape, Wheel)][1]
     assert not slip(values, front, values.place(("F1 + rF*n1", "-F2 - rF*n2", "0"), 3)[1])
     assert values.place(("F1", "-F2", "-F3"), 3)[1][2] > 0.3  # above the ground
 
@@ -157,17 +175,17 @@ def slip(values, wheel, contact):
 
 def test_pendulums_hang_on_their_rods():
     values = around("spherical-pendulum")
-    bob = values.place(scene_of(values.motion).shapes[-1].at, 3)
+    bob = values.place(model_of("spherical-pendulum").scene.shapes[-1].at, 3)
     assert np.linalg.norm(bob, axis=1) == pytest.approx(np.full(3, 0.8))
     values = around("foucault")
-    bob = values.place(scene_of(values.motion).shapes[-1].at, 3)
+    bob = values.place(model_of("foucault").scene.shapes[-1].at, 3)
     assert np.linalg.norm(bob - [0, 0, 1.5], axis=1) == pytest.approx(np.full(3, 1.5))
 
 
 def test_the_hands_of_pais_and_uhlenbeck_turn_at_their_two_rates():
     """The first hand turns at w1 = 1.7, the second against it at w2 = 1, and the tip stands over q."""
     values = around("pais-uhlenbeck")
-    hands = [shape for shape in scene_of(values.motion).shapes if type(shape).__name__ == "Rod" and not shape.thread]
+    hands = [shape for shape in model_of("pais-uhlenbeck").scene.shapes if type(shape).__name__ == "Rod" and not shape.thread]
     for hand, rate in zip(hands, (1.7, 1.0), strict=True):
         arm, velocity = rates(values, lambda v, h=hand: v.place(h.end, 2) - v.place(h.start, 2))
         assert (arm[0] * velocity[1] - arm[1] * velocity[0]) / (arm @ arm) == pytest.approx(-rate, rel=1e-6)

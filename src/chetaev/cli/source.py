@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import click
@@ -116,10 +114,10 @@ def _from_input() -> Source:
 
 
 def gallery_names() -> list[str]:
-    """The names of the gallery, without importing a system."""
-    spec = find_spec("chetaev.gallery")
-    folders = spec.submodule_search_locations if spec is not None else None
-    return sorted(module.name.replace("_", "-") for module in iter_modules(folders or []) if not module.name.startswith("_"))
+    """The names of the gallery, without reading a system."""
+    from chetaev.gallery import gallery
+
+    return gallery()
 
 
 class ModelType(click.ParamType):

@@ -1,4 +1,7 @@
-"""The gallery: one file per system, each with a function `model()` that tells its story and gives good values.
+"""The gallery: a file per system, with its story, good values and a scene.
+
+A system that is data is a model file, `sleigh.toml`; a family of systems, or one whose expressions are computed, is a module with a
+function `model()`, `chain.py`. Both begin with a sentence that names the system and a paragraph that describes it.
 
 It is the documentation's gallery and the tests' test bed at once. The package is callable: `chetaev.gallery()` lists the names,
 `chetaev.gallery("rocard")` is a `Model`.
@@ -6,14 +9,17 @@ It is the documentation's gallery and the tests' test bed at once. The package i
 
 from __future__ import annotations
 
-import pkgutil
+import ast
 import sys
 from importlib import import_module
+from importlib.resources import files
 from types import ModuleType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from chetaev.errors import ModelError, did_you_mean
-from chetaev.model import Model
+from chetaev.errors import ModelError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from chetaev.model import Model
 
 
 @overload
@@ -22,13 +28,43 @@ def gallery() -> list[str]: ...
 def gallery(name: str, **options: Any) -> Model: ...
 def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
     """Without a name, the names of all gallery systems; with one, that model. Families take options: `gallery("chain", n=5)`."""
-    names = sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
     if name is None:
-        return names
-    if not isinstance(name, str) or name.replace("_", "-") not in names:
-        raise ModelError(f"no system {name!r}.", where="gallery", hint=f"{did_you_mean(str(name), names)}  gallery() lists all".strip())
-    model: Model = import_module(f"{__name__}.{name.replace('-', '_')}").model(**options)
-    return model
+        return sorted(_files())
+    found = _files().get(name.replace("_", "-")) if isinstance(name, str) else None
+    if found is None:
+        hint = f"{did_you_mean(str(name), _files())}  gallery() lists all".strip()
+        raise ModelError(f"no system {name!r}.", where="gallery", hint=hint)
+    if found.endswith(".py"):
+        model: Model = import_module(f"{__name__}.{found.removesuffix('.py')}").model(**options)
+        return model
+    if options:
+        raise UsageError(f"{name} has no option {next(iter(options))}.", where=f"gallery {name!r}", hint="gallery(name)")
+    from chetaev.io.reading import loads
+
+    return loads(_text(found), found)
+
+
+def description(name: str) -> tuple[str, str]:
+    """The sentence that names a system, and the paragraph that describes it, read from its file without making the model."""
+    found = _files()[name]
+    if found.endswith(".py"):
+        tree = ast.parse(_text(found))
+        model = next(part for part in tree.body if isinstance(part, ast.FunctionDef) and part.name == "model")
+        title, told = ast.get_docstring(tree) or "", (ast.get_docstring(model) or "").partition("\n\n")[0]
+    else:
+        comment = _text(found).partition("\n\n")[0]
+        title, _, told = "\n".join(line.removeprefix("#").strip() for line in comment.splitlines()).partition("\n\n")
+    return title.partition("\n")[0].rstrip("."), " ".join(told.split())
+
+
+def _files() -> dict[str, str]:
+    """The files of the gallery by the names of their systems."""
+    found = [path.name for path in files(__name__).iterdir() if path.name.endswith((".py", ".toml")) and not path.name.startswith("_")]
+    return {name.rpartition(".")[0].replace("_", "-"): name for name in found}
+
+
+def _text(file: str) -> str:
+    return (files(__name__) / file).read_text(encoding="utf-8")
 
 
 class _Callable(ModuleType):

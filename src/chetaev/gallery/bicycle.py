@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from chetaev.model import Model
 from chetaev.principles import DAlembert
+from chetaev.scene import Frame, Ground, Point, Scene, Trace, Wheel
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 Vector = tuple[str, str, str]
 
@@ -109,14 +106,12 @@ def model() -> Model:
         """,
         reference="Whipple, Quarterly Journal of Pure and Applied Mathematics 30 (1899), 312-348; Meijaard, Papadopoulos, Ruina, Schwab, "
         "Proceedings of the Royal Society A 463 (2007), 1955-1982.",
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """Wheels, frame and fork with a rider in between; the picture has z upwards, the model downwards."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import BLUE, DARK, RED, Frame, Ground, Point, Trace, Wheel
-
     rear, fork = "x pi, z yaw, x lean, y pitch", "x pi, z yaw, x lean, y pitch, y tilt, z steer, y -tilt"
     head, crown = "0.81, 0, -0.60", "0.86, 0, -0.44"
     seat, crank, shoulder = "0.22, 0, -0.62", "0.45, 0, -0.02", "0.46, 0, -1.12"
@@ -128,14 +123,14 @@ def scene() -> Scene:
         [
             Ground(0),
             Trace("x, -y, 0"),
-            Trace("F1 + rF*n1, -F2 - rF*n2, 0", RED),
+            Trace("F1 + rF*n1, -F2 - rF*n2, 0", "red"),
             Wheel("R1, -R2, -R3", "rR", rotation=f"{rear}, y rear", axis="y", spokes=16),
             Wheel("F1, -F2, -F3", "rF", rotation=f"{fork}, y front", axis="y", spokes=16),
-            Frame("R1, -R2, -R3", tubes, rotation=rear, width=0.045, colour=BLUE),
+            Frame("R1, -R2, -R3", tubes, rotation=rear, width=0.045, colour="blue"),
             Frame(
                 "A1, -A2, -A3", [("-c, 0, -rF", "-0.24, 0, -0.74"), ("-0.24, 0, -0.74", "-0.32, 0, -1.0"), *bars], rotation=fork, width=0.04
             ),
-            Frame("R1, -R2, -R3", [(seat, shoulder), *legs, *arms], rotation=rear, width=0.09, colour=DARK),
+            Frame("R1, -R2, -R3", [(seat, shoulder), *legs, *arms], rotation=rear, width=0.09, colour="dark"),
             Point("R1 + 0.53*B11 - 1.30*B13, -R2 - 0.53*B21 + 1.30*B23, -R3 - 0.53*B31 + 1.30*B33", 0.13),
         ],
         follow="R1 + 0.5*B11, -R2 - 0.5*B21, 0.6",

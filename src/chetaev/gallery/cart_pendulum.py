@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.model import Model
 from chetaev.principles import VirtualWork
+from chetaev.scene import Body, Ground, Pivot, Point, Rod, Scene, Trace, Wheel
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(friction: bool = True) -> Model:
@@ -52,23 +48,21 @@ def model(friction: bool = True) -> Model:
             "Node or focus depends on a as well as on b: a node needs (m*l*a - nu)^2 > 4*m*g*l*abs(I + m*l*b).",
             "An external force u enters Theorem 24, Remark 25 and (71) with the wrong sign; the equation for theta is right nevertheless.",
         ),
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """The rod, with its centre of mass marked, on a cart."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import DARK, GREY, ORANGE, Body, Ground, Pivot, Point, Rod, Trace, Wheel
-
     wheels = [Wheel(f"x {side} 0.16, 0.07", 0.07, "-x/0.07", spokes=6) for side in "+-"]
     return Scene(
         [
             Ground(0),
             Trace("x - 2*l*sin(theta), 0.3 + 2*l*cos(theta)", seconds=1.5),
-            Body("x, 0.2", outline=["-0.3, -0.1", "0.3, -0.1", "0.3, 0.1", "-0.3, 0.1"], colour=GREY),
+            Body("x, 0.2", outline=["-0.3, -0.1", "0.3, -0.1", "0.3, 0.1", "-0.3, 0.1"], colour="grey"),
             *wheels,
-            Rod("x, 0.3", "x - 2*l*sin(theta), 0.3 + 2*l*cos(theta)", colour=DARK),
-            Point("x - l*sin(theta), 0.3 + l*cos(theta)", colour=ORANGE),
+            Rod("x, 0.3", "x - 2*l*sin(theta), 0.3 + 2*l*cos(theta)", colour="dark"),
+            Point("x - l*sin(theta), 0.3 + l*cos(theta)", colour="orange"),
             Pivot("x, 0.3"),
         ],
     )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from chetaev.errors import ModelError
 from chetaev.model import Model
 from chetaev.principles import Hamilton
+from chetaev.scene import Pivot, Point, Rod, Scene, Shape, Trace
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(n: int = 3) -> Model:
@@ -52,20 +49,18 @@ def model(n: int = 3) -> Model:
         """,
         reference="D. Bernoulli, Theoremata de oscillationibus corporum filo flexili connexorum et catenae verticaliter suspensae, "
         "Commentarii Academiae Scientiarum Petropolitanae 6 (1738), 108-122; for n = 2 Landau, Lifshitz, Mechanics, section 5, problem 1.",
+        scene=_scene(n),
     )
 
 
-def scene(n: int = 3) -> Scene:
+def _scene(n: int) -> Scene:
     """Rods and bobs; the path of the last."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import BLUE, GREEN, ORANGE, PURPLE, RED, Pivot, Point, Rod, Shape, Trace
-
-    colours = (BLUE, GREEN, PURPLE, ORANGE)
+    colours = ("blue", "green", "purple", "orange")
     bobs = ["0, 0"]
     for k in range(1, n + 1):
         x = " + ".join(f"l{j}*sin(theta{j})" for j in range(1, k + 1))
         y = "".join(f" - l{j}*cos(theta{j})" for j in range(1, k + 1))
         bobs.append(f"{x}, {y}")
     rods: list[Shape] = [Rod(upper, lower) for upper, lower in pairwise(bobs)]
-    points = [Point(bob, colour=RED if k == n else colours[k % 4]) for k, bob in enumerate(bobs[1:], 1)]
+    points = [Point(bob, colour="red" if k == n else colours[k % 4]) for k, bob in enumerate(bobs[1:], 1)]
     return Scene([Trace(bobs[-1], seconds=3), *rods, Pivot("0, 0"), *points])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.errors import ModelError, did_you_mean
 from chetaev.model import Model
 from chetaev.principles import Chetaev, DAlembert, Vakonomic, VirtualWork
+from chetaev.scene import Ball, Ground, Scene, Trace
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 _ROLLING = ["a1' = A2'", "a2' = -A1'"]
 _NO_TWIST = "A3' = 0"
@@ -78,12 +74,10 @@ def model(guise: str = "overdetermined") -> Model:
             "The second-order constraint is printed with the opposite sign in section 6 of 001; (7) has the right one.",
             "The coefficient in (15) of 001 is I, not I + M.",
         ),
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """The ball on the plane, and the path of the point of contact."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import Ball, Ground, Trace
-
     return Scene([Ground(0), Trace("a1, a2, 0"), Ball("a1, a2, 1", 1, rotation="A")])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.model import Model
 from chetaev.principles import Chetaev, DAlembert
+from chetaev.scene import Ellipsoid, Ground, Scene, Trace
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(backward: bool = True) -> Model:
@@ -71,13 +67,11 @@ def model(backward: bool = True) -> Model:
         """,
         reference="Walker, Quarterly Journal of Pure and Applied Mathematics 28 (1896), 175-184; Kane, Levinson, International Journal of "
         "Non-Linear Mechanics 17 (1982), 175-186, for the values; Borisov, Mamaev, Physics-Uspekhi 46 (2003), 393-403.",
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """The lower half of the ellipsoid, and the path of the point of contact."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import Ellipsoid, Ground, Trace
-
     hull = Ellipsoid("x + h*A13, y + h*A23, z + h*A33", "a, b, c", rotation="A", half=True)
     return Scene([Ground(0), Trace("px, py, 0", seconds=0.4), hull], follow="x, y, z")

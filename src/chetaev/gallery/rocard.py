@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.model import Model
 from chetaev.principles import VirtualWork
+from chetaev.scene import Ground, Patch, Scene, Trace, Wheel
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(forward: bool = True) -> Model:
@@ -50,27 +46,20 @@ def model(forward: bool = True) -> Model:
             "Energy decays as -(M*psi'^2 + K)*epsilon*(theta' - epsilon') up to order epsilon^4, not epsilon^2.",
             "Without sign(psi'), as in 000, the model holds only for psi' > 0.",
         ),
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """The wheel, of radius 1, with the contact zone under it: turned against the wheel's plane."""
-    return tyre_scene("x1, x2", "x1, x2")
-
-
-def tyre_scene(wheel: str, contact: str) -> Scene:
-    """A wheel of radius 1 above a place, and the contact zone at another, turned by epsilon against the wheel's plane."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import Ground, Patch, Trace, Wheel
-
     return Scene(
         [
             Ground(0),
-            Trace(f"{contact}, 0"),
-            Patch(f"{contact}, 0", "theta - epsilon", 0.9),
-            Wheel(f"{wheel}, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
+            Trace("x1, x2, 0"),
+            Patch("x1, x2, 0", "theta - epsilon", 0.9),
+            Wheel("x1, x2, 1", 1, rotation="z theta, y psi", axis="y", spokes=12),
         ],
-        follow=f"{wheel}, 0.9",
+        follow="x1, x2, 0.9",
         room=1.7,
         view=(-55, 20),
     )

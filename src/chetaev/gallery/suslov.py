@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.model import Model
 from chetaev.principles import Chetaev, DAlembert, Vakonomic
+from chetaev.scene import Body, Frame, Pivot, Scene, Trace
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(coupled: bool = True) -> Model:
@@ -50,14 +46,12 @@ def model(coupled: bool = True) -> Model:
         """,
         reference="Suslov, Theoretical Mechanics (Gostekhizdat 1946), section 53; Kozlov, Regular and Chaotic Dynamics 7 (2002), 161-176, "
         "for the measure; Bloch, Nonholonomic Mechanics and Control (Springer 2003), chapter 8.",
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """The body with the axis about which it cannot turn, and the path of that axis."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import Body, Frame, Pivot, Trace
-
     axis = Frame("0, 0, 0", [("0, 0, 0", "0, 0, 1.2")], rotation="A", width=0.06)
     return Scene(
         [

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.errors import ModelError
 from chetaev.model import Model
 from chetaev.principles import DAlembert
+from chetaev.scene import Body, Frame, Ground, Rod, Scene, Shape, Trace, Tyre
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(n: int = 3) -> Model:
@@ -61,14 +57,12 @@ def model(n: int = 3) -> Model:
         """,
         reference="Laumond, Controllability of a multibody mobile robot, IEEE Transactions on Robotics and Automation 9 (1993), 755-763; "
         "Jean, The car with n trailers: characterisation of the singular configurations, ESAIM: COCV 1 (1996), 241-266.",
+        scene=_scene(n),
     )
 
 
-def scene(n: int = 3) -> Scene:
+def _scene(n: int) -> Scene:
     """The train from above: every axle with its two wheels, and the bars between them."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import BLUE, GREY, RED, Body, Frame, Ground, Rod, Shape, Trace, Tyre
-
     shapes: list[Shape] = [Ground(), Trace("x, y")]
     x, y = "x", "y"
     bodies: list[Shape] = []
@@ -76,13 +70,13 @@ def scene(n: int = 3) -> Scene:
         if k:
             hitch = f"{x}, {y}"
             x, y = f"{x} - d{k}*cos(theta{k})", f"{y} - d{k}*sin(theta{k})"
-            shapes.append(Rod(hitch, f"{x}, {y}", GREY))
+            shapes.append(Rod(hitch, f"{x}, {y}", "grey"))
         box = (
             ["-0.18, -0.2", "0.42, -0.2", "0.42, 0.2", "-0.18, 0.2"] if k == 0 else ["-0.25, -0.2", "0.25, -0.2", "0.25, 0.2", "-0.25, 0.2"]
         )
         heading = f"theta{k}"
-        bodies.append(Body(f"{x}, {y}", heading, box, colour=BLUE if k else RED))
-        bodies.append(Frame(f"{x}, {y}", [("0, -0.26", "0, 0.26")], heading, colour=GREY))
+        bodies.append(Body(f"{x}, {y}", heading, box, colour="blue" if k else "red"))
+        bodies.append(Frame(f"{x}, {y}", [("0, -0.26", "0, 0.26")], heading, colour="grey"))
         sides = (f"{x} {a} 0.26*sin({heading}), {y} {b} 0.26*cos({heading})" for a, b in ("-+", "+-"))
         bodies += [Tyre(side, heading, 0.26) for side in sides]
     return Scene([*shapes, *bodies], follow="x, y", room=1.3)

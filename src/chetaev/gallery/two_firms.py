@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from chetaev.model import Model
 from chetaev.principles import DAlembert, Vakonomic
+from chetaev.scene import Label, Point, Rod, Scene, Trace
 from chetaev.state import State
 from chetaev.system import System
-
-if TYPE_CHECKING:
-    from chetaev.plot.scene import Scene
 
 
 def model(discount: bool = True) -> Model:
@@ -55,13 +51,11 @@ def model(discount: bool = True) -> Model:
             "lambda1' = exp(beta*t)*A2*(B*(q1' + q2') - beta*q2') + lambda1*B.",
             "(4.3) defines g and forgets to set it to zero.",
         ),
+        scene=_scene(),
     )
 
 
-def scene() -> Scene:
+def _scene() -> Scene:
     """The plane of the two quantities produced, with the line at which the law stops the second firm."""
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import RED, Label, Point, Rod, Trace
-
-    law = Rod("D/B, 0", "0, D/B", RED, thread=True)
-    return Scene([law, Label("0.64*D/B, 0.37*D/B", "q2' = 0", RED), Trace("q1, q2"), Point("q1, q2", colour="#0b6bb8")], axes=("q1", "q2"))
+    law = Rod("D/B, 0", "0, D/B", "red", thread=True)
+    return Scene([law, Label("0.64*D/B, 0.37*D/B", "q2' = 0", "red"), Trace("q1, q2"), Point("q1, q2", colour="blue")], axes=("q1", "q2"))

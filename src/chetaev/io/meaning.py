@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from chetaev.errors import InitialError, ModelError, ParameterError, did_you_mean
-from chetaev.io.places import place
+from chetaev.io.places import place, place_in_scene
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
 from chetaev.notation.lexer import spell
@@ -21,6 +22,8 @@ from chetaev.symbols import TIME, Input, Multiplier, jets_in, moved_by
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
 _SMALLEST_TOLERANCE = 1e-17
+_MOST_IN_SCENE = 10_000
+"""Different expressions in a scene, as many as rows in a system: reading them takes about two seconds, and a file may come from anybody."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Meaning:
         for k, entry in enumerate(self.data.get("compare", [])):
             self._names(entry.get("fixed", []), "compare", "fixed", k)
         self._expressions()
+        self._scene()
         self._run()
 
     def _parameters(self) -> None:
@@ -91,10 +95,7 @@ class Meaning:
 
     def _expressions(self) -> None:
         """Invariants, events, scales and gauge functions can be read; they may use multipliers."""
-        names = self.model.system.vocabulary
-        count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
-        multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
-        known = replace(names, jets={**names.jets, **multipliers})
+        known = self._along_motions
         for k, event in enumerate(self.data.get("events", [])):
             parse_expression(event["expression"], known, place(self.source, self.text, "events", "expression", k))
             for text in (part for entry in event.get("reset", {}).items() for part in entry):
@@ -108,7 +109,23 @@ class Meaning:
             for part in (name, text):
                 parse_expression(part, known, self._place("gauge", name))
         for name, text in self.model.invariants.items():
-            parse_expression(text, known, self._place("invariants", name))
+            parse_expression(text, self._along_motions, self._place("invariants", name))
+
+    def _scene(self) -> None:
+        scene = self.model.scene
+        if scene is None:
+            return
+        first: dict[str, tuple[str, int | None]] = {}  # shapes share many texts; each is read once, where it stands first
+        for text in scene.follow or ():
+            first.setdefault(str(text), ("follow", None))
+        for index, shape in enumerate(scene.shapes):
+            for key, text in shape.expressions:
+                first.setdefault(text, (key, index))
+        if len(first) > _MOST_IN_SCENE:
+            what = f"a scene with {len(first)} expressions; at most {_MOST_IN_SCENE} are read."
+            raise ModelError(what, where=self._place("scene", "shapes"))
+        for text, (key, k) in first.items():
+            parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))
 
     def _run(self) -> None:
         first, last = self.model.t
@@ -121,6 +138,14 @@ class Meaning:
         if relative < _SMALLEST_TOLERANCE:
             what = f"tolerance = {relative:g} is beyond double precision."
             raise ModelError(what, where=self._place("simulate", "tolerance"), hint="tolerance = 1e-12")
+
+    @cached_property
+    def _along_motions(self) -> Vocabulary:
+        """The names that have values along a motion: those of the system, and multipliers."""
+        names = self.model.system.vocabulary
+        count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
+        multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
+        return replace(names, jets={**names.jets, **multipliers})
 
     @property
     def _constants(self) -> Vocabulary:

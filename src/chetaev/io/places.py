@@ -15,6 +15,8 @@ _KEY = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.[^=]*)?=")
 
 _ENTRY = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'")
 """A text of a list."""
+_MARK = re.compile(_ENTRY.pattern + r"|#[^\n]*|[][{}]")
+"""What tells where a table of a list begins: brackets outside of texts and comments."""
 _LONGEST_LINE = 1000
 """Characters of a line in which a header or a key is looked for."""
 
@@ -40,14 +42,35 @@ class _Index:
                 self.keys.setdefault((here, max(0, seen[here] - 1), found[1].strip("\"'")), number)
         self._ends = [at for at, c in enumerate(text) if c == "\n"]
         self._texts: list[int] | None = None
+        self._tables_of: dict[int, list[int]] = {}
 
     def entry(self, line: int, index: int) -> int:
         """The line of an entry of a list of texts that begins on a given line; the list's own if it has no such entry."""
         if self._texts is None:
             self._texts = [found.start() for found in _ENTRY.finditer(self.text)]
-        beginning = self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
-        at = bisect_left(self._texts, self.text.find("[", beginning)) + index
+        at = bisect_left(self._texts, self.text.find("[", self._beginning(line))) + index
         return bisect_right(self._ends, self._texts[at]) + 1 if at < len(self._texts) else line
+
+    def inline_table(self, line: int, index: int) -> int:
+        """The line of an entry `{...}` of a list that begins on a given line; the list's own if it has no such entry."""
+        if line not in self._tables_of:
+            self._tables_of[line] = self._inline_tables(line)
+        found = self._tables_of[line]
+        return found[index] if index < len(found) else line
+
+    def _inline_tables(self, line: int) -> list[int]:
+        found, depth = [], 0
+        for mark in _MARK.finditer(self.text, self.text.find("[", self._beginning(line))):
+            depth += (mark[0] in "[{") - (mark[0] in "]}")
+            if mark[0] == "{" and depth == 2:
+                found.append(bisect_right(self._ends, mark.start()) + 1)
+            if depth == 0:
+                break
+        return found
+
+    def _beginning(self, line: int) -> int:
+        """Where in the text a line begins."""
+        return self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
 
 
 _index = lru_cache(maxsize=2)(_Index)
@@ -74,3 +97,13 @@ def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0
     line = line_of_entry(text, line, index) if line and index is not None else line
     parts = [source, name + (f"[{index}]" if index is not None else ""), f"line {line}" if line else ""]
     return ", ".join(part for part in parts if part)
+
+
+def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:
+    """The place of a key of the scene, or of one of its shapes by number: an entry of a list, or a table [[scene.shapes]]."""
+    if shape is None:
+        return place(source, text, "scene", key)
+    name = f"scene.shapes[{shape}]" + (f".{key}" if key else "")
+    own, listed = line_of(text, "scene.shapes", "", shape), line_of(text, "scene", "shapes")
+    line = line_of(text, "scene.shapes", key, shape) or own or (listed and _index(text).inline_table(listed, shape))
+    return ", ".join(part for part in (source, name, f"line {line}" if line else "") if part)

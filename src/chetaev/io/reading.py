@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from chetaev.errors import ChetaevError, ModelError, NotationError, ParameterError, PrincipleError, UsageError
 from chetaev.files import read_bytes
 from chetaev.io.meaning import Meaning
-from chetaev.io.places import line_of, place
+from chetaev.io.places import line_of, place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.model import Model
 from chetaev.notation import Vocabulary, parse_expression
@@ -20,6 +20,7 @@ from chetaev.numerics.asked import event_of, method_of
 from chetaev.numerics.attitude import split_list
 from chetaev.numerics.events import On
 from chetaev.principles import PRINCIPLES, Principle, of_spec
+from chetaev.scene import Scene, read_scene
 from chetaev.state import State
 from chetaev.symbols import Parameter
 from chetaev.system import System
@@ -144,7 +145,16 @@ class _File:
             branch=self._branch(simulate.get("branch")),
             gauge=self.data.get("gauge", {}),
             events=tuple(self._event(entry, k) for k, entry in enumerate(self.data.get("events", []))),
+            scene=self._scene(),
         )
+
+    def _scene(self) -> Scene | None:
+        if "scene" not in self.data:
+            return None
+        try:
+            return read_scene(self.data["scene"], lambda key, k: place_in_scene(self.source, self.text, key, k))
+        except UsageError as fault:
+            raise ModelError(fault.what, where=fault.where, why=fault.why, hint=fault.hint) from None
 
     def _system(self) -> System:
         data = self.data

@@ -54,7 +54,7 @@ EVENTS: dict[str, str] = {"expression": TEXT, "terminal": TRUTH, "direction": NU
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
     """Every key is known and every value of its kind, or a ModelError that names the place."""
-    tables = {*FIXED, *NAMED, "principle", "compare", "events"}
+    tables = {*FIXED, *NAMED, "principle", "compare", "events", "scene"}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
@@ -70,8 +70,13 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
         elif key == "events":
             for k, entry in enumerate(_tables(value, key, source, text)):
                 _check_table(entry, key, EVENTS, source, text, k)
+        elif key == "scene":  # its keys are read by the scene itself
+            if not isinstance(value, dict):
+                raise _wrong(value, "a table [scene]", place(source, text, "", key))
         else:
             line = place(source, text, "", key) if line_of(text, "", key) is not None else place(source, text, key)
+            if key == "plot":
+                raise ModelError("plot is not a key of the file.", where=line, hint="a picture is described in a table [scene]")
             raise _unknown(key, [*TOP, *tables], line, "the file")
 
 

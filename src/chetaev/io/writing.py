@@ -14,6 +14,7 @@ from chetaev.io.wording import Wording
 from chetaev.model import Model
 from chetaev.numerics.asked import described, in_words
 from chetaev.principles import Principle, spec_of
+from chetaev.scene import Scene, written
 from chetaev.system import System
 from chetaev.trajectory import Trajectory
 
@@ -61,6 +62,7 @@ def dumps(model: Model) -> str:
     for principle, more in model.also.items():
         blocks.append("[" + _table("compare", {**_principle(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1))
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))
+    blocks.append(_scene(model.scene))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -89,15 +91,26 @@ def _constraints(system: System, wording: Wording) -> str:
     return _table("constraints", rows)
 
 
+def _scene(scene: Scene | None) -> str:
+    """The picture, a line for every shape."""
+    if scene is None:
+        return ""
+    entries = written(scene)
+    shapes = "".join(f"  {_setting(shape)},\n" for shape in entries.pop("shapes"))
+    return _table("scene", {**{key: _setting(value) for key, value in entries.items()}, "shapes": f"[\n{shapes}]"})
+
+
 def _principle(principle: Principle) -> dict[str, str]:
     found = spec_of(principle)
     return {name: _setting(value) for name, value in ({"name": found} if isinstance(found, str) else found).items()}
 
 
 def _setting(value: Any) -> str:
-    """A setting of a principle in TOML."""
+    """A setting of a principle or of a scene in TOML."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_text(name)} = {_setting(v)}" for name, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(name)} = {_setting(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_setting, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
     return _text(value) if isinstance(value, str) else repr(value)

@@ -92,6 +92,7 @@ def simulate(
     >>> round(motion.final["x"], 10)
     -1.0
     """
+    scene = equations.scene if isinstance(equations, Model) else None
     if isinstance(equations, Model):
         model, equations = equations, derive(equations)
         start = model.start if start is None else start
@@ -154,7 +155,7 @@ def simulate(
         motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
     settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
     begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
-    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings))
+    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings), scene=scene)
     if motion.outcome is Outcome.INTERRUPTED:
         raise Interrupted(motion)
     return motion

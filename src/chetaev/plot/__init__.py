@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from chetaev.plot.manifolds import tree
     from chetaev.plot.over_time import series
     from chetaev.plot.plane import path, phase
-    from chetaev.plot.scene import Scene
-    from chetaev.plot.shapes import (
+    from chetaev.plot.spectrum import eigenvalues
+    from chetaev.plot.style import Picture, label
+    from chetaev.scene import (
         Arrow,
         Ball,
         Blade,
@@ -43,14 +44,13 @@ if TYPE_CHECKING:
         Pivot,
         Point,
         Rod,
+        Scene,
         Slider,
         Spring,
         Trace,
         Tyre,
         Wheel,
     )
-    from chetaev.plot.spectrum import eigenvalues
-    from chetaev.plot.style import Picture, label
 
 _HOMES = {
     "chetaev.plot.accuracy": "balance drift",
@@ -58,8 +58,7 @@ _HOMES = {
     "chetaev.plot.manifolds": "tree",
     "chetaev.plot.plane": "path phase",
     "chetaev.plot.over_time": "series",
-    "chetaev.plot.scene": "Scene",
-    "chetaev.plot.shapes": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Slider Spring "
+    "chetaev.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider Spring "
     "Trace Tyre Wheel",
     "chetaev.plot.spectrum": "eigenvalues",
     "chetaev.plot.style": "Picture label",

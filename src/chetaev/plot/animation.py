@@ -18,10 +18,11 @@ import numpy as np
 
 from chetaev.errors import UsageError
 from chetaev.frozen import Frozen
-from chetaev.plot.scene import Scene, scene_of
 from chetaev.plot.scene_compose import compose
+from chetaev.plot.scene_default import scene_of
 from chetaev.plot.scene_drawing import Array, Drawing
 from chetaev.plot.scene_text import number
+from chetaev.scene import Scene
 from chetaev.trajectory import Trajectory
 
 _SHORTEST, _LONGEST = 1.0, 60.0
@@ -123,7 +124,7 @@ class Animation:
 
 
 def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = None, fps: float = 30) -> Animation:
-    """Show a motion. Without a scene it is the gallery's, or one by the names of the coordinates.
+    """Show a motion. Without a scene it is that of its model, or a default one by the kinds and names of the coordinates, which says so.
 
     `seconds` is how long the animation lasts; by default as long as the motion does, so that one second is one unit of time. Motions
     shorter than a second are slowed down, those longer than a minute sped up, and the time label says so. `fps` is pictures per second.

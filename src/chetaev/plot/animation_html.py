@@ -15,7 +15,7 @@ import numpy as np
 from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Item, Mesh, Piece, Solid, Track, Window, Words, mixed, nice_step, still
 from chetaev.plot.scene_text import pretty, time_digits
 from chetaev.plot.scene_values import quaternions
-from chetaev.plot.shapes import WHITE
+from chetaev.scene.fields import WHITE
 
 if TYPE_CHECKING:
     from chetaev.plot.animation import Animation

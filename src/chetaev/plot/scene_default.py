@@ -1,19 +1,23 @@
-"""A scene for any system by the names of its coordinates: points where the names say points, else a marker for every coordinate."""
+"""The scene of whatever moves: that of its model, or a default one by the declared kinds of its coordinates and their names.
+
+The default scene takes coordinates of the kind `line` for places where their names say so, and never an angle: an angle is a direction or
+a hand on a dial. What it assumed, and what it leaves out, stands in its caption.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
-from chetaev.plot.scene import Scene
+from chetaev.errors import UsageError
 from chetaev.plot.scene_text import pretty
-from chetaev.plot.shapes import BLUE, GREEN, ORANGE, PURPLE, RED, Body, Dial, Ground, Point, Shape, Slider, Trace
-
-if TYPE_CHECKING:
-    from chetaev.system import System
+from chetaev.scene import Body, Dial, Ground, Point, Scene, Shape, Slider, Trace
+from chetaev.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
+from chetaev.system import System
 
 _COLOURS = (RED, BLUE, GREEN, ORANGE, PURPLE)
 _ANGLES = ("theta", "phi", "varphi", "psi", "alpha", "beta", "chi")
+"""Names of coordinates that are taken for angles though they are declared as lines, as they are where no kind is given."""
 _POINTED = ("-1, -0.6", "1.4, 0", "-1, 0.6", "-0.5, 0")
 """A body that shows where it is heading, to be scaled."""
 _APART = 2.4
@@ -22,16 +26,33 @@ _APART = 2.4
 Places = list[tuple[str, ...]]
 
 
+def scene_of(shown: Any) -> Scene:
+    """The scene of a model or of its motion; the default scene where they have none, and for equations or a system."""
+    own = getattr(shown, "scene", None)
+    return own if isinstance(own, Scene) else default_scene(_system(shown))
+
+
+def _system(shown: Any) -> System:
+    for path in ((), ("system",), ("equations", "system")):
+        found = shown
+        for name in path:
+            found = getattr(found, name, None)
+        if isinstance(found, System):
+            return found
+    raise UsageError(f"{type(shown).__name__} has no scene.", where="scene_of", hint="a motion, a model, equations or a system")
+
+
 def default_scene(system: System) -> Scene:
     """Points for `x y`, `x y z`, `x1 x2`, `x1 y1 x2 y2 ...` or `r theta`; the first further angle is the heading of a single point.
 
     A coordinate that is a rotation or a rigid motion is drawn as a body. A system without such coordinates is shown by its quantities: a
-    dial for every angle, a marker on an axis for everything else. What the scene leaves out is said in its caption.
+    dial for every angle, a marker on an axis for everything else.
     """
     kinds = {name: kind.split()[0] for name, kind in system.kinds.items()}
-    names = [name for name, kind in kinds.items() if kind in ("line", "angle")]
-    points, used = _points(names, system)
-    left = [name for name in names if name not in used]
+    angles = [name for name, kind in kinds.items() if kind == "angle" or (kind == "line" and name.rstrip("0123456789") in _ANGLES)]
+    lines = [name for name, kind in kinds.items() if kind == "line" and name not in angles]
+    points, used = _points(lines, angles)
+    left = [name for name in (*lines, *angles) if name not in used]
     turning = [name for name, kind in kinds.items() if kind in ("SO3", "SE3")]
     gliding = [name for name, kind in kinds.items() if kind == "SE2"]
     if turning:
@@ -40,11 +61,11 @@ def default_scene(system: System) -> Scene:
         bodies = [((f"{name}13", f"{name}23"), f"atan2({name}21, {name}11)") for name in gliding]
         return _flat([*bodies, *((place, None) for place in points)], left)
     if points:
-        heading = [name for name in left if _is_angle(name, system)]
-        if len(points) == 1 and heading and len(points[0]) == 2:
-            return _flat([(points[0], heading[0])], [name for name in left if name != heading[0]])
-        return _flat([(place, None) for place in points], left)
-    return Scene([_quantity(name, kinds[name], system) for name in kinds])
+        heading = next((name for name in left if name in angles), None) if len(points) == 1 and len(points[0]) == 2 else None
+        return _flat([(place, heading) for place in points], [name for name in left if name != heading])
+    named = [name for name in angles if kinds[name] == "line"]
+    assumed = [f"{_names(named)} {'is an angle' if len(named) == 1 else 'are angles'}"] if named else []
+    return Scene([_quantity(name, kinds[name], name in angles) for name in kinds], caption=_said(assumed, []))
 
 
 def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> Scene:
@@ -56,34 +77,40 @@ def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> 
         if heading is None:
             shapes.append(Point(place, colour=colour, label="" if len(bodies) == 1 else str(k + 1)))
         else:
-            shapes.append(Body(place, heading, _POINTED, scale=None, colour=colour))
-    return Scene(shapes, caption=_missing(left))
+            shapes.append(Body(place, heading, _POINTED, fit=True, colour=colour))
+    assumed = [_placed([place for place, heading in bodies if heading is None or heading.isidentifier()])]
+    assumed += [f"{pretty(heading)} is its heading" for _, heading in bodies if heading is not None and heading.isidentifier()]
+    return Scene(shapes, caption=_said(assumed, left))
 
 
 def _solids(turning: list[str], points: Places, left: list[str], kinds: dict[str, str]) -> Scene:
     """A box for every rotation, at the point the other coordinates give if there is just one."""
     shapes: list[Shape] = []
+    taken: Places = []
     for k, name in enumerate(turning):
         place: tuple[str, ...] = (str(_APART * k), "0", "0")
         if kinds[name] == "SE3":
             place = (f"{name}14", f"{name}24", f"{name}34")
         elif len(points) == len(turning) == 1:
-            place = (*points.pop(), "0")[:3]
+            taken = [points.pop()]
+            place = (*taken[0], "0")[:3]
         if place[0] != str(_APART * k):
             shapes += [Ground(), Trace(place)] if not shapes else [Trace(place)]
         moves = any(isinstance(shape, Trace) for shape in shapes)
-        shapes.append(Body(place, rotation=name, size="3.2, 2, 1", scale=None if moves else 0.5, colour=_COLOURS[(k + 1) % len(_COLOURS)]))
-    return Scene(shapes, caption=_missing([*left, *(e for place in points for e in place)]))
+        colour = _COLOURS[(k + 1) % len(_COLOURS)]
+        shapes.append(Body(place, rotation=name, size="3.2, 2, 1", scale=1.0 if moves else 0.5, fit=moves, colour=colour))
+    boxes = f"a box is turned by {_names(turning)}"
+    return Scene(shapes, caption=_said([boxes, _placed(taken)], [*left, *(e for place in points for e in place)]))
 
 
-def _quantity(name: str, kind: str, system: System) -> Shape:
+def _quantity(name: str, kind: str, is_angle: bool) -> Shape:
     if kind == "S1":
         return Dial(f"atan2({name}21, {name}11)", label=name)
-    return Dial(name) if _is_angle(name, system) else Slider(name)
+    return Dial(name) if is_angle else Slider(name)
 
 
-def _points(names: list[str], system: System) -> tuple[Places, set[str]]:
-    """The places that the coordinates' names tell, and the names they use."""
+def _points(names: list[str], angles: list[str]) -> tuple[Places, set[str]]:
+    """The places that the names of lines tell, and the names they use."""
     for known in (("x", "y", "z"), ("X", "Y", "Z"), ("x", "y"), ("X", "Y"), ("a1", "a2")):
         if set(known) <= set(names):
             return [known], set(known)
@@ -96,16 +123,23 @@ def _points(names: list[str], system: System) -> tuple[Places, set[str]]:
     if indices in ([1, 2], [1, 2, 3]):
         place = tuple(f"x{k}" for k in indices)
         return [place], set(place)
-    angles = [name for name in names if _is_angle(name, system)]
     if "r" in names and len(angles) == 1:
         angle = angles[0]
         return [(f"r*cos({angle})", f"r*sin({angle})")], {"r", angle}
     return [], set()
 
 
-def _is_angle(name: str, system: System) -> bool:
-    return system.kinds[name] == "angle" or name.rstrip("0123456789") in _ANGLES
+def _placed(places: Places) -> str:
+    """What was taken for places."""
+    return f"{', '.join(f'({_names(place)})' for place in places)} {'is a place' if len(places) == 1 else 'are places'}" if places else ""
 
 
-def _missing(names: list[str]) -> str:
-    return f"not shown: {', '.join(map(pretty, names))}" if names else ""
+def _said(assumed: list[str], left: list[str]) -> str:
+    """The caption: what the scene took for granted, and what it does not show."""
+    taken = [text for text in assumed if text]
+    parts = [f"assumed: {', '.join(taken)}"] if taken else []
+    return "; ".join([*parts, *([f"not shown: {_names(left)}"] if left else [])])
+
+
+def _names(names: Any) -> str:
+    return ", ".join(map(pretty, names))

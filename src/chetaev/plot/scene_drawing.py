@@ -91,7 +91,7 @@ class Mesh:
     @cached_property
     def tints(self) -> Array:
         """The colours of the faces as red, green and blue."""
-        return np.array([rgb(paint) for paint in self.paints])
+        return np.array([rgb(paint) for paint in self.paints]).reshape(-1, 3)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from chetaev.plot.scene_drawing import Array, Mesh, mixed
-from chetaev.plot.shapes import DARK, ORANGE, WHITE
+from chetaev.scene.fields import DARK, ORANGE, WHITE
 
 
 def ball(radius: float, colour: str, marked: bool) -> Mesh:
@@ -149,8 +149,10 @@ def joined(meshes: Iterable[Mesh]) -> Mesh:
 
 
 def along_z(direction: Array | list[float]) -> Array:
-    """A rotation that takes the third axis to a direction."""
+    """A rotation that takes the third axis to a direction; none for a direction of no length."""
     z = np.asarray(direction, float)
+    if not z.any():
+        return np.eye(3)
     z = z / np.linalg.norm(z)
     helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.8 else np.array([0.0, 1.0, 0.0])
     x = np.cross(helper, z)
@@ -189,4 +191,4 @@ def _revolved(profile: list[tuple[float, float]], around: int, paint: Callable[[
                 else (low[i], low[k], high[k], high[i])
             )
             paints.append(paint(i, j))
-    return Mesh(np.array(vertices), np.array(faces), tuple(paints))
+    return Mesh(np.array(vertices), np.array(faces, np.int64).reshape(-1, 4), tuple(paints))

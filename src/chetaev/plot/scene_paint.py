@@ -14,7 +14,7 @@ from chetaev.plot.saving import save_figure
 from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
 from chetaev.plot.scene_space import Projection, paint_space
 from chetaev.plot.scene_text import number, pretty, time_digits
-from chetaev.plot.shapes import DARK, GREY, WHITE
+from chetaev.scene.fields import DARK, GREY, WHITE
 
 WIDTH = 800
 _DPI = 100

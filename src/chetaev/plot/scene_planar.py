@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.plot import shapes as sh
 from chetaev.plot.scene_drawing import Array, Dot, Item, Piece, Stroke, Track, Words, mixed
 from chetaev.plot.scene_text import pretty
 from chetaev.plot.scene_values import Values
-from chetaev.plot.shapes import DARK, GREY, ORANGE, WHITE
+from chetaev.scene import shapes as sh
+from chetaev.scene.fields import DARK, GREY, ORANGE, WHITE
 
 _ROUND = 64
 """Corners of what is drawn as round."""
@@ -87,7 +87,8 @@ def _strokes(shape: sh.Shape, values: Values, unit: float) -> Iterable[Stroke]:
             a, b = values.corner(shape.semiaxes[:2], 2)
             yield Stroke(_ellipse(a, b), fill=mixed(shape.colour, WHITE, 0.65), edge=shape.colour, width=2)
         case sh.Body():
-            corners = np.array([values.corner(c, 2) for c in shape.outline or _SQUARE]) * size(shape.scale, values, unit)
+            factor = size(None if shape.fit else shape.scale, values, unit)
+            corners = factor * np.array([values.corner(c, 2) for c in shape.outline or _SQUARE])
             yield Stroke(_own(corners), fill=mixed(shape.colour, WHITE, 0.65), edge=shape.colour, width=2)
         case sh.Frame():
             for start, end in shape.rods:

@@ -9,7 +9,7 @@ import numpy as np
 
 from chetaev.plot.scene_drawing import Array, Camera, Drawing, Floor, Solid, Track, mixed, rgb
 from chetaev.plot.scene_view import axes as axes_of
-from chetaev.plot.shapes import DARK, WHITE
+from chetaev.scene.fields import DARK, WHITE
 
 _LIGHT = np.array([0.35, -0.45, 0.82])
 """Where the light comes from."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from chetaev.plot import scene_meshes as meshes
-from chetaev.plot import shapes as sh
 from chetaev.plot.scene_drawing import Array, Item, Mesh, Solid, Words, mixed
 from chetaev.plot.scene_planar import size, track
 from chetaev.plot.scene_text import pretty
 from chetaev.plot.scene_values import Values, turn
-from chetaev.plot.shapes import WHITE
+from chetaev.scene import shapes as sh
+from chetaev.scene.fields import WHITE
 
 _AXLE = {
     "x": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
@@ -59,7 +59,7 @@ def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
             return meshes.moved(meshes.wheel(size(shape.radius, values, 1.5 * unit), shape.spokes, shape.colour), _AXLE[shape.axis])
         case sh.Body():
             edges = np.array([2.0, 1.0, 0.6]) if shape.size is None else values.corner(shape.size, 3)
-            return meshes.box(edges * size(shape.scale, values, unit), shape.colour)
+            return meshes.box(edges * size(None if shape.fit else shape.scale, values, unit), shape.colour)
         case sh.Frame():
             width = size(shape.width, values, 0.25 * unit)
             sides = 10 if len(shape.rods) <= 20 else 5  # nobody sees the difference in a lattice

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.errors import UsageError
-from chetaev.plot.shapes import Shape, cut
+from chetaev.scene import Shape
+from chetaev.scene.fields import entries_of, turns_of
 from chetaev.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -54,34 +55,18 @@ class Values:
         """A point that is fixed in a body."""
         return np.array([self.constant(e) for e in place] + [0.0] * (dimension - len(place)))
 
-    def rotation(self, given: Any) -> Array:
+    def rotation(self, given: str | None) -> Array:
         """Rotation matrices from turns about axes, nine entries or the name of a rotation, one per time."""
+        found = np.tile(np.eye(3), (len(self.times), 1, 1))
         if given is None:
-            return np.tile(np.eye(3), (len(self.times), 1, 1))
-        parts = cut(given) if isinstance(given, str) else [str(e) for e in given]
-        if len(parts) == 9:
-            return np.column_stack([self.of(e) for e in parts]).reshape(-1, 3, 3)
-        if len(parts) == 1 and parts[0].isidentifier():
-            return self._group(parts[0])
-        found = self.rotation(None)
-        for part in parts:
-            axis, _, angle = part.strip().partition(" ")
-            if axis not in _AXES or not angle.strip():
-                raise UsageError(
-                    f"{part!r} is no turn about an axis.",
-                    where="scene, rotation",
-                    hint='"z varphi, y theta", nine entries, or the name of a rotation',
-                )
+            return found
+        turns = turns_of(given)
+        if not turns:
+            return np.column_stack([self.of(e) for e in entries_of(given)]).reshape(-1, 3, 3)
+        for part in turns:
+            axis, _, angle = part.partition(" ")
             found = found @ turn(_AXES[axis], self.of(angle.strip()))
         return found
-
-    def _group(self, name: str) -> Array:
-        """A coordinate that is a rotation, by the entries of its matrix."""
-        if self._single is None and hasattr(self._section, "rotation"):
-            found: Array = np.asarray(self._section.rotation(name), float)
-            return found.reshape(-1, 3, 3)
-        entries = [self.of(f"{name}{i}{j}") for i in (1, 2, 3) for j in (1, 2, 3)]
-        return np.column_stack(entries).reshape(-1, 3, 3)
 
     @cached_property
     def _single(self) -> Array | None:

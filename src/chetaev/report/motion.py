@@ -44,7 +44,7 @@ def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
         return _none(subject, typeset)
     html = _told(found) + _states(subject, found, typeset)
     if animation:
-        html += f'<div class="animation">{animate(found).html()}</div>'
+        html += f'<div class="animation">{animate(found, subject.model.scene).html()}</div>'
     what = "Coordinates and multipliers" if found.equations.multipliers else "Coordinates"
     html += drawn(series(found), "series", f"{what} over time.")
     pictures = []

@@ -103,7 +103,7 @@ def _model_of(motion: Trajectory) -> Model:
     start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
     t = (float(motion.t[0]), float(motion.end[0]))
     tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
-    given = Model(system, equations.principle, values, State(start), t, tolerance, inputs)
+    given = Model(system, equations.principle, values, State(start), t, tolerance, inputs, scene=motion.scene)
     return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method, **asked.settings)
 
 

@@ -23,6 +23,7 @@ from chetaev.numerics.pieces import Layout, Piece, Seat, Setting, setting
 from chetaev.numerics.prolong import square_prolongation
 from chetaev.numerics.reader import Reader
 from chetaev.principles import of_spec
+from chetaev.scene import read_scene
 from chetaev.state import State
 from chetaev.storage.archive import Archive, Array
 from chetaev.system import System
@@ -32,7 +33,7 @@ from chetaev.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 _PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
-    "counts tolerance switches dense pieces enclosed scales certificate asked"
+    "counts tolerance switches dense pieces enclosed scales certificate asked scene"
 ).split()
 _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
@@ -79,7 +80,12 @@ def read_motion(archive: Archive) -> Trajectory:
         scales=Frozen({name: float(v) for name, v in _mapping(model, "scales").items()}),
         certificate=_certificate(_mapping(model, "certificate")),
         asked=_asked(model["asked"]),
+        scene=None if model.get("scene") is None else read_scene(_mapping(model, "scene"), _in_scene),
     )
+
+
+def _in_scene(key: str, shape: int | None) -> str:
+    return f"a motion file, scene{'' if shape is None else f', shape {shape}'}, {key}"
 
 
 def _enclosed(model: Mapping[str, Any]) -> Enclosed:

@@ -18,6 +18,7 @@ from chetaev.numerics.asked import Asked, plain, word_of
 from chetaev.numerics.pieces import Piece
 from chetaev.numerics.reader import Reader
 from chetaev.principles import Principle, spec_of
+from chetaev.scene import written
 from chetaev.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.storage.reading import system_of
 from chetaev.system import System
@@ -75,6 +76,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
         "dense": reader.dense,
         "asked": _asked(motion.asked),
+        "scene": None if motion.scene is None else written(motion.scene),
         "pieces": [_piece(piece) for piece in reader.pieces],
     }
     return found

@@ -38,6 +38,6 @@ def command(ctx: click.Context, given: str, output: str | None, seconds: float |
 
     motion = ch.simulate(model, **wishes.choice)
     path = f"{source.stem}-motion.html" if output is None else output
-    ch.animate(motion, seconds=seconds, fps=fps).save(path)
+    ch.animate(motion, model.scene, seconds=seconds, fps=fps).save(path)
     note(f"wrote {path}")
     ctx.exit(code_of([motion]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -78,12 +76,6 @@ def write(name: str, file: str | None, force: bool) -> None:
 
 
 def _list() -> None:
-    table(["name", "what it is"], [[name, _sentence(name)] for name in gallery_names()], right=False)
+    from chetaev.gallery import description
 
-
-def _sentence(name: str) -> str:
-    """The first sentence of a gallery module, read and not imported: listing thirty systems takes no time."""
-    spec = find_spec("chetaev.gallery")
-    folder = Path(next(iter(spec.submodule_search_locations or []))) if spec is not None else Path()
-    text = (folder / f"{name.replace('-', '_')}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(text)) or "").split("\n")[0].rstrip(".")
+    table(["name", "what it is"], [[name, description(name)[0]] for name in gallery_names()], right=False)
