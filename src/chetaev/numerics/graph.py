@@ -20,7 +20,7 @@ from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.exact.program import Program
 from chetaev.functions import SMOOTH, SPELLING
-from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.groups.coordinate import coordinate_of
 from chetaev.numerics import vanishing
 from chetaev.numerics.doubts import values_and_doubts
 from chetaev.numerics.tape import LIMIT, program_of
@@ -238,7 +238,7 @@ class GraphAlgebra:
 
     def _made(self, node: Expr) -> ca.SX:
         if isinstance(node, Entry):
-            return self.of(GroupCoordinate(node.group, node.kind, True).chart[node])
+            return self.of(coordinate_of(node.group, node.kind).chart[node])
         if node.is_Symbol:
             return self.leaf(node)
         if node.is_Rational and _is_double(node):
