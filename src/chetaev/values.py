@@ -103,7 +103,9 @@ class Tape:
     [5.0, 0.9092974268256817]
     """
 
-    def __init__(self, expressions: Iterable[Expr]) -> None:
+    def __init__(self, expressions: Iterable[Expr], written: Callable[[Symbol], Expr | None] = lambda _: None) -> None:
+        """`written` tells which symbols stand for expressions: a graph shares these, where substitution would write each of them out."""
+        self._written = written
         self._slots: dict[Expr, int] = {}
         self._leaves: list[tuple[int, Symbol]] = []
         self._constants: list[tuple[int, int, int]] = []
@@ -170,11 +172,15 @@ class Tape:
             node, ready = stack.pop()
             if node in self._slots:
                 continue
-            if not ready and node.args:
+            meaning = self._written(node) if node.is_Symbol else None
+            inside = node.args if meaning is None else (meaning,)
+            if not ready and inside:
                 stack.append((node, True))
-                stack += [(a, False) for a in node.args]
-                continue
-            self._record(node)
+                stack += [(a, False) for a in inside]
+            elif meaning is not None:
+                self._slots[node] = self._slots[meaning]
+            else:
+                self._record(node)
         return self._slots[root]
 
     def _record(self, node: Expr) -> None:

@@ -20,7 +20,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.exact.signature import vanishing
-from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.groups.coordinate import GroupCoordinate, coordinate_of, in_chart
 from chetaev.recursion import deep
 from chetaev.symbols import Entry
 from chetaev.values import Tape, Undefined, many_digits
@@ -55,15 +55,14 @@ def seems_zero(expression: Expr) -> bool:
 def zero_signatures(expressions: Sequence[Expr]) -> list[bool]:
     """Which expressions have the signature of zero, all looked at together. Entries of matrices are those of group elements."""
     with deep():
-        written = [charted(e) for e in expressions]
-        program, _ = Tape(written).program()
-        return vanishing(program) or [False] * len(written)
+        program, _ = Tape(expressions, in_chart).program()
+        return vanishing(program) or [False] * len(expressions)
 
 
 def charted(expression: Expr) -> Expr:
     """An expression with entries of group elements written in the places of a chart, where their relations are identities."""
     entries = [z for z in expression.free_symbols if isinstance(z, Entry)]
-    return expression.xreplace({z: GroupCoordinate(z.group, z.kind, True).chart[z] for z in entries}) if entries else expression
+    return expression.xreplace({z: in_chart(z) for z in entries}) if entries else expression
 
 
 def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None, sizes: Mapping[Symbol, float] | None = None) -> dict[Symbol, Any]:
@@ -74,7 +73,7 @@ def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None, sizes: Ma
     symbols = set(symbols)
     entries = {z for z in symbols if isinstance(z, Entry)}
     if entries:
-        charts = {GroupCoordinate(z.group, z.kind, True) for z in entries}
+        charts = {coordinate_of(z.group, z.kind) for z in entries}
         point = random_point((symbols - entries).union(*[chart.places for chart in charts]), seed, mp, sizes)
         return {z: v for z, v in {**point, **_entries_at(charts, point, mp or math)}.items() if z in symbols}
     chance = random.Random(seed)

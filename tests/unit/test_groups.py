@@ -15,6 +15,7 @@ from chetaev.groups.coordinate import GroupCoordinate
 from chetaev.groups.kinds import GROUPS
 from chetaev.numerics.attitude import quaternion_of, read_element
 from chetaev.storage import load
+from chetaev.zero import zero_signatures
 
 WORDS = ("SO3", "SE2", "SE3", "S1")
 SIDES = ("body", "spatial")
@@ -37,6 +38,16 @@ def velocity_matrix(word, xi):
 
 
 # ---- the groups themselves ----------------------------------------------------------------------------------------------------------
+
+
+def test_relations_between_entries_of_a_rotation_are_identities():
+    """Columns have length one and are a right-handed basis, so A33 = A11*A22 - A12*A21; with the other sign that is no identity."""
+    a = group("SO3").matrix
+    length = a[0, 0] ** 2 + a[1, 0] ** 2 + a[2, 0] ** 2
+    minor = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+    assert zero_signatures([length - 1, minor - a[2, 2], minor + a[2, 2], a[0, 1] - a[1, 0], 1 / (length + 1) - sympy.Rational(1, 2)]) == [
+        True, True, False, False, True,
+    ]  # fmt: skip
 
 
 def test_basis_of_so3_is_the_vector_product():

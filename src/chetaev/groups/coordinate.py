@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import sympy
 from sympy import Expr, S, Symbol
@@ -104,3 +104,14 @@ class GroupCoordinate:
 
     def __str__(self) -> str:
         return f"{self.word} {'body' if self.body else 'spatial'}" if self.group.sided else self.word
+
+
+@lru_cache(maxsize=256)
+def coordinate_of(name: str, word: str) -> GroupCoordinate:
+    """The coordinate that entries belong to, whose chart and matrix are the same on both sides: made once, they are asked for often."""
+    return GroupCoordinate(name, word, True)
+
+
+def in_chart(symbol: Symbol) -> Expr | None:
+    """An entry of a group element as an expression in the places; None for any other symbol."""
+    return coordinate_of(symbol.group, symbol.kind).chart[symbol] if isinstance(symbol, Entry) else None

@@ -204,11 +204,18 @@ class Flow:
 
     def function(self, outputs: Sequence[Any], name: str = "f") -> ca.Function:
         """A CasADi function of (t, x, p) with one dense output column."""
-        x = self.graph.vector(self.state)
-        p = self.graph.vector(self.arguments)
         column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
-        x, p = ca.vertcat(x, *self.work), ca.vertcat(p, self.start_energy)
-        return self.graph.function(name, [self.graph.leaf(TIME), x, p], column)
+        return self.graph.function(name, [self.graph.leaf(TIME), self.x, self.p], column)
+
+    @cached_property
+    def x(self) -> ca.SX:
+        """The state and the work done: made once, because CasADi takes as long to join symbols as to compute hundreds of instructions."""
+        return ca.vertcat(self.graph.vector(self.state), *self.work)
+
+    @cached_property
+    def p(self) -> ca.SX:
+        """Parameters, inputs and the energy at the start."""
+        return ca.vertcat(self.graph.vector(self.arguments), self.start_energy)
 
     @property
     def size(self) -> int:

@@ -20,7 +20,7 @@ from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.exact.program import Program
 from chetaev.functions import SMOOTH, SPELLING
-from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.groups.coordinate import coordinate_of
 from chetaev.numerics import vanishing
 from chetaev.numerics.doubts import values_and_doubts
 from chetaev.numerics.tape import LIMIT, program_of
@@ -56,6 +56,11 @@ def times(a: ca.SX, b: ca.SX) -> ca.SX:
 def over(a: ca.SX, b: ca.SX) -> ca.SX:
     """The quotient of two expressions."""
     return ca.SX.binary(ca.OP_DIV, a, b)
+
+
+def dense(a: Any) -> Any:
+    """An expression with all of its zeros; CasADi takes ten times as long to find out that there is nothing to do."""
+    return a if a.is_dense() else ca.densify(a)
 
 
 def larger(a: ca.SX, b: ca.SX) -> ca.SX:
@@ -134,7 +139,7 @@ class GraphAlgebra:
 
     def function(self, name: str, arguments: Sequence[ca.SX], column: ca.SX, **options: Any) -> ca.Function:
         """A function of doubles with one dense output column."""
-        return ca.Function(name, list(arguments), [ca.densify(self.numeric(column))], options)
+        return ca.Function(name, list(arguments), [dense(self.numeric(column))], options)
 
     def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
@@ -154,7 +159,7 @@ class GraphAlgebra:
         order = sorted(self.symbols_of(expressions), key=lambda z: z.name) if symbols is None else list(symbols)
         leaves = [self.vector(order), *self._numbers.values(), *self._limits.values()]
         numbers = [*map(_exact, self._numbers), *[LIMIT] * len(self._limits)]
-        found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [ca.densify(column)]), numbers)
+        found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [dense(column)]), numbers)
         found.positive = {k for k, z in enumerate(order) if z.is_positive}
         return found, order
 
@@ -180,7 +185,7 @@ class GraphAlgebra:
         if missing:
             wanted = [z for z in occurring if not isinstance(z, Parameter) or z in missing] if several else present
             row: Any = ca.jacobian(e, self.vector(wanted))
-            known |= zip(wanted, ca.densify(row).elements(), strict=True)
+            known |= zip(wanted, dense(row).elements(), strict=True)
         zero = ca.SX(0)
         return [known.get(z, zero) for z in symbols]
 
@@ -188,7 +193,7 @@ class GraphAlgebra:
         if not rates or not expressions:
             return [ca.SX(0) for _ in expressions]
         column: Any = ca.jtimes(ca.vertcat(*expressions), self.vector(tuple(rates)), ca.vertcat(*rates.values()))
-        derivatives: list[ca.SX] = ca.densify(column).elements()
+        derivatives: list[ca.SX] = dense(column).elements()
         return derivatives
 
     def symbols(self, e: ca.SX) -> frozenset[Symbol]:
@@ -227,7 +232,7 @@ class GraphAlgebra:
     def which_contain(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol]) -> list[bool]:
         if not expressions or not symbols:
             return [False] * len(expressions)
-        found: list[bool] = ca.which_depends(ca.densify(ca.vertcat(*expressions)), self.vector(symbols), 1, True)
+        found: list[bool] = ca.which_depends(dense(ca.vertcat(*expressions)), self.vector(symbols), 1, True)
         return found
 
     def without(self, e: ca.SX, symbols: Sequence[Symbol]) -> ca.SX:
@@ -238,7 +243,7 @@ class GraphAlgebra:
 
     def _made(self, node: Expr) -> ca.SX:
         if isinstance(node, Entry):
-            return self.of(GroupCoordinate(node.group, node.kind, True).chart[node])
+            return self.of(coordinate_of(node.group, node.kind).chart[node])
         if node.is_Symbol:
             return self.leaf(node)
         if node.is_Rational and _is_double(node):

@@ -13,6 +13,7 @@ from typing import Any
 
 import casadi as ca
 
+from chetaev.numerics.graph import dense
 from chetaev.numerics.tape import lines_of, tape_of
 
 _TWO = frozenset(
@@ -33,7 +34,7 @@ def magnitudes(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     >>> magnitudes([x - 2 * x * y])
     [SX(@1=fabs(x), (@1+((2.*@1)*fabs(y))))]
     """
-    column = ca.densify(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
+    column = dense(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
     symbols = ca.symvar(column)
     function = ca.Function("terms", [ca.vertcat(*symbols)], [column])
     value: dict[int, _Lazy] = {}

@@ -89,9 +89,8 @@ def _rows(compiled: Compiled) -> Rows:
     slopes = ca.densify(ca.jacobian(column, flow.graph.vector(fitted))) if fitted else ca.SX(len(rows), 0)
     plain = ca.vertsplit(ca.densify(flow.graph.without(column, fitted)))
     outputs = [*plain, *ca.vertsplit(ca.vec(slopes)), *magnitudes(plain)]
-    x = ca.vertcat(flow.graph.vector(flow.state), *flow.work, flow.graph.vector(moving))
-    p = ca.vertcat(flow.graph.vector(flow.arguments), flow.start_energy)
-    function = flow.graph.function("rows", [flow.graph.leaf(TIME), x, p], ca.vertcat(*outputs))
+    x = ca.vertcat(flow.x, flow.graph.vector(moving))
+    function = flow.graph.function("rows", [flow.graph.leaf(TIME), x, flow.p], ca.vertcat(*outputs))
     return Rows(tuple(map(flow.system.label, pairs)), function, tuple(rates[z] for z in moving), len(fitted))
 
 

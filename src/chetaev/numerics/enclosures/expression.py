@@ -15,7 +15,7 @@ from sympy import Expr, Symbol
 
 from chetaev.calculus import total_derivative
 from chetaev.functions import SPELLING
-from chetaev.groups.coordinate import GroupCoordinate
+from chetaev.groups.coordinate import coordinate_of
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
 from chetaev.symbols import Entry, Input
@@ -237,7 +237,7 @@ class Enclosing:
         if z in self._leaves:
             return self._leaves[z]
         if isinstance(z, Entry):
-            written = GroupCoordinate(z.group, z.kind, True).chart[z]
+            written = coordinate_of(z.group, z.kind).chart[z]
             return self.value(written), self.rate(written)
         if isinstance(z, Input) and z.base in self._inputs:
             written = total_derivative(self._inputs[z.base], z.order)

@@ -141,7 +141,6 @@ class _Tube:
 
     def kernel(self, outputs: Sequence[ca.SX], name: str) -> Kernel:
         """Code of (time, which is not read; tube; p)."""
-        graph, flow = self.flow.graph, self.flow
-        p = ca.vertcat(graph.vector(flow.arguments), flow.start_energy)
-        function = graph.function(name, [graph.leaf(TIME), self.tube, p], ca.vertcat(*outputs), cse=True)
+        graph = self.flow.graph
+        function = graph.function(name, [graph.leaf(TIME), self.tube, self.flow.p], ca.vertcat(*outputs), cse=True)
         return compile_kernel(function)

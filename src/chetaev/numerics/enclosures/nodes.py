@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import sympy
 from sympy import Expr, Mul
 
 from chetaev.equations import Equations
+from chetaev.frozen import Frozen
 from chetaev.functions import SPELLING
+from chetaev.numerics.remembered import Remembered
 from chetaev.symbols import TIME, Entry, Input, Jet, symbols_in
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
@@ -26,20 +28,31 @@ _SAME = sympy.Rational(1, 10**15)
 """How near to a pole the data are looked at, with how many digits, and up to what they have to agree there."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value tells as much as their slope."""
+_PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 
 
 def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """The nodes of the data and of the inputs they are driven by, each once."""
-    data = [*_data(equations), *inputs.values()]
-    told = _told_by_quotients(data)
-    found = [e for e in _parts(data) if may_surprise(e) and _moves(e) and e not in told and not _is_no_pole(e, data)]
-    return tuple(sorted(_most_telling(found), key=sympy.default_sort_key))
+    data, parts = _data_and_parts(equations, inputs)
+    told = _told_by_quotients(data, parts)
+    found = [e for e in parts if may_surprise(e) and _moves(e) and e not in told and not _is_no_pole(e, data)]
+    return _in_order(_most_telling(found))
 
 
 def angles_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """The arguments of sine and cosine in the data that move, each once."""
-    found = {e.args[0] for e in _parts([*_data(equations), *inputs.values()]) if isinstance(e, sympy.sin | sympy.cos)}
-    return tuple(sorted((u for u in found if _moves(u)), key=sympy.default_sort_key))
+    found = {e.args[0]: None for e in _data_and_parts(equations, inputs)[1] if isinstance(e, sympy.sin | sympy.cos)}
+    return _in_order([u for u in found if _moves(u)])
+
+
+def _in_order(found: Collection[Expr]) -> tuple[Expr, ...]:
+    """The same order in every run."""
+    return tuple(sorted(found, key=sympy.default_sort_key) if len(found) > 1 else found)
+
+
+def _data_and_parts(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], list[Expr]]:
+    """The data of equations and the inputs they are driven by, and all parts of these; remembered, because several questions are asked."""
+    return _PARTS.get(equations, Frozen(inputs), lambda: (data := (*_data(equations), *inputs.values()), _parts(data)))
 
 
 def _parts(data: Iterable[Expr]) -> list[Expr]:
@@ -64,19 +77,18 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr,
     between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
     """
     found = []
-    for e in _parts([*_data(equations), *inputs.values()]):
+    for e in _data_and_parts(equations, inputs)[1]:
         moving = [a for a in e.args if a.args and _moves(a)] if e.is_Mul else []
         wild = [a for a in moving if may_surprise(a)]
         if len(wild) > 1:
             found.append(Mul(*wild))
         elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _MANY:
             found.append(Mul(*moving))
-    return tuple(sorted(set(found), key=sympy.default_sort_key))
+    return _in_order(set(found))
 
 
-def _told_by_quotients(data: Iterable[Expr]) -> set[Expr]:
+def _told_by_quotients(data: Iterable[Expr], parts: Iterable[Expr]) -> set[Expr]:
     """Hyperbolic cosines that stand in denominators alone, as in 1/cosh(u)^2: where they are large the quotient is not, and it tells."""
-    parts = _parts(data)
     below = {e.base for e in parts if e.is_Pow and e.exp.is_number and e.exp < 0 and isinstance(e.base, sympy.cosh)}
     elsewhere = {a for e in parts for a in e.args if not (e.is_Pow and e.exp.is_number and e.exp < 0)}
     return below - elsewhere - set(data)
