@@ -1,4 +1,4 @@
-"""Motions that are right and must say so, and one that cannot be right: switches at once, ramps from rest, poles, far pulses, sharp rows."""
+"""Motions that are right and must say so, and one that cannot be: switches at once, ramps from rest, poles, far pulses, sharp rows."""
 
 from math import cos, cosh, pi, sin, sqrt
 

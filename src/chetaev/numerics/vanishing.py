@@ -5,8 +5,9 @@ $I u$ in place of $u$, and the quotient times $I$, where $I$ is 1 as long as the
 
 $$ \frac{1}{b^n} \to \frac{I}{(I\,b(I u) + 1 - I)^n}. $$
 
-Beyond the limit a denominator with one term is that term, $c\,e^u$ or $c\,e^{|u|}/2$, to 150 digits, and the quotient a falling exponential,
-which is added, times $1 - I$: cut off to zero it would jump where it is 1e-152, and a body at rest knows no size beside which that is small.
+Beyond the limit a denominator with one term is that term, $c\,e^u$ or $c\,e^{|u|}/2$, to 150 digits, and the quotient a falling
+exponential, which is added, times $1 - I$: cut off to zero it would jump where it is 1e-152, and a body at rest knows no size beside which
+that is small.
 $I$ is a comparison of the graph and has no slope. Within the limit nothing changes, not a bit. For formal questions $I$ is 1 (`tape`).
 """
 
