@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -156,7 +156,11 @@ class Course:
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
 
     def _before_others(self, here: Setting, watched: Watching, place: Place, until: float) -> float:
-        """Where a piece ends at the latest, so that a root that follows its beginning closely is not taken for the beginning itself."""
+        """Where a piece ends at the latest, so that a root that follows its beginning closely is not taken for the beginning itself.
+
+        Roots of modes that vanish at the beginning are the beginning; all others are met, however close they are. Of events, whose roots
+        may have been met already, those are the beginning that follow in what roots are located to.
+        """
         t, end = place.t, float(self.request.times[-1])
         span = abs(end - float(self.request.times[0]))
         ahead = self.surfaces.direction * min(_CLOSELY * span, abs(until - t))
@@ -170,18 +174,17 @@ class Course:
             return np.sign(watch(t + later, y + later * rates, here.parameters(t + later, energy))[2:])
 
         with np.errstate(invalid="ignore"):
-            first = signs(0.0)
-            turned = np.flatnonzero(first * signs(ahead) < 0)
+            turned = np.flatnonzero(signs(0.0) * signs(ahead) < 0)
             turned = turned[[k != (place.awaited or (-1,))[0] for k in turned]]
             if not len(turned):
                 return until
-            near, far = 0.0, ahead
-            while abs(far - near) > 1e-2 * abs(far) and abs(far) > _LEAST * span + np.spacing(abs(t)):
-                middle = 0.5 * (near + far)
-                near, far = (near, middle) if np.any((first * signs(middle))[turned] < 0) else (middle, far)
-        if abs(far) <= _LEAST * span + 32 * np.spacing(abs(t)):
-            return until
-        return min((t + 4 * far, until), key=lambda at: abs(at - t))
+            events, least = len(self.request.events), 32 * float(np.spacing(abs(t)))
+            changes = changes_of(self.request.switched, here.configuration)
+            begun = {events + k for k, change in enumerate(changes) if change.mode in self.surfaces.vanishing(here, t, place.jets)}
+            modes = [k for k in turned if events <= k < events + len(changes) and k not in begun]
+            others = [k for k in turned if k not in modes]
+            found = (_first_turn(signs, which, ahead, floor) for which, floor in ((modes, least), (others, _LEAST * span + least)))
+            return min((until, *(t + 4 * far for far in found if far)), key=lambda at: abs(at - t))
 
     def _met(self, piece: Piece) -> int | None:
         """The mode at whose surface a piece ended."""
@@ -525,6 +528,17 @@ class Course:
             if any(moved):
                 raise
             return start
+
+
+def _first_turn(signs: Callable[[float], Array], which: Sequence[int], ahead: float, least: float) -> float:
+    """How much later the first of some functions has turned its sign, to a hundredth; 0 if that is not more than the least."""
+    if not which:
+        return 0.0
+    first, near, far = signs(0.0), 0.0, ahead
+    while abs(far - near) > 1e-2 * abs(far) and abs(far) > least:
+        middle = 0.5 * (near + far)
+        near, far = (near, middle) if np.any((first * signs(middle))[list(which)] < 0) else (middle, far)
+    return far if abs(far) > least else 0.0
 
 
 def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:

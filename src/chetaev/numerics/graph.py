@@ -267,7 +267,7 @@ class GraphAlgebra:
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
     def _vanishing(self, exponent: Expr, converted: ca.SX, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> ca.SX:
-        """A quotient that is zero where its denominator, a number and terms that grow, is too large for a double (`vanishing`)."""
+        """A quotient whose denominator, a number and terms that grow, may be too large for a double (`vanishing`)."""
         limit = vanishing.limit_of(exponent)
         leaf = self._limits.setdefault(limit, ca.SX.sym(f"limit {limit}"))
         inside = vanishing.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
@@ -275,7 +275,13 @@ class GraphAlgebra:
         for factor, f in terms:
             summands.append(times(self.of(factor), ca.SX.unary(_UNARY[SPELLING[type(f)]], times(inside, self.of(f.args[0])))))
         base = plus(times(inside, _balanced(summands, plus)), minus(ca.SX(1), inside))
-        return times(inside, _power(base, exponent, converted))
+        found = times(inside, _power(base, exponent, converted))
+        first = vanishing.first_term(exponent, number, terms)
+        if first is None:
+            return found
+        factor, (_, f) = first, terms[0]
+        outside, exceeding = vanishing.outside(leaf, f, self.of(f.args[0]))
+        return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
 
     def _scaled_product(self, node: Expr) -> ca.SX:
         """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""

@@ -122,7 +122,7 @@ class Record:
             message=message,
             drift=Frozen(drift),
             scales=Frozen({label: self.scales[label] for label in labels}),
-            certificate=self.net.certificate(drift.get("balance", 0.0), self.counts["accepted"], False),
+            certificate=self.net.certificate(drift.get("balance", 0.0), self.counts["accepted"], self.pieces),
             extrema=Frozen({z.name: self.extrema[z] for z in jets if z in self.extrema}),
             events=tuple(self.events),
             counts=Frozen(self.counts),

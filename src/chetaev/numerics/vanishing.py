@@ -5,10 +5,15 @@ $I u$ in place of $u$, and the quotient times $I$, where $I$ is 1 as long as the
 
 $$ \frac{1}{b^n} \to \frac{I}{(I\,b(I u) + 1 - I)^n}. $$
 
+Beyond the limit a denominator with one term is that term, $c\,e^u$ or $c\,e^{|u|}/2$, to 150 digits, and the quotient a falling
+exponential, which is added, times $1 - I$: cut off to zero it would jump where it is 1e-152, and a body at rest knows no size beside which
+that is small.
 $I$ is a comparison of the graph and has no slope. Within the limit nothing changes, not a bit. For formal questions $I$ is 1 (`tape`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import casadi as ca
 import sympy
@@ -16,6 +21,9 @@ from sympy import Expr, Rational
 
 _SQUARE = 350
 """The exponent of e up to which the square of a number is a double, with room: doubles end at 709."""
+
+_BESIDE = 10**100
+"""A number that is not larger, in units of the term that grows, is nothing beside it beyond the limit."""
 
 
 def parts(base: Expr, exponent: Expr) -> tuple[Expr, tuple[tuple[Expr, Expr], ...]] | None:
@@ -50,3 +58,21 @@ def inside(limit: ca.SX, functions: list[tuple[Expr, ca.SX]]) -> ca.SX:
         for reach in (u, ca.SX.unary(ca.OP_NEG, u)) if isinstance(f, sympy.cosh) else (u,):
             found = found * ca.SX.unary(ca.OP_NOT, ca.SX.binary(ca.OP_LT, limit, reach))
     return found
+
+
+def first_term(exponent: Expr, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> Expr | None:
+    """The factor of the exponential that a quotient is beyond the limit; None if its denominator has several terms, or no real power."""
+    factor, f = terms[0]
+    if len(terms) > 1 or abs(number) > abs(factor) * _BESIDE or not (factor.is_positive or exponent.is_Integer):
+        return None
+    found: Expr = (factor / 2 if isinstance(f, sympy.cosh) else factor) ** exponent
+    return found
+
+
+def outside(limit: ca.SX, f: Expr, u: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Whether the argument of a function is beyond the limit, 1 or 0, and its absolute value there, 0 within."""
+    right = ca.SX.binary(ca.OP_LT, limit, u)
+    if not isinstance(f, sympy.cosh):
+        return right, right * u
+    left = ca.SX.binary(ca.OP_LT, limit, ca.SX.unary(ca.OP_NEG, u))
+    return right + left, (right - left) * u

@@ -38,7 +38,8 @@ Values = Callable[[Sequence[Expr], Curve], Array]
 
 def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Values) -> dict[str, Row]:
     """The rows of mechanics. Where planar friction holds a body at rest they contain what takes the place of its unit vector, and
-    `rest of` says whether that is no longer than one and the speed is zero.
+    `rest of` says whether that is no longer than one and the speed is zero beside the largest one of the motion, in squares; a body that
+    never moves has no such speed, and its rest is a row of the motion like others.
     """
     directions = [(k, mode) for k, mode in enumerate(switched.modes) if isinstance(mode, Direction)]
     reader, count = curve.motion.reader, len(curve.t)
@@ -46,6 +47,8 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         return mechanics(switched.smooth, curve, ())
     configurations = [reader.pieces[k].setting.configuration for k in reader.pieces_at(curve.t)]
     still = np.array([[m[k] == SLIDING for k, _ in directions] for m in configurations])
+    squares = dict(zip((mode.text for _, mode in directions), values([mode.function for _, mode in directions], curve), strict=True))
+    fastest = {text: float(np.abs(square).max(initial=0.0)) for text, square in squares.items()}
     rows: dict[str, Row] = {}
     for kind in np.unique(still, axis=0):
         here = (still == kind).all(axis=1)
@@ -58,7 +61,8 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
             del found[f"kinematic[{stated + k}]"]  # rest is told below
         for mode in resting:
             length, speed = values([mode.length, mode.function], part)
-            found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + np.abs(speed), np.ones(len(part.t)), 1.0)
+            moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed
+            found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + moved, np.ones(len(part.t)), 1.0)
         moving = [mode for (_, mode), rests in zip(directions, kind, strict=True) if not rests]
         stopping = _almost_at_rest(values([mode.function for mode in moving], part)) if moving else np.zeros(len(part.t), dtype=bool)
         for label, row in found.items():

@@ -80,9 +80,9 @@ def watching(request: Request, here: Setting) -> Watching:
 
 
 def _inside(corner: Expr) -> Expr:
-    """What vanishes at a corner: u of abs(u) and sign(u), a - b of min(a, b) and max(a, b)."""
+    """What vanishes at a corner: u of abs(u), sign(u), step(u) and piecewise(u, a, b), a - b of min(a, b) and max(a, b)."""
     first, *other = corner.args
-    return first - other[0] if other else first
+    return first - other[0] if len(other) == 1 else first
 
 
 def make_task(

@@ -25,6 +25,7 @@ class NotEnclosed(Exception):
     """An expression with something in it for which the box has no bounds: an unknown that is no part of the state."""
 
 
+_HALF = single(0.5)
 _TWO_OVER_ROOT_PI = single(2 / sqrt(pi))
 """The slope of erf at zero."""
 
@@ -55,6 +56,8 @@ _VALUES: Mapping[str, Callable[..., Interval]] = {
     "erf": lambda u: iv.rising(u, ca.OP_ERF),
     "abs": iv.magnitude,
     "sign": iv.sign,
+    "step": lambda u: iv.multiply(_HALF, iv.add(ONE, iv.sign(u))),
+    "piecewise": lambda u, a, b: _one_side(u, a, b, iv.hull(a, b)),
     "min": iv.minimum,
     "max": iv.maximum,
     "atan2": iv.angle,
@@ -88,8 +91,19 @@ _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
     "erf": lambda u, _: iv.multiply(_TWO_OVER_ROOT_PI, iv.rising(iv.opposite(_squared(u)), ca.OP_EXP)),
     "abs": lambda u, _: iv.sign(u),
     "sign": lambda u, _: _jump(u),
+    "step": lambda u, _: _jump(u),
 }
 """The slope of a function of one argument, from the interval of its argument and its own."""
+
+
+def _one_side(u: Interval, below: Interval, above: Interval, both: Interval) -> Interval:
+    """What holds where an argument is negative, where it is not, or where it is both; the others may have no value."""
+    mixed, negative = iv.straddles(u), ca.SX.binary(ca.OP_LT, u.high, ca.SX(0))
+
+    def bound(a: ca.SX, b: ca.SX, c: ca.SX) -> ca.SX:
+        return iv.chosen(mixed, c, iv.chosen(negative, a, b))
+
+    return Interval(bound(below.low, above.low, both.low), bound(below.high, above.high, both.high))
 
 
 def _jump(u: Interval) -> Interval:
@@ -265,6 +279,8 @@ class Enclosing:
             return iv.multiply(self.value(e), iv.add(growth, steeper))
         if len(rates) == 2 and not e.is_Pow:
             return self._rate_of_two(e, rates)
+        if len(rates) == 3:  # of piecewise, which jumps
+            return _one_side(self._values[e.args[0]], rates[1], rates[2], EVERYTHING)
         return iv.multiply(self.slope(e), rates[0])
 
     def _rate_of_product(self, e: Expr, rates: list[Interval]) -> Interval:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from chetaev.numerics.accuracy import Array, Measures
+from chetaev.numerics.methods.dop853.calls import TINY
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART
 
 _FAINT = 30 * 2.0**-52
@@ -55,7 +56,7 @@ class Sizes:
     @property
     def absolute(self) -> Array:
         """Errors of the components that are allowed where they vanish."""
-        return self.measures.atol + self.measures.rtol * self.typical + self.noise
+        return self.measures.atol + self.measures.rtol * self.typical + self.noise + TINY
 
     @property
     def units(self) -> Array:

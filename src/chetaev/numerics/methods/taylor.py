@@ -157,8 +157,8 @@ def expressions(function: ca.Function, arguments: list[list[Any]]) -> list[Any]:
             value = heyoka.expression(constant)
         elif operation == ca.OP_INPUT:
             value = arguments[source[0]][source[1]]
-        elif operation == ca.OP_LT and source[0] in constants:  # a limit (`vanishing`), which a series knows nothing about
-            value = heyoka.expression(0.0)
+        elif operation == ca.OP_LT and source[0] in constants:  # a limit (`vanishing`), on one side of which a step begins
+            value = heyoka.lt(held[source[0]], held[source[1]])
         elif operation == ca.OP_NOT:
             value = 1.0 - held[source[0]]
         elif operation in (ca.OP_POW, ca.OP_CONSTPOW):

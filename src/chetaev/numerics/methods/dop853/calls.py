@@ -9,6 +9,8 @@ from chetaev.numerics.methods.dop853.types import Array, Control, System
 from chetaev.numerics.native import call_kernel, inner, part
 
 TINY = 1e-300
+"""Errors below this are none, in any unit: the digits of smaller numbers are lost. Without it what has no size has no error that is
+allowed."""
 HUGE = 1e100
 _SQUARE_SETTLED = 3e-9
 """A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""

@@ -62,6 +62,9 @@ from chetaev.numerics.native import call_kernel, copy_row, inner, part, widen_ra
 
 _PATIENCE = 20
 """Trial steps in a row that are not finite."""
+_DRIFTED = 20
+"""Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
+which the stages do not see and the projection does."""
 _SHORTENED = 40
 """Trial steps in a row that are shortened for the sake of watched functions."""
 
@@ -196,7 +199,7 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
         return FINISHED
     if flag[0] != 0:
         return INTERRUPTED
-    if drifted >= 3:
+    if drifted >= _DRIFTED:
         return DRIFT
     if broken >= _PATIENCE:
         return NOT_FINITE

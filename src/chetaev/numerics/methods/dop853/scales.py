@@ -58,28 +58,34 @@ def remember_sizes(control: Control, y: Array) -> None:
 
 
 @part
-def _shaken(control: Control, h: float, y: Array, out: Array, which: int) -> None:
-    """A state some units in the last place away, and as far as round-off of rates moves it in a step of size h."""
+def _shaken(h: float, y: Array, noise: Array, out: Array, which: int) -> None:
+    """A state some units in the last place away, and as far as round-off of rates, `noise`, moves it in a step of size h."""
     for j in range(y.size):
         side = 1.0 if ((j + 1) * (which + 3)) % 5 < 3 else -1.0
-        out[j] = y[j] * (1.0 + side * SHAKEN) + side * control.rows[HISS, j] * abs(h)
+        out[j] = y[j] * (1.0 + side * SHAKEN) + side * noise[j] * abs(h)
 
 
 @part
-def listen(system: System, control: Control, t: float, y: Array, work: Work, counts: Integers) -> None:
-    """Learn how large round-off alone makes the error of a step from (t, y), whose rates are known. Parameters are rounded too."""
+def listen(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+    """Learn how large round-off alone makes the error of a step of size h from (t, y), whose rates are known. Parameters and the time are
+    rounded too. The second state is moved by the round-off that the first one showed, as the stages of a step are: a coordinate that
+    starts at rest has no other error than that of its velocity.
+    """
+    for j in range(y.size):
+        work.trial[j] = 0.0
     for which in range(2):
-        _shaken(control, 0.0, y, work.stage, which)
+        _shaken(h, y, work.trial, work.stage, which)
         for j in range(system.p.size):
             work.saved[j] = system.p[j]
             system.p[j] *= 1.0 + (SHAKEN if (j + which) % 2 else -SHAKEN)
-        call(system.rhs, system, t * (1.0 + which * SHAKEN), work.stage, work.slope)
+        call(system.rhs, system, t * (1.0 + (1 - which) * SHAKEN), work.stage, work.slope)
         for j in range(system.p.size):
             system.p[j] = work.saved[j]
         for j in range(y.size):
             hiss = NOISE * abs(work.slope[j] - work.k[0, j])
             if control.rows[HISS, j] < hiss < np.inf:
                 control.rows[HISS, j] = hiss
+            work.trial[j] = hiss if hiss < np.inf else 0.0
     counts[EVALUATIONS] += 2
 
 
@@ -114,7 +120,7 @@ def echo(system: System, control: Control, t: float, h: float, y: Array, work: W
         work.slope[j] -= y[j]
     largest = 0.0
     for which in range(2):
-        _shaken(control, h, y, work.stage, which)
+        _shaken(h, y, control.rows[HISS], work.stage, which)
         call(system.project, system, t, work.stage, work.trial)
         for j in range(y.size):
             work.trial[j] -= work.slope[j]

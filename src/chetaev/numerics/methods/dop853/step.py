@@ -135,7 +135,7 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
             work.past[y.size] = 0.0
         unresolved(control, h, y, work)
         if work.inaccurate[0] or error > _SUSPECT:
-            listen(system, control, t, y, work, counts)
+            listen(system, control, t, h, y, work, counts)
             error = _error(control, h, y, work)
     work.inaccurate[0] = error > 1.0
     if error > 1.0:
@@ -145,7 +145,7 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
         far, calls = settle_in_line(system, control, t + h, h, work.end, work.trial, _FAR)
         counts[PROJECTIONS] += calls
         if far > _FAR:
-            listen(system, control, t, y, work, counts)
+            listen(system, control, t, h, y, work, counts)
             far /= max(1.0, echo(system, control, t + h, h, work.end, work, counts))
         if not far <= _FAR:
             return (DRIFTED if far > _FAR else BROKEN), error
