@@ -46,7 +46,10 @@ class Motion:
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         n = self.n
         found = self.system([*map(float, y), float(t), *self.fixed], self.modes)
-        x = np.linalg.solve(np.array(found[: n * n]).reshape(n, n), -np.array(found[n * n : n * n + n]))
+        try:
+            x = np.linalg.solve(np.array(found[: n * n]).reshape(n, n), -np.array(found[n * n : n * n + n]))
+        except np.linalg.LinAlgError as error:
+            raise NoOpinion("the motion meets a singular state") from error
         out = np.empty(len(y))
         for (k, source), (name, _) in zip(self.shift, self.state, strict=True):
             out[k] = y[source] if source is not None else found[-1] if name == self.mechanics.action else x[self.top_of[name]]
@@ -83,7 +86,8 @@ class Motion:
             return self._run(start)
 
     def _run(self, start: dict[g.Leaf, Any]) -> dict[str, float]:
-        t, end = self.mechanics.case.t
+        first, end = self.mechanics.case.t
+        t = first
         y = np.array([float(start[key]) for key in self.state])
         self.modes = []
         if self.signs:
@@ -98,11 +102,20 @@ class Motion:
             if self.mechanics.case.watch and not self.signs:
                 return self._watchful(t, end, y, atol)
             events = [self._event(k) for k in range(len(self.signs))]
-            done = solve_ivp(self.rates, (t, end), y, "DOP853", rtol=self.rtol, atol=atol, max_step=self.max_step, events=events or None)
+            done = solve_ivp(
+                lambda part, y: self.rates(first + span * part, y) * span,  # SciPy finds events up to 1e-15 of a unit of time
+                ((t - first) / span, 1.0),
+                y,
+                "DOP853",
+                rtol=self.rtol,
+                atol=atol,
+                max_step=self.max_step / span,
+                events=events or None,
+            )
             if done.status < 0 or not np.all(np.isfinite(done.y)):
                 raise NoOpinion(f"SciPy: {done.message}")
             self.sizes = np.maximum(self.sizes, np.abs(done.y).max(axis=1))
-            t, y = float(done.t[-1]), done.y[:, -1]
+            t, y = float(first + span * done.t[-1]), done.y[:, -1]
             if done.status == 0:
                 return {jet(*key): float(v) for key, v in zip(self.state, y, strict=True)}
             hits = [k for k, times in enumerate(done.t_events) if len(times)]
@@ -126,8 +139,10 @@ class Motion:
         return {jet(*key): float(v) for key, v in zip(self.state, solver.y, strict=True)}
 
     def _event(self, k: int) -> Any:
-        def value(t: float, y: np.ndarray) -> float:
-            return float(self._values(t, y)[k]) * self.modes[k]
+        first, end = self.mechanics.case.t
+
+        def value(part: float, y: np.ndarray) -> float:
+            return float(self._values(first + (end - first) * part, y)[k]) * self.modes[k]
 
         value.terminal, value.direction = True, -1  # type: ignore[attr-defined]
         return value

@@ -323,3 +323,12 @@ def test_where_only_numbers_tell_the_free_spin_is_named_by_its_velocity():
     assert ch.analyze(heavy).free_functions == ("A3'",)
     with pytest.raises(ch.GaugeError, match=r"gauge=\{\"A3'\": \"sin\(t\)\"\}"):
         ch.evaluate(heavy, ROD_START, parameters={"I": 2.0})
+
+
+@pytest.mark.parametrize("narrow", ["(1 + tanh(100*(x - 0.938)))/2", "exp(-(100*(x - 5))^2)"])
+def test_what_underflows_is_no_family(narrow):
+    """Functions without a root, whose floats vanish at most random points: 15 jets of the state and one row leave 14 free values."""
+    system = ch.System("x y z", lagrangian="x'''^2/2 + y'^2/2 + z'''^2/2 - x^2/2", kinematic=[f"x' = {narrow}*y' + 0.3*z^2*z'"])
+    found = ch.analyze(ch.derive(system, ch.Vakonomic()))
+    assert found.verdict is ch.Verdict.REGULAR
+    assert found.dimension == 14

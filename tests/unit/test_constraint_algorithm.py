@@ -1,10 +1,13 @@
 """The constraint algorithm: leaves of many singular systems, their soundness at real points, and that nothing is missing."""
 
+import math
+
 import pytest
 import sympy
 from leaf_soundness import faults, on_a_leaf, prolonged_points
 
 import chetaev as ch
+from chetaev.analysis.constraint_algorithm.translation import Translation
 from chetaev.symbols import TIME
 
 
@@ -351,3 +354,39 @@ def test_related_functions_are_found_again():
     assert leaf.dimension == 5
     assert leaf.field["z'"] in (-ch.coordinates("x"), -ch.coordinates("y"))
     assert TIME not in leaf.field["z'"].free_symbols
+
+
+def test_decimals_in_arguments_do_not_become_powers_of_a_tiny_unit():
+    """1.379^2 and 0.265^2 have the common unit 1e-6: one generator for both exponentials would stand there with the power 1901641."""
+    x = ch.coordinates("x")
+    long = [sympy.exp(-(sympy.Rational(n, 1000) ** 2) * x**2) for n in (1379, 265)]
+    reader = Translation(long)
+    assert all(len(e.free_symbols) == 1 and abs(sympy.degree(1 / e)) == 1 for e in map(reader.rational, long))
+    a, b = sympy.Rational("1.379"), sympy.Rational("0.88")
+    sines = sympy.sin(a * x) * sympy.cos(b * x) + sympy.cos(a * x) * sympy.sin(b * x) - sympy.sin((a + b) * x)
+    reader = Translation([sines])
+    assert sympy.expand(reader.rational(sines)) == 0
+    assert len(reader.generators) == 4
+    small = Translation([sympy.cos(2 * x) - sympy.cos(3 * x)])
+    assert (
+        sympy.expand(small.rational(sympy.cos(2 * x) - 2 * sympy.cos(x) ** 2 + 1))
+        .subs(small.generators[1].symbol ** 2, 1 - small.generators[0].symbol ** 2)
+        .expand()
+        == 0
+    )
+    assert len(small.generators) == 2
+
+
+def test_a_slave_beside_exponentials_with_decimals():
+    """z = 0.524/0.949*x' adds to the mass of x; singular where the masses are no more than the square of their coupling."""
+    system = ch.System(
+        "x y z",
+        lagrangian="0.743*x'^2/2 + 1.608*y'^2/2 + 0.115*exp(-(1.379*x)^2)*x'*y' - 1.138*exp(-(0.265*x)^2) + 0.524*z*x' - 0.949*z^2/2",
+    )
+    found = ch.analyze(ch.derive(system))
+    assert found.dimension == 4
+    (factor,) = found.singular_locus
+    value = sympy.lambdify(ch.coordinates("x"), factor)
+    mass = (0.743 + 0.524**2 / 0.949) * 1.608
+    right = (mass - 0.115**2 * math.exp(-2 * (1.379 * 0.4) ** 2)) / (mass - 0.115**2)
+    assert value(0.4) / value(0.0) == pytest.approx(right, rel=1e-12)

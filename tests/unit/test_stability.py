@@ -505,3 +505,12 @@ def test_friction_in_a_constrained_system_at_rest():
     system = ch.System("x y", "mu", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["y = x^2"], dissipation="mu*abs(x')")
     with pytest.raises(ch.StateError, match="x' = 0 here"):
         ch.linearize(ch.derive(system, ch.DAlembert()), {"x": 0, "x'": 0}, parameters={"mu": 0.3})
+
+
+def test_slopes_in_mixed_units_are_not_taken_for_round_off():
+    """x of size 1e6 and y of size 1e-9 exchange: in these units the matrix is 1e8*[[-2, 3], [0.4, -1]]."""
+    system = ch.System("x y", lagrangian="0", kinematic=["x' = -2e8*x + 3e23*y", "y' = 4e-8*x - 1e8*y"], variational=[])
+    found = ch.linearize(ch.derive(system, ch.VirtualWork()), {"x": 0, "y": 0})
+    assert np.array(found.matrix) == pytest.approx(np.array([[-2e8, 3e23], [4e-8, -1e8]]), rel=1e-12)
+    root = math.sqrt(9 - 4 * 0.8)
+    assert found.eigenvalues.real == pytest.approx([1e8 * (-3 + root) / 2, 1e8 * (-3 - root) / 2], rel=1e-9)

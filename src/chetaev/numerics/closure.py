@@ -182,8 +182,9 @@ def _with_others(found: Closure, points: Sequence[Point]) -> Closure:
             kinds = [(c.dimension, len(c.free)) for c in (found, *others)]
             if other.end is End.CLOSED and (other.dimension, len(other.free)) not in kinds:
                 others.append(other)
-    kept = [c for c in others if not any(_edge_of(c, larger) for larger in (found, *others))]
-    return replace(found, others=tuple(kept))
+    every = (found, *others)
+    first, *rest = [c for c in every if not any(_edge_of(c, larger) for larger in every)]  # the largest is the edge of none
+    return replace(first, others=tuple(rest))
 
 
 def _edge_of(small: Closure, large: Closure) -> bool:

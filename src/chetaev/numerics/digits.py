@@ -26,6 +26,11 @@ _DIGITS = 40
 _CUT = 1e-8
 _CLEAR, _ZERO = 1e-5, 1e-9
 _CLEAR_DIGITS, _ZERO_DIGITS = 1e-15, 1e-25
+_UNDERFLOW_DIGITS = 300
+"""Digits in which 1 + tanh(-300) is seen not to be zero. What is below 1e-300 beside 1 is taken for zero still."""
+_SHORTER = 0.9
+"""How much shorter Newton's second step is than the first where there is a root: a half at a double root, 4/5 at a fivefold one. At exp and
+tanh, which have none, both steps are as long as their width."""
 _LARGEST = 14
 _POLISH = 4
 
@@ -41,6 +46,27 @@ def sure_rank(
     if r is not None or min(found[0].jacobian.shape) > _LARGEST:
         return r
     return _with_many_digits(entries, rows, point, algebra, found[0].scales)
+
+
+def vanishes_near(e: ca.SX, point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY) -> bool:
+    """Whether an expression that is zero at a point in floats has a root there, as x^2 has, and is not small by underflow, as exp(-1e4)."""
+    mp, _ = many_digits(_UNDERFLOW_DIGITS)
+    symbols = sorted(algebra.symbols(e), key=lambda z: z.name)
+    units = {z: sizes.get(z, 1.0) for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)}
+    program = algebra.program([e, *algebra.gradient(e, list(units))], symbols)[0]
+    at = {z: mp.mpf(point.get(z, 0.5)) for z in symbols}
+    lengths = []
+    for _ in range(2):
+        try:
+            value, *slopes = many_digit_values(program, [at[z] for z in symbols], mp)
+        except (ValueError, ZeroDivisionError, OverflowError, KeyError):
+            return True
+        steepest = sum((slope * u) ** 2 for slope, u in zip(slopes, units.values(), strict=True))
+        if value == 0 or steepest == 0:
+            return True
+        lengths.append(abs(value) / mp.sqrt(steepest))
+        at |= {z: at[z] - value / steepest * slope * u**2 for slope, (z, u) in zip(slopes, units.items(), strict=True)}
+    return bool(lengths[1] <= _SHORTER * lengths[0])
 
 
 def _gap(sizes: Any, cut: float, clear: float, zero: float) -> int | None:

@@ -14,7 +14,7 @@ import casadi as ca
 
 from chetaev.equations import Equations
 from chetaev.numerics.closure import Closure, End, closure, closure_of
-from chetaev.numerics.digits import sure_rank
+from chetaev.numerics.digits import sure_rank, vanishes_near
 from chetaev.numerics.elimination import elimination_order, samples_of, solve
 from chetaev.numerics.prolong import Prolongation, square_prolongation
 from chetaev.numerics.residues import residues_of
@@ -68,6 +68,8 @@ def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
     usual = system.generic_nullity or 0
     for point in points_from(rows, system.generic_points, system.algebra, system.sizes)[:_PROBED]:
         if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
+            continue
+        if not vanishes_near(pivot, point, system.algebra, system.sizes):
             continue
         r = sure_rank(system.structure.jacobian, rows, point, system.algebra, system.sizes)
         near = system.near(point)

@@ -102,9 +102,10 @@ def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
     found: list[Expr] | None = None
     with deadline(_CEILING) as clock:
         symbolic = structure(equations)
-        determinant = None if symbolic is None else _determinant(sympy.Matrix(symbolic.jacobian))
+        plain, meant = (None, {}) if symbolic is None else _without_high_exponents(sympy.Matrix(symbolic.jacobian))
+        determinant = None if plain is None else _determinant(plain)
         if determinant is not None:
-            bases = _numerator_factors(determinant)
+            bases = [base.xreplace(meant) for base in _numerator_factors(determinant)]
             for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
                 bases = [factor for base in bases for factor in _simplified(base)]
             found = bases
@@ -113,6 +114,16 @@ def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
     if found is None:
         return None, "its determinant is too long for a formula"
     return tuple(dict.fromkeys(b for b in found if b.free_symbols and not b.is_positive)), ""
+
+
+def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Expr, Expr]]:
+    """Exponentials with long numbers as symbols, and what these stand for.
+
+    SymPy reads exp(-1.901641*x^2) as the power 1901641 of a variable, which takes minutes and the memory of a list as long as that.
+    """
+    high = [e for e in sorted(matrix.atoms(sympy.exp), key=str) if _highest_multiple(e) > _HIGHEST_MULTIPLE]
+    symbols = {e: sympy.Dummy("exp", positive=True) for e in high}
+    return matrix.xreplace(symbols), {symbol: e for e, symbol in symbols.items()}
 
 
 def _determinant(matrix: sympy.Matrix) -> Expr | None:

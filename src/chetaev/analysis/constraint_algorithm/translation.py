@@ -2,7 +2,8 @@ r"""Functions become algebraic variables: $\cos\theta, \sin\theta$ with $c^2 + s
 
 Every function of the notation that depends on jets or on time is replaced by a *generator*, a symbol with a definition, sometimes an
 algebraic relation, and partial derivatives that are again rational in jets and generators. Angles are integer combinations of base angles,
-so $\sin(\theta - \epsilon)$ and $\cos 2\theta$ share the generators of $\theta$ and $\epsilon$; exponentials likewise. Functions of
+so $\sin(\theta - \epsilon)$ and $\cos 2\theta$ share the generators of $\theta$ and $\epsilon$; exponentials likewise. Where only a very
+small angle would serve several arguments, as 0.001 for 1.379 and 0.88, each of them is a base angle of its own. Functions of
 parameters alone become parameters: an angle through the tangent of its half, so that the coefficients stay a field of rational functions.
 
 Where a coordinate and a function of it both occur (`q` and `cos(q)`) the two are treated as algebraically independent. That is an
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import sympy
 from sympy import Expr, Rational, S, Symbol
@@ -22,6 +24,10 @@ from chetaev.symbols import TIME, Jet, Parameter
 
 _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
+_LARGEST_MULTIPLE = 32
+"""Multiples of one base angle or exponent. Each is a power of its generator, and the time for divisors and factors grows with the degree:
+decimals of three digits lead to powers in the thousands, their squares to millions, which no budget can interrupt in time. Arguments that
+are no small multiples of another one are treated as independent, an algebraic relaxation."""
 _OPAQUE = (*(function.make for function in SMOOTH.values() if function.opaque), sympy.atan2)
 
 
@@ -56,10 +62,9 @@ class Translation:
         self.nonzero: list[Expr] = []
         """What must not vanish for the functions to be defined and smooth."""
         self._made: dict[object, Expr] = {}
-        self._units: dict[tuple[str, Expr], Rational] = {}
+        self._units: dict[tuple[str, Expr], list[Rational]] = {}
         self._known: dict[Expr, Expr] = {}
-        for e in [*expressions]:
-            self._collect(e)
+        self._collect(expressions)
         self.surds = {square: self._root(square, 2) for square in surds}
         """Adjoined square roots of positive numbers and parameters, over which quadratic forms split."""
 
@@ -75,13 +80,28 @@ class Translation:
             return S.Zero
         return self.rational(in_own_words(generator.definition.diff(z)))
 
-    def _collect(self, e: Expr) -> None:
-        """Find the base angle of every argument: the largest of which all arguments are integer multiples."""
-        for kinds, kind in ((_TRIGONOMETRIC, "angle"), (_EXPONENTIAL, "exponent")):
-            for f in e.atoms(*kinds):
-                for coefficient, rest in _terms(f.args[0]):
-                    known = self._units.get((kind, rest), S.Zero)
-                    self._units[kind, rest] = sympy.gcd(known, abs(coefficient)) if known else abs(coefficient)
+    def _collect(self, expressions: Iterable[Expr]) -> None:
+        """Find base angles of all arguments: if multiples stay small, the largest of which all are integer multiples."""
+        met: dict[tuple[str, Expr], set[Rational]] = {}
+        for e in expressions:
+            for kinds, kind in ((_TRIGONOMETRIC, "angle"), (_EXPONENTIAL, "exponent")):
+                for f in e.atoms(*kinds):
+                    for coefficient, rest in _terms(f.args[0]):
+                        met.setdefault((kind, rest), set()).add(abs(coefficient))
+        self._units = {key: _units(sorted(coefficients)) for key, coefficients in met.items()}
+
+    def _shares(self, kind: str, coefficient: Rational, rest: Expr) -> list[tuple[int, Rational]]:
+        """A coefficient of an angle or exponent as a sum of multiples of base units.
+
+        An argument met only in a derivative may be no such sum; a unit of its own is sound.
+        """
+        units = self._units.setdefault((kind, rest), [])
+        found = _shares(abs(coefficient), units)
+        if found is None:
+            units.append(abs(coefficient))
+            found = [(1, abs(coefficient))]
+        side = 1 if coefficient > 0 else -1
+        return [(side * times, unit) for times, unit in found]
 
     def _read(self, e: Expr) -> Expr:
         if e.is_Symbol or e.is_Rational:
@@ -137,13 +157,10 @@ class Translation:
         return (up + down) / 2 if isinstance(e, sympy.cosh) else (up - down) / (up + down)
 
     def _exponent(self, coefficient: Rational, rest: Expr) -> Expr:
-        unit = self._units.setdefault(("exponent", rest), abs(coefficient))
-        times = coefficient / unit
-        if not times.is_Integer:  # an argument met only in a derivative; exponents of their own are sound
-            unit, times = abs(coefficient), sympy.sign(coefficient)
-        whole = sympy.exp(unit * rest)
-        made = self._generator(whole, whole, None, positive=True) if moves(rest) else self._constant(whole, positive=True)
-        return made**times
+        return sympy.Mul(*[self._base_exponent(sympy.exp(u * rest)) ** times for times, u in self._shares("exponent", coefficient, rest)])
+
+    def _base_exponent(self, whole: Expr) -> Expr:
+        return self._generator(whole, whole, None, positive=True) if moves(whole) else self._constant(whole, positive=True)
 
     def _angle_sum(self, argument: Expr) -> tuple[Expr, Expr]:
         """Cosine and sine of a sum of multiples of base angles."""
@@ -157,15 +174,13 @@ class Translation:
         return cos, sin
 
     def _multiple(self, coefficient: Rational, rest: Expr) -> tuple[Expr, Expr]:
-        unit = self._units.setdefault(("angle", rest), abs(coefficient))
-        times = coefficient / unit
-        if not times.is_Integer:
-            unit, times = abs(coefficient), sympy.sign(coefficient)
-        c, s = self._angle(unit * rest)
         cos, sin = S.One, S.Zero
-        for _ in range(abs(times)):
-            cos, sin = sympy.expand(cos * c - sin * s), sympy.expand(sin * c + cos * s)
-        return cos, sin * sympy.sign(times)
+        for times, unit in self._shares("angle", coefficient, rest):
+            c, s = self._angle(unit * rest)
+            s *= 1 if times > 0 else -1
+            for _ in range(abs(times)):
+                cos, sin = sympy.expand(cos * c - sin * s), sympy.expand(sin * c + cos * s)
+        return cos, sin
 
     def _angle(self, angle: Expr) -> tuple[Expr, Expr]:
         if not moves(angle):
@@ -230,3 +245,28 @@ def _terms(argument: Expr) -> list[tuple[Rational, Expr]]:
     """An argument as a sum of rational coefficients times the rest."""
     pairs = [term.as_coeff_Mul() for term in sympy.Add.make_args(sympy.expand(argument))]
     return [(c, rest) if c.is_Rational else (S.One, c * rest) for c, rest in pairs if c * rest != 0]
+
+
+def _units(coefficients: Sequence[Rational]) -> list[Rational]:
+    """Base units of some positive coefficients, in ascending order: one for all if they are small multiples of it."""
+    common = sympy.gcd_list(coefficients)
+    if coefficients[-1] / common <= _LARGEST_MULTIPLE:
+        return [common]
+    units: list[Rational] = []
+    for c in coefficients:
+        if _shares(c, units) is None:
+            units.append(c)
+    return units
+
+
+def _shares(coefficient: Rational, units: Sequence[Rational]) -> list[tuple[int, Rational]] | None:
+    """A positive coefficient as a small multiple of one unit, or as the sum or difference of two: sin(1.379*x + 0.88*x) is known."""
+    for u in units:
+        times = coefficient / u
+        if times.is_Integer and times <= _LARGEST_MULTIPLE:
+            return [(int(times), u)]
+    for u, v in combinations(units, 2):
+        for a, b in ((1, 1), (1, -1), (-1, 1)):
+            if a * u + b * v == coefficient:
+                return [(a, u), (b, v)]
+    return None

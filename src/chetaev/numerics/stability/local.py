@@ -93,14 +93,14 @@ class Local:
             return True
         down, up = self.quotient
         matrix = down @ self.view.matrix @ up
+        beyond = NEGLIGIBLE * np.maximum(beside(matrix, np.max(np.abs(down) * self._units, axis=1, initial=0.0)), np.abs(matrix))
         for s in self._moments:
             later = replace(self.problem, t=self.problem.t + s)
             x = self._on_manifold(later, self.y)
             view = None if x is None else view_at(later, self.chart, x)
             if view is None or not self._rests(view.spot):
                 return False
-            changed = np.abs(down @ view.matrix @ up - matrix)
-            if np.any(changed > NEGLIGIBLE * np.maximum(beside(matrix), np.abs(matrix))):
+            if np.any(np.abs(down @ view.matrix @ up - matrix) > beyond):
                 return False
         return True
 
@@ -113,13 +113,13 @@ class Local:
         if not system.equations.system.groups or self._depends_on_time():
             return False
         accelerating = [i for i, z in enumerate(directions(system)) if z.order or not isinstance(z, Coordinate)]
+        beyond = NEGLIGIBLE * np.maximum(beside(self.view.matrix, self._units), np.abs(self.view.matrix))
         for s in (0.0, *self._moments):
             problem, x = carried(self.problem, self.view.spot.x, s)
             view = view_at(problem, self.chart, x)
             if np.any(np.abs(view.spot.rates) > view.spot.negligible, where=np.isin(np.arange(len(x)), accelerating)):
                 return False
-            changed = np.abs(view.matrix - self.view.matrix)
-            if np.any(changed > NEGLIGIBLE * np.maximum(beside(self.view.matrix), np.abs(self.view.matrix))):
+            if np.any(np.abs(view.matrix - self.view.matrix) > beyond):
                 return False
         return True
 

@@ -64,10 +64,14 @@ def _decomposed(found: Scaled) -> tuple[Scaled, tuple[Matrix, Matrix, Matrix], i
     return found, (u, s, vt), int(np.sum(s > CUT * s[0])) if len(s) and s[0] > 0 else 0
 
 
-def beside(matrix: Matrix) -> Matrix:
-    """The smaller of the largest entries in the row and in the column of each entry."""
-    sizes = np.abs(matrix)
-    found: Matrix = np.minimum(sizes.max(axis=1, initial=0.0)[:, None], sizes.max(axis=0, initial=0.0)[None, :])
+def beside(matrix: Matrix, units: Matrix) -> Matrix:
+    """The smaller of the largest entries in the row and in the column of each entry of a map from variables to their rates.
+
+    Entries are compared in units of the variables: a momentum by a speed is a small number beside a rate where lengths are small.
+    """
+    change = units[:, None] / units[None, :]
+    sizes = np.abs(matrix) / change
+    found: Matrix = change * np.minimum(sizes.max(axis=1, initial=0.0)[:, None], sizes.max(axis=0, initial=0.0)[None, :])
     return found
 
 

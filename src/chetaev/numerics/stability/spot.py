@@ -203,5 +203,5 @@ def view_at(problem: Problem, chart: Chart, x: Matrix) -> View:
     for digits in np.random.default_rng(4).uniform(-8, 8, (3, len(x))):
         other = chart.reduced(spot_at(problem, x + digits * EPSILON * natural(x, spot.units)))[1]
         noise = np.maximum(noise, 10 * np.abs(other - matrix))
-    sizes = np.abs(matrix)
-    return View(spot, tangent, np.where(sizes <= np.maximum(noise, 0.1 * _CLEARED * beside(matrix)), 0.0, matrix))
+    cleared = np.maximum(noise, 0.1 * _CLEARED * beside(matrix, spot.units[list(chart.free)]))
+    return View(spot, tangent, np.where(np.abs(matrix) <= cleared, 0.0, matrix))
