@@ -1,10 +1,11 @@
-"""A time budget for work whose length nobody can foresee.
+"""Budgets for work whose length nobody can foresee.
 
 `deadline(seconds)` interrupts pure Python code, in any thread, by an exception that no `except Exception` swallows. The block ends quietly
-and `expired` tells that it did; budgets may be nested, and each stops only its own block.
+and `expired` tells that it did; budgets may be nested, and each stops only its own block. What counts is the time of the processor; after
+four times as long by the clock on the wall a block ends in any case.
 
-What counts is the time of the processor, so that a busy machine gives the same answers; after four times as long by the clock on the wall
-a block ends in any case.
+`allowance(seconds)` counts operations instead, which code announces by `spend`: what a block finishes then depends neither on the machine
+nor on its load. A clock that allows several times as long only ends what nobody counted, and `by_clock` tells that it did.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 
@@ -25,15 +27,79 @@ _AGAIN = 0.5
 _CALLBACK_DEPTH = 4
 
 
+OPERATIONS = 80_000
+"""Counted operations for one second of an allowance: about what Python does with sparse polynomials in that time. With more of them
+searches that never end take longer; with fewer, long searches that would end do not."""
+_CEILING = 5.0
+"""How many times the seconds of an allowance the processor may take before the clock ends it: enough for machines several times slower than
+the one on which operations were counted, so that the count decides."""
+_SHORTEST = 2.0
+"""Seconds before which the clock ends no allowance: preparations that nobody counts take a part of that."""
+
+
 class OutOfTime(BaseException):
     """A budget is spent."""
 
 
 @dataclass
 class Clock:
-    """Whether a block was cut short."""
+    """Whether a block was cut short, and whether by a clock."""
 
     expired: bool = False
+    by_clock: bool = False
+
+
+@dataclass
+class _Count:
+    """The operations of an allowance that are left, and those of the one around it."""
+
+    left: float
+    over: type[OutOfTime]
+    around: _Count | None
+
+    def spend(self, operations: float) -> None:
+        self.left -= operations
+        if self.around is not None:
+            self.around.spend(operations)
+        if self.left < 0:
+            raise self.over
+
+
+_COUNT: ContextVar[_Count | None] = ContextVar("count", default=None)
+
+
+def spend(operations: float) -> None:
+    """Announce so many operations; the allowance in which they are done ends if they are more than is left of it."""
+    count = _COUNT.get()
+    if count is not None:
+        count.spend(operations)
+
+
+@dataclass
+class Allowance(Clock):
+    """What became of a block whose operations are counted."""
+
+    seconds: float = 0.0
+    """What was spent, in seconds of operations."""
+
+
+@contextmanager
+def allowance(seconds: float) -> Iterator[Allowance]:
+    """A block that ends after the operations of so many seconds."""
+    mine: type[OutOfTime] = type("OutOfWork", (OutOfTime,), {})
+    given = seconds * OPERATIONS
+    count = _Count(given, mine, _COUNT.get())
+    found = Allowance()
+    token = _COUNT.set(count)
+    try:
+        with deadline(max(_SHORTEST, _CEILING * seconds)) as clock:
+            yield found
+        found.expired = found.by_clock = clock.expired
+    except mine:
+        found.expired = True
+    finally:
+        _COUNT.reset(token)
+        found.seconds = (given - count.left) / OPERATIONS
 
 
 @contextmanager
@@ -84,7 +150,7 @@ def deadline(seconds: float) -> Iterator[Clock]:
         finally:
             _surely(stop, mine)
     except mine:
-        clock.expired = True
+        clock.expired = clock.by_clock = True
 
 
 class _NoCollection:

@@ -250,7 +250,7 @@ def test_what_the_budget_does_not_decide_is_said(monkeypatch):
     monkeypatch.setattr(analyze, "branches_of", lambda equations: branches.branches_of(equations, None, 1e-3))
     found = ch.analyze(ch.gallery("transformer"))
     assert (found.verdict, found.dimension) == ("CONSTRAINED", 2)
-    assert "did not finish: the time ran out" in found.evidence and not found.tree.complete
+    assert "did not finish: the work allowed ran out" in found.evidence and not found.tree.complete
 
 
 def test_accounts_that_contradict_each_other_are_undecided():

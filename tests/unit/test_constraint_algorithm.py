@@ -315,7 +315,7 @@ def test_a_budget_that_ran_out_is_told():
     form = ch.DynamicalForm.of(system, ch.DAlembert())
     tree = ch.constraint_algorithm(form, seconds=2)
     assert not tree.complete
-    assert "the time ran out" in tree.reason
+    assert "the work allowed ran out" in tree.reason
     assert "incomplete" in str(tree)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # regular systems are simulated without the constraint algori
     from chetaev.analysis.constraint_algorithm import Leaf, Tree
 
 SECONDS = 4.0
-"""What the constraint algorithm may take before numbers have to do."""
+"""Seconds of counted operations that the constraint algorithm may take before numbers have to do."""
 _VANISHES = 1e-9
 _ON_BRANCH = 1e-8
 _LONGEST = 100
@@ -192,7 +192,7 @@ class Branches:
 
 
 def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, seconds: float = SECONDS) -> Branches:
-    """The branches of equations driven by some functions of time. Remembered for all verbs, also where the time ran out."""
+    """The branches of equations driven by some functions of time. Remembered for all verbs, also where the work allowed ran out."""
     own = Frozen({z.base: u for z, u in equations.system.inputs.items()})
     return _branches_of(equations, None if inputs is None or inputs == own else inputs, seconds)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -37,8 +36,11 @@ _STEPS = 400
 _HALVINGS = 5
 _PATIENCE = 20
 """Steps that make rows no smaller before a start is given up."""
-_SECONDS = 2.0
-"""Of the processor, after which no further start is tried."""
+_ENTRIES = 2_000_000
+"""Entries of Jacobians after which no further start is tried: some seconds of work. They are counted, so that what is found does not depend
+on how busy the machine is."""
+_STEP = 100
+"""What a step costs besides the entries of its Jacobian, in entries."""
 _ARRIVED = 1e-10
 _ELSEWHERE = 9
 _SPREAD = 0.1
@@ -61,6 +63,7 @@ class RowSlopes:
 
     def __init__(self, rows: Sequence[Any], algebra: Algebra[Any], sizes: Sizes) -> None:
         self.rows, self.algebra, self.sizes = rows, algebra, sizes
+        self._spent = 0
         symbols = algebra.symbols_of(rows)
         self.jets = sorted((z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)), key=lambda z: z.name)
         self.units = units_of(self.jets, sizes)
@@ -77,13 +80,13 @@ class RowSlopes:
 
     def points(self) -> Iterator[Point]:
         """A few points where all rows vanish, reached from random ones by moving all jets at once."""
-        left, end = _POINTS, thread_time() + _SECONDS
+        left, self._spent = _POINTS, 0
         for seed in range(_STARTS):
             point = self._reached(self._random(seed))
             if point is not None:
                 yield point
                 left -= 1
-            if not left or thread_time() > end:
+            if not left or self._spent > _ENTRIES:
                 return
 
     def full_rank(self, point: Point) -> bool:
@@ -206,6 +209,7 @@ class RowSlopes:
         """Gauss-Newton of least norm, with patience for multiple roots, and with shorter steps where rows do not fall or have no value."""
         at, stuck = dict(start), 0
         for _ in range(_STEPS):
+            self._spent += _STEP + len(self.rows) * len(self.jets)
             found = self._numbers(at)
             if found is None:  # the end of a domain, as of sqrt(x)
                 values = self._values(at)

@@ -17,7 +17,6 @@ The answer is exact algebra over the rational functions of the parameters. What 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import thread_time
 from typing import Any
 
 import sympy
@@ -31,7 +30,7 @@ from chetaev.analysis.constraint_algorithm.rows import Dynamics, Rows, dynamics_
 from chetaev.analysis.constraint_algorithm.search import Final, Search
 from chetaev.analysis.constraint_algorithm.space import Space
 from chetaev.analysis.constraint_algorithm.tree import Empty, Entry, Tree
-from chetaev.budget import deadline
+from chetaev.budget import Allowance, allowance
 from chetaev.errors import UsageError
 from chetaev.forms.dynamical import DynamicalForm, form_of
 from chetaev.recursion import deep
@@ -41,6 +40,8 @@ __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
 _KINDS = ("proper", "extended")
 _SEARCH = 0.8
 """The part of the time given to the search; the rest is for redundancy, involutivity and real points."""
+_LEAST = 0.2
+"""Seconds of operations that a part of the description may take although nothing is left."""
 _MOST_SURDS = 3
 
 
@@ -48,14 +49,15 @@ def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 
     """The tree of final constraint manifolds of a dynamical form, of equations, of a system or of a model.
 
     `dynamics="proper"` asks for motions, `"extended"` for Hamilton paths on the phase space (of the Lepagean equivalent if the form is
-    variational, of the Lepage form with no further contact part otherwise). After `seconds` the branches that are finished are returned.
+    variational, of the Lepage form with no further contact part otherwise). After the operations of
+    so many `seconds` the branches that are finished are returned: operations are counted, so that the answer depends on no clock.
     """
     if dynamics not in _KINDS:
         raise UsageError(f"no dynamics {dynamics!r}.", where="constraint_algorithm", hint='dynamics="proper" or dynamics="extended"')
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise UsageError(f"a time of {seconds!r} seconds.", where="constraint_algorithm", hint="seconds=20")
     form = form_of(given)
-    run = _Run(form, dynamics, thread_time() + seconds)
+    run = _Run(form, dynamics, seconds)
     with deep():
         run.search()
         run.finish()
@@ -63,10 +65,10 @@ def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 
 
 
 class _Run:
-    """One run under one budget; every attribute is usable whenever the time is over."""
+    """One run under one budget; every attribute is usable whenever it is spent."""
 
-    def __init__(self, form: DynamicalForm, kind: str, end: float) -> None:
-        self.form, self.kind, self.end = form, kind, end
+    def __init__(self, form: DynamicalForm, kind: str, seconds: float) -> None:
+        self.form, self.kind, self.left = form, kind, seconds
         self.current: Search | None = None
         self.leaves: list[Leaf] = []
         self.contained: dict[int, int] = {}
@@ -75,7 +77,7 @@ class _Run:
 
     def search(self) -> None:
         surds: list[Expr] = []
-        with deadline(_SEARCH * self._left()) as clock:
+        with allowance(_SEARCH * self.left) as spent:
             try:
                 dynamics = dynamics_of(self.form, self.kind)
                 self._note(dynamics)
@@ -93,21 +95,19 @@ class _Run:
                             break
             except NotImplementedError as fact:
                 self.reasons.append(str(fact))
-        if clock.expired:
-            left = len(self.current.open) if self.current else 0
-            self.reasons.append(f"the time ran out with {left or 'all'} branch{'es' * (left != 1)} open")
+        left = len(self.current.open) if self.current else 0
+        self._account(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open")
 
     def finish(self) -> None:
         if self.current is None or not self.current.finals:
             return
         space, rows, finals = self.current.space, self.current.rows, list(self.current.finals)
         kept: Sequence[Final] = finals
-        with deadline(max(0.2, self._left() / 2)) as clock:
+        with allowance(max(_LEAST, self.left / 2)) as spent:
             kept, self.contained = essential(space, rows, finals)
-        if clock.expired:
-            self.reasons.append("the time ran out before redundant leaves were removed")
+        self._account(spent, "before redundant leaves were removed")
         made = 0
-        with deadline(max(0.2, self._left())) as clock:
+        with allowance(max(_LEAST, self.left)) as spent:
             for final in kept:
                 leaf = make_leaf(space, rows, final)
                 if not is_reduced(space, final.branch):
@@ -117,8 +117,7 @@ class _Run:
                     self.reasons.append("the formulas of a leaf did not hold at a real point: functions of jets are related beyond algebra")
                 else:
                     self.leaves.append(leaf)
-        if clock.expired:
-            self.reasons.append(f"the time ran out with {len(kept) - made} leaves not described")
+        self._account(spent, f"with {len(kept) - made} leaves not described")
 
     def tree(self) -> Tree:
         search = self.current
@@ -135,8 +134,11 @@ class _Run:
             tuple(self.notes),
         )
 
-    def _left(self) -> float:
-        return max(0.05, self.end - thread_time())
+    def _account(self, spent: Allowance, found: str) -> None:
+        """Subtract what a part took, and tell if it was more than was allowed."""
+        self.left -= spent.seconds
+        if spent.expired:
+            self.reasons.append(f"the {'clock' if spent.by_clock else 'work allowed'} ran out {found}")
 
     def _note(self, dynamics: Dynamics) -> None:
         if dynamics.kind == "extended" and not self.form.lepage.closed:

@@ -13,8 +13,9 @@ from itertools import combinations
 
 from chetaev.analysis.constraint_algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
 from chetaev.analysis.constraint_algorithm.reality import halves, must_vanish
-from chetaev.analysis.constraint_algorithm.ring import Poly
+from chetaev.analysis.constraint_algorithm.ring import Poly, weight
 from chetaev.analysis.constraint_algorithm.space import Space
+from chetaev.budget import spend
 from chetaev.symbols import TIME, Jet, Multiplier
 
 
@@ -72,7 +73,11 @@ def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
     """The polynomial with some variables replaced."""
     present = _variables(f)
     pairs = [(space.variables[i], values[i]) for i in present if i in values]
-    return f.compose(pairs) if pairs else f
+    if not pairs:
+        return f
+    found = f.compose(pairs)
+    spend(weight(f) + weight(found))
+    return found
 
 
 def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Dead]]:

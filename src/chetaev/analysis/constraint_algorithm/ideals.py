@@ -9,8 +9,9 @@ from typing import Any
 
 from sympy import Symbol
 
-from chetaev.analysis.constraint_algorithm.ring import Poly, ring_of
+from chetaev.analysis.constraint_algorithm.ring import Poly, ring_of, terms_of, weight
 from chetaev.analysis.constraint_algorithm.space import Space
+from chetaev.budget import spend
 
 
 def normal_form(f: Poly, basis: Sequence[Poly]) -> Poly:
@@ -27,15 +28,18 @@ def normal_form(f: Poly, basis: Sequence[Poly]) -> Poly:
     heap = [_Largest(order(m), m) for m in work]
     heapify(heap)
     rest = ring.zero
+    spend(weight(f))
+    weights = [weight(g) for g in basis]
     while heap:
         m = heappop(heap).monomial
         c = work.pop(m, None)
         if c is None or not c:
             continue
-        for lead, g in leads:
+        for k, (lead, g) in enumerate(leads):
             quotient = divide(m, lead)
             if quotient is None:
                 continue
+            spend(weights[k] * terms_of(f, c))
             for n, v in g.items():
                 if n != lead:
                     product = times(n, quotient)

@@ -76,7 +76,7 @@ def halves(space: Space, f: Poly) -> tuple[Poly, Poly] | None:
         discriminant = b**2 - 4 * a * c
         if discriminant.is_ground:
             continue
-        lead, factors = discriminant.factor_list()
+        lead, factors = space.factor_list(discriminant)
         if any(power % 2 for _, power in factors):
             continue
         root = space.one
@@ -132,7 +132,7 @@ def _squares_times_square(space: Space, f: Poly) -> list[Poly] | None:
     """The bases of $g^2 h$ where $h$ is a sum of squares: $y^2 (t - 1)^2$ has no coefficient that is a number to complete a square with."""
     if len(f) > _LARGEST:
         return None
-    lead, factors = f.factor_list()
+    lead, factors = space.factor_list(f)
     if all(power == 1 for _, power in factors):
         return None
     square, rest = space.one, space.ring.ground_new(lead)

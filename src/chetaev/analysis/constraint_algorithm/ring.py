@@ -11,10 +11,34 @@ from sympy.polys.domains import QQ
 from sympy.polys.orderings import MonomialOrder, grevlex
 from sympy.polys.rings import PolyRing
 
+from chetaev.budget import spend
+
 Poly = Any
 """An element of the ring."""
 Fraction = tuple[Poly, Poly]
 """Numerator and denominator."""
+_DIVISOR = 20
+"""Operations for each term and degree of two polynomials whose greatest common divisor is sought."""
+_FACTORS = 60
+"""Operations for each term and degree of a polynomial whose factors are sought."""
+
+
+_QUOTIENT = 4
+"""Operations for each term of a rational function of the parameters: sums and products of these have to be reduced."""
+
+
+def terms_of(f: Poly, coefficient: Any) -> int:
+    """The operations that a coefficient of a polynomial stands for: one if it is a number."""
+    return _QUOTIENT * (len(coefficient.numer) + len(coefficient.denom) - 1) if f.ring.domain.is_Composite else 1
+
+
+def weight(f: Poly) -> int:
+    """The operations that the coefficients of a polynomial stand for."""
+    return sum(terms_of(f, c) for c in f.values()) if f.ring.domain.is_Composite else len(f)
+
+
+def _degree(f: Poly) -> int:
+    return max((sum(m) for m in f), default=0)
 
 
 class Ring:
@@ -31,7 +55,7 @@ class Ring:
         self.zero, self.one, self.variables = self.ring.zero, self.ring.one, self.ring.gens
         self.divisors: list[Any] = []
         """Elements of the coefficient field that were divided by."""
-        self._factored: dict[Poly, list[Poly]] = {}
+        self._factored: dict[Poly, tuple[Any, list[tuple[Poly, int]]]] = {}
 
     def sum(self, parts: Sequence[Fraction]) -> Fraction:
         """The sum of some fractions."""
@@ -40,6 +64,7 @@ class Ring:
             by_denominator[d] = by_denominator.get(d, self.zero) + n
         total: Fraction = (self.zero, self.one)
         for d, n in by_denominator.items():
+            spend(weight(n))
             common = self.lcm(total[1], d)
             total = (total[0] * common.exquo(total[1]) + n * common.exquo(d), common)
         return total
@@ -79,7 +104,9 @@ class Ring:
             return f or g
         if f.is_ground or g.is_ground:
             return self.one
-        return self.unflat(self.flat(f).gcd(self.flat(g)))
+        first, second = self.flat(f), self.flat(g)
+        spend(_DIVISOR * (len(first) + len(second)) * (1 + min(_degree(first), _degree(second))))
+        return self.unflat(first.gcd(second))
 
     def lcm(self, f: Poly, g: Poly) -> Poly:
         """The least common multiple."""
@@ -101,7 +128,10 @@ class Ring:
         row = [e.mul_ground(scale) if e else e for e in row]
         content = self.flat_ring.zero
         for e in row:
-            content = content.gcd(self.flat(e)) if e else content
+            if e:
+                flat = self.flat(e)
+                spend(_DIVISOR * (len(flat) + len(content)))
+                content = content.gcd(flat)
             if content.is_ground and content:
                 return row, self.one
         common = self.unflat(content)
@@ -131,11 +161,42 @@ class Ring:
 
     def factors(self, f: Poly) -> list[Poly]:
         """The monic irreducible factors of positive degree, over the rational functions of the parameters."""
-        if f.is_ground:
-            return []
+        return [] if f.is_ground else [self.monic(g) for g, _ in self.factor_list(f)[1]]
+
+    def factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
+        """A coefficient, and the irreducible factors of positive degree with their powers. Remembered: the same ones are asked again.
+
+        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are left
+        out there: with twenty of them sympy needs a hundred times as long for five terms.
+        """
         if f not in self._factored:
-            self._factored[f] = [self.monic(g) for g, _ in f.factor_list()[1] if not g.is_ground]
+            self._factored[f] = self._factor_list(f)
         return self._factored[f]
+
+    def _factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
+        if f.is_ground:
+            return f.LC, []
+        flat = self.flat(f)
+        used = [i for i in range(self.flat_ring.ngens) if any(m[i] for m in flat)]
+        small = PolyRing([self.flat_ring.symbols[i] for i in used], QQ, grevlex)
+        spend(_FACTORS * len(flat) * (1 + _degree(flat)))
+        found = []
+        for g, power in small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()}).factor_list()[1]:
+            whole = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
+            if not whole.is_ground:
+                found.append((whole, power))
+        lead = f.LC  # leading coefficients multiply, whatever the order of the monomials
+        for g, power in found:
+            lead /= g.LC**power
+        return lead, found
+
+
+def _spread(monomial: Sequence[int], places: Sequence[int], count: int) -> tuple[int, ...]:
+    """A monomial of some variables as one of all variables."""
+    found = [0] * count
+    for i, e in zip(places, monomial, strict=True):
+        found[i] = e
+    return tuple(found)
 
 
 class BlockOrder(MonomialOrder):

@@ -40,7 +40,7 @@ class Tree:
     """All final constraint manifolds of a dynamical form.
 
     `leaves` are not redundant: none is contained in another one with the same motions. `discarded` sets were proved empty over the reals.
-    `complete` is False when the time ran out or a step could not be decided; the leaves are sound then, but there may be others, and
+    `complete` is False when the work allowed ran out or a step was not decided; the leaves are sound then, but there may be others, and
     `reason` tells why. `assumptions` are the expressions in parameters that were divided by.
     """
 
