@@ -1,9 +1,9 @@
 """The tests that a change needs, nearest first: `make quick` runs them for a minute.
 
-A test file is the nearer to a change the fewer imports lie between them. Imports are read from the text of the files, so that nothing has to
-be recorded beforehand: `import` statements at any place, public names used as `ch.simulate`, and the `conftest.py` of the folder. A changed
-test file, and the examples in the docstrings of a changed module, come first. A changed file that is not Python, such as a model file, is next
-to the test files that mention it or one of its folders.
+A test file is the nearer to a change the fewer imports lie between them. Imports are read from the text of the files, so that nothing has
+to be recorded beforehand: `import` statements at any place, public names used as `ch.simulate`, and the `conftest.py` of the folder. A
+changed test file, and the examples in the docstrings of a changed module, come first. A changed file that is not Python, such as a model
+file, is next to the test files that mention it or one of its folders.
 
 A change deep inside reaches nearly every test, so the time is limited, and what did not fit is said. `make test` runs everything.
 """
