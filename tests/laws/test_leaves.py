@@ -4,6 +4,8 @@ The velocities of a group coordinate count as those of any other. Rows that cont
 algorithm refuses them.
 """
 
+from functools import cache
+
 import pytest
 from leaf_soundness import faults
 
@@ -43,11 +45,17 @@ def test_leaves_of_the_gallery_are_sound(name, principle):
 SINGLE = ["cartesian-pendulum", "constant-speed", "disk", "knife-edge", "sleigh", "pais-uhlenbeck", "foucault", "two-firms", "transformer"]
 
 
+@cache
+def whole_tree(name):
+    """The tree of a gallery system, made once."""
+    return ch.constraint_algorithm(ch.derive(ch.gallery(name)), seconds=30)
+
+
 @pytest.mark.parametrize("name", SINGLE)
 def test_dimension_agrees_with_the_numerical_analysis(name):
     """The dimension of the only leaf, time not counted, is the number of free initial values found from ranks at random points."""
     model = ch.gallery(name)
-    tree = ch.constraint_algorithm(ch.derive(model), seconds=30)
+    tree = whole_tree(name)
     (leaf,) = tree.leaves
     assert tree.complete and leaf.free_functions == 0
     assert ch.analyze(ch.derive(model)).dimension == leaf.dimension - 1
@@ -58,7 +66,7 @@ def test_rates_agree_with_the_numerical_evaluation(name):
     """Accelerations on the leaf are those that `evaluate` finds by solving the rows at a state."""
     model = ch.gallery(name)
     equations = ch.derive(model)
-    (leaf,) = ch.constraint_algorithm(equations, seconds=30).leaves
+    (leaf,) = whole_tree(name).leaves
     parameters = {key: float(v) for key, v in model.parameters.items()}
     now = ch.evaluate(equations, model.start, parameters=parameters, t=0.3)
     values = {z: now[z.name] for z in leaf.form.phase if z.name in now} | {p: parameters[p.name] for p in leaf.form.parameters}
