@@ -41,10 +41,10 @@ pages: $(READY)
 loop: $(READY)
 	$(RUN)/python -c "from chetaev.numerics.methods import dop853; dop853.prepare()"
 
-tests: $(READY)
+tests: loop
 	$(RUN)/pytest -n auto --dist worksteal
 
-needed: $(READY)
+needed: loop
 	$(RUN)/python tests/needed.py
 
 docs: $(READY)
