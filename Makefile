@@ -5,7 +5,10 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := build/demo
 
-.PHONY: demo test lint types pages tests docs verify bench lock clean
+# Compiled modules are kept, whatever the caller's habit: without them every process of the tests translates all sources again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test quick checks lint types pages loop tests needed docs verify bench lock clean
 
 demo: $(READY)
 	mkdir -p $(DEMO)
@@ -13,7 +16,17 @@ demo: $(READY)
 	$(RUN)/chetaev compare examples/disk.toml --plot $(DEMO)/disk.png
 	@echo "Look at $(DEMO)/rocard.html in a browser, and at $(DEMO)/disk.png."
 
-test: lint types pages tests
+# Everything. The stepping loop is compiled once, beside the checks, before two processes of the tests would both compile it.
+test: $(READY)
+	$(MAKE) --no-print-directory -j 2 loop checks
+	$(MAKE) --no-print-directory tests
+
+# What a change needs, within 90 seconds on two cores; CONTRIBUTING.md says which tests these are.
+quick: $(READY)
+	$(MAKE) --no-print-directory -j 2 loop types lint
+	$(MAKE) --no-print-directory needed
+
+checks: types pages lint
 
 lint: $(READY)
 	$(RUN)/ruff check .
@@ -25,8 +38,14 @@ types: $(READY)
 pages: $(READY)
 	$(RUN)/python docs/build.py --light
 
-tests: $(READY)
-	$(RUN)/pytest -n auto
+loop: $(READY)
+	$(RUN)/python -c "from chetaev.numerics.methods import dop853; dop853.prepare()"
+
+tests: loop
+	$(RUN)/pytest -n auto --dist worksteal
+
+needed: loop
+	$(RUN)/python tests/needed.py
 
 docs: $(READY)
 	$(RUN)/python docs/build.py

@@ -1,6 +1,7 @@
 """Laws that hold for every system of the gallery, whatever its principle."""
 
 import math
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,18 @@ def model_of(case):
     return ch.gallery(name).under(principle)
 
 
+@cache
+def derived(case):
+    """The equations of a case; made once for all laws."""
+    return ch.derive(model_of(case))
+
+
+@cache
+def now_of(case):
+    """All unknowns of a case at its start; evaluated once for all laws."""
+    return ch.evaluate(model_of(case))
+
+
 def close(a, b, tolerance=1e-11):
     return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
@@ -48,15 +61,15 @@ def with_system(model, system):
 @pytest.mark.parametrize("case", REGULAR, ids=ids)
 def test_what_evaluate_returns_satisfies_every_row(case):
     model = model_of(case)
-    now = ch.evaluate(model)
-    left = ch.residual(ch.derive(model), dict(now), parameters=model.parameters, t=model.t[0], inputs=model.inputs)
+    now = now_of(case)
+    left = ch.residual(derived(case), dict(now), parameters=model.parameters, t=model.t[0], inputs=model.inputs)
     assert max(map(abs, left.values())) < 1e-11 * max(1.0, *map(abs, now.values()))
 
 
 @pytest.mark.parametrize("case", [c for c in REGULAR if c[1] == ch.gallery(c[0]).principle], ids=ids)
 def test_invariants_do_not_change(case):
     model = model_of(case)
-    equations, now = ch.derive(model), ch.evaluate(model)
+    equations, now = derived(case), now_of(case)
     for text in model.invariants.values():
         rate = equations.total(ch.parse(text, equations))
         terms = Tape([model.system.charted(term) for term in sympy.Add.make_args(rate)])
@@ -90,14 +103,14 @@ def test_a_total_derivative_in_the_lagrangian_changes_nothing(case):
     g = gauge(system)
     if system.action is None:
         rate = Calculus(SYMBOLIC, system.frame).total(g)
-        compare(ch.evaluate(model), with_system(model, system.replace(lagrangian=system.lagrangian + rate)))
+        compare(now_of(case), with_system(model, system.replace(lagrangian=system.lagrangian + rate)))
         return
     s = system.action
     shifted = system.replace(
         lagrangian=system.lagrangian.xreplace({s: s - g}) + total_derivative(g),
         kinematic=[ch.Constraint(row.lhs.xreplace({s: s - g}), row.rhs.xreplace({s: s - g})) for row in system.kinematic],
     )
-    now = ch.evaluate(model)
+    now = now_of(case)
     offset = float(g.subs({**now.jets, TIME: model.t[0]}))
     start = ch.State({**model.start.fixed, s.base: model.start.fixed[s.base] + offset}, model.start.guess)
     moved = ch.evaluate(ch.derive(shifted, model.principle), start, parameters=model.parameters, t=model.t[0], inputs=model.inputs)
@@ -105,19 +118,19 @@ def test_a_total_derivative_in_the_lagrangian_changes_nothing(case):
     assert close(moved[s.base], now[s.base] + offset)
 
 
-def curved_chart(model):
+def curved_chart(case):
     """Old coordinates as functions of new ones with the same names: each bent a little by its neighbour.
 
     Neighbours have the same order in the equations: a chart that mixes orders hides the structure from the Sigma method.
     """
-    found = structure(ch.derive(model))
+    found = structure(derived(case))
     orders = dict(zip(found.unknowns, found.unknown_offsets, strict=True))
-    chart = {}
+    coordinates, chart = model_of(case).system.coordinates, {}
     for order in set(orders.values()):
-        group = [q for q in model.system.coordinates if orders[q] == order]
+        group = [q for q in coordinates if orders[q] == order]
         for q, neighbour in zip(group, group[1:] + group[:1], strict=True):
             chart[q] = q + (sympy.sin(neighbour) if neighbour != q else q**3) / 10
-    return {q: chart[q] for q in model.system.coordinates}
+    return {q: chart[q] for q in coordinates}
 
 
 def solve_chart(chart, old):
@@ -133,8 +146,8 @@ def solve_chart(chart, old):
 def test_derive_commutes_with_a_change_of_coordinates(case):
     model = model_of(case)
     system = model.system
-    chart = curved_chart(model)
-    now = ch.evaluate(model)
+    chart = curved_chart(case)
+    now = now_of(case)
     highest = max(z.order for z in now.jets if isinstance(z, Coordinate))
     substitution = {q.d(k): total_derivative(e, k) for q, e in chart.items() for k in range(highest + 3)}
 
@@ -156,7 +169,7 @@ def test_derive_commutes_with_a_change_of_coordinates(case):
         quasi={},
     )
     new = {z.name: v for z, v in _new_jets(chart, now, highest).items()}
-    state = {z.name for z in structure(ch.derive(model)).state}
+    state = {z.name for z in structure(derived(case)).state}
     extra = {z.name: now[z.name] for z in now.jets if isinstance(z, Action | Multiplier) and z.order == 0}
     start = {name: v for name, v in new.items() if name in state} | extra
     equations = ch.derive(transformed, model.principle)
@@ -188,7 +201,7 @@ def _new_jets(chart, now, highest):
 def test_derive_commutes_with_a_chart_of_the_group(case):
     """The group system and the same system in ordinary coordinates have the same accelerations and multipliers."""
     model = model_of(case)
-    now, chart = ch.evaluate(model), in_chart(model)
+    now, chart = now_of(case), in_chart(model)
     there = ch.evaluate(chart.model)
     for v, e in chart.velocities.items():
         assert close(there[ch.show(total_derivative(e))], now[v.d().name], 1e-9), v
@@ -199,7 +212,7 @@ def test_derive_commutes_with_a_chart_of_the_group(case):
 def test_velocities_of_the_body_and_of_space_give_the_same_motion(case):
     r"""The same system with the velocities of the other side: $\xi_{body} = A^{-1} \xi_{spatial} A$ in expressions, rows and variations."""
     model = model_of(case)
-    system, now = model.system, ch.evaluate(model)
+    system, now = model.system, now_of(case)
     ((name, group),) = system.groups.items()
     mixed = _seen_from_the_other_side(group)
     velocities = [sympy.Add(*[mixed[a, b] * q.d() for b, q in enumerate(group.components)]) for a in range(len(group.components))]
@@ -268,7 +281,7 @@ def has_inertia(name):
 def test_dalembert_equals_vakonomic_on_holonomic_constraints(name):
     """Every gallery system with its constraints replaced by a position constraint through the start."""
     model = ch.gallery(name)
-    now = ch.evaluate(model)
+    now = now_of((name, model.principle))
     q = positions(model.system)
     phi = sum(sympy.Rational(k + 2, 3) * z**2 / 2 for k, z in enumerate(q)) + sympy.sin(q[0])
     level = sympy.Rational(str(now._value(phi)))
@@ -290,7 +303,7 @@ def test_herglotz_without_the_action_in_the_lagrangian_is_the_inner_principle(ca
     start = ch.State({**model.start.fixed, "s_": 0.4}, model.start.guess)
     given = {"parameters": model.parameters, "t": model.t[0], "inputs": model.inputs}
     there = ch.evaluate(ch.derive(system, ch.Herglotz(model.principle)), start, **given)
-    now = ch.evaluate(model)
+    now = now_of(case)
     compare(now, there)
     lagrangian = float(now._value(model.system.lagrangian))
     assert close(there["s_'"], lagrangian)
@@ -301,14 +314,14 @@ def test_chetaev_equals_dalembert_on_linear_constraints(case):
     model = model_of(case)
     other = ch.Herglotz(ch.Chetaev()) if model.system.action else ch.Chetaev()
     given = {"parameters": model.parameters, "t": model.t[0], "inputs": model.inputs}
-    compare(ch.evaluate(model), ch.evaluate(ch.derive(model.system, other), model.start, **given))
+    compare(now_of(case), ch.evaluate(ch.derive(model.system, other), model.start, **given))
 
 
 @pytest.mark.parametrize("case", REGULAR, ids=ids)
 def test_reactions_do_no_virtual_work(case):
     """In every direction of C_V; and no work at all on the motion for homogeneous scleronomic rows under d'Alembert and Chetaev."""
     model = model_of(case)
-    equations, now = ch.derive(model), ch.evaluate(model)
+    equations, now = derived(case), now_of(case)
     if equations.lowered.costates or not equations.multipliers:
         return
     q = model.system.coordinates
@@ -326,7 +339,7 @@ def test_reactions_do_no_virtual_work(case):
 def test_energy_balance(case):
     """dE/dt = -dL/dt|explicit + (u_i - dF/dq'_i + lambda_a R_V[a, i]) q'^i + L_s E, with the lowered Lagrangian (of first order)."""
     model = model_of(case)
-    equations, now = ch.derive(model), ch.evaluate(model)
+    equations, now = derived(case), now_of(case)
     lagrangian, system = equations.lagrangian, model.system
     if max(z.order for z in jets_in(lagrangian, Coordinate)) > 1:
         return
@@ -343,7 +356,7 @@ def test_energy_balance(case):
 
 @pytest.mark.parametrize("case", MODELS, ids=ids)
 def test_parse_after_show_is_the_identity_on_the_whole_gallery(case):
-    equations = ch.derive(model_of(case))
+    equations = derived(case)
     for row in equations.rows:
         for side in (row.lhs, row.rhs):
             if jets_in(side, Action) and any(z.order for z in jets_in(side, Action)):
@@ -355,7 +368,7 @@ def test_parse_after_show_is_the_identity_on_the_whole_gallery(case):
 @pytest.mark.parametrize("case", MODELS, ids=ids)
 def test_every_gallery_system_prints_and_typesets(case):
     model = model_of(case)
-    equations = ch.derive(model)
+    equations = derived(case)
     assert model.prose
     assert model.reference
     assert str(model.principle) in str(equations)
@@ -370,8 +383,8 @@ def test_every_gallery_system_prints_and_typesets(case):
 def test_elimination_leaves_the_motion_unchanged(case):
     model = model_of(case)
     given = {"parameters": model.parameters, "t": model.t[0], "inputs": model.inputs}
-    now = ch.evaluate(model)
-    eliminated = ch.derive(model).eliminate()
+    now = now_of(case)
+    eliminated = derived(case).eliminate()
     assert not eliminated.multipliers
     start = ch.State({n: v for n, v in model.start.fixed.items() if "lambda" not in n}, model.start.guess)
     there = ch.evaluate(eliminated, start, **given)

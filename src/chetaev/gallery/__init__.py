@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from types import ModuleType
@@ -30,10 +31,21 @@ def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
     """Without a name, the names of all gallery systems; with one, that model. Families take options: `gallery("chain", n=5)`."""
     if name is None:
         return sorted(_files())
-    found = _files().get(name.replace("_", "-")) if isinstance(name, str) else None
-    if found is None:
+    if not isinstance(name, str) or name.replace("_", "-") not in _files():
         hint = f"{did_you_mean(str(name), _files())}  gallery() lists all".strip()
         raise ModelError(f"no system {name!r}.", where="gallery", hint=hint)
+    name = name.replace("_", "-")
+    return _made(name, **options) if options else _usual(name)
+
+
+@cache
+def _usual(name: str) -> Model:
+    """A system with its usual options: a model cannot change, so everybody may have the same one."""
+    return _made(name)
+
+
+def _made(name: str, **options: Any) -> Model:
+    found = _files()[name]
     if found.endswith(".py"):
         model: Model = import_module(f"{__name__}.{found.removesuffix('.py')}").model(**options)
         return model
@@ -57,6 +69,7 @@ def description(name: str) -> tuple[str, str]:
     return title.partition("\n")[0].rstrip("."), " ".join(told.split())
 
 
+@cache
 def _files() -> dict[str, str]:
     """The files of the gallery by the names of their systems."""
     found = [path.name for path in files(__name__).iterdir() if path.name.endswith((".py", ".toml")) and not path.name.startswith("_")]

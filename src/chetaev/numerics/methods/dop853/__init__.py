@@ -68,7 +68,21 @@ from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
 from chetaev.numerics.methods.dop853.types import Array, Flags, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
 from chetaev.numerics.precompiled import Precompiled
 
-__all__ = ["FINAL", "STEPS", "TIMES", "Ensemble", "Run", "Status", "echo", "evaluate", "interpolate", "run", "run_many", "settle"]
+__all__ = [
+    "FINAL",
+    "STEPS",
+    "TIMES",
+    "Ensemble",
+    "Run",
+    "Status",
+    "echo",
+    "evaluate",
+    "interpolate",
+    "prepare",
+    "run",
+    "run_many",
+    "settle",
+]
 
 _loop = Precompiled(
     "chetaev.numerics.methods.dop853.loop",
@@ -81,6 +95,11 @@ _PORTION = 0.02
 """Seconds between two pauses, about."""
 _SHAKES = 4
 """States in which round-off is looked for."""
+
+
+def prepare() -> None:
+    """Have the loop compiled, if it is not on disk: before several processes would each compile it."""
+    _ = _loop.integrate
 
 
 class Status(IntEnum):

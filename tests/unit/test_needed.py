@@ -1,0 +1,56 @@
+"""Which tests `make quick` runs: by imports, nearest first, and never without the tests that are next to a change."""
+
+import pytest
+
+import needed
+
+FILES = {
+    "src/lib/__init__.py": "",
+    "src/lib/core.py": "",
+    "src/lib/middle.py": "from lib.core import thing",
+    "src/lib/top.py": "def f():\n    from lib import middle",
+    "src/lib/found/__init__.py": "from pkgutil import iter_modules",
+    "src/lib/found/one.py": "",
+    "tests/helper.py": "import lib.top",
+    "tests/a/conftest.py": "import lib.core",
+    "tests/a/test_words.py": "",
+    "tests/b/test_core.py": "import lib.core",
+    "tests/b/test_found.py": "import lib.found",
+    "tests/b/test_helped.py": "import helper",
+    "tests/b/test_middle.py": "from lib import middle",
+    "tests/b/test_pictures.py": 'FOLDER = "pictures"',
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (["src/lib/core.py"], {"src/lib/core.py": 0, "b/test_core": 1, "a/test_words": 2, "b/test_middle": 2, "b/test_helped": 4}),
+        (["tests/b/test_middle.py", "src/lib/top.py"], {"src/lib/top.py": 0, "b/test_middle": 0, "b/test_helped": 2}),
+        (["src/lib/found/one.py"], {"src/lib/found/one.py": 0, "b/test_found": 2}),
+        (["pictures/a.svg"], {"b/test_pictures": 1}),
+        (["tests/a/expected.txt"], {"a/test_words": 1}),
+        (["src/lib/removed.py", "LICENSE"], {}),
+    ],
+    ids=["deep", "test itself", "found by its package", "a folder named", "beside a test", "nothing reached"],
+)
+def test_nearest_first(root, changes, expected):
+    found = needed.order(changes, root)
+    assert {file.removeprefix("tests/").removesuffix(".py") if "test_" in file else file: far for file, far in found.items()} == expected
+    assert list(found.values()) == sorted(found.values())
+
+
+def test_public_names_lead_to_where_they_are_defined():
+    uses = needed.imports()
+    assert "src/chetaev/numerics/simulate.py" in uses["tests/unit/test_simulate.py"]
+    near = needed.order(["src/chetaev/numerics/simulate.py"])
+    assert near["tests/unit/test_simulate.py"] == 1
+    assert needed.order(["src/chetaev/gallery/rocard.py"])["tests/laws/test_laws.py"] == 2
