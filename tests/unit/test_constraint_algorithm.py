@@ -1,10 +1,7 @@
 """The constraint algorithm: leaves of many singular systems, their soundness at real points, and that nothing is missing."""
 
-<<<<<<< HEAD
 import math
-=======
 from functools import cache
->>>>>>> h/suite
 
 import pytest
 import sympy
