@@ -126,11 +126,15 @@ class Deadline:
     def __init__(self, at: float) -> None:
         self.at = at
         self.left = 0
+        self.failed = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Iterator[None]:
         self.left = len(session.items)
         return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed |= report.failed
 
     def pytest_runtest_logfinish(self) -> None:
         self.left -= 1
@@ -147,7 +151,8 @@ def run(files: list[str], at: float) -> int:
     """Run some files until a deadline, in this process; the exit code is 0 unless a test failed."""
     deadline = Deadline(at)
     code = pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *files], plugins=[deadline])
-    return 0 if code == pytest.ExitCode.INTERRUPTED and deadline.left else int(code)
+    in_time = code != pytest.ExitCode.INTERRUPTED or not deadline.left  # the deadline hides what failed before it
+    return int(code) if in_time else int(deadline.failed)
 
 
 def main() -> int:

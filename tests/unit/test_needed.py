@@ -1,5 +1,9 @@
 """Which tests `make quick` runs: by imports, nearest first, and never without the tests that are next to a change."""
 
+import subprocess
+import sys
+import time
+
 import pytest
 
 import needed
@@ -54,3 +58,13 @@ def test_public_names_lead_to_where_they_are_defined():
     near = needed.order(["src/chetaev/numerics/simulate.py"])
     assert near["tests/unit/test_simulate.py"] == 1
     assert needed.order(["src/chetaev/gallery/rocard.py"])["tests/laws/test_laws.py"] == 2
+
+
+@pytest.mark.parametrize(("first", "code"), [("True", 0), ("False", 1)])
+def test_the_deadline_leaves_tests_out_but_hides_no_failure(tmp_path, first, code):
+    file = tmp_path / "test_three.py"
+    file.write_text(f"def test_a(): assert {first}\ndef test_b(): pass\ndef test_c(): pass\n")
+    words = [sys.executable, needed.__file__, "--until", str(time.time() - 1), str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)  # noqa: S603 - our own script
+    assert "the time is over; 2 tests that are further from the change were not run" in done.stdout
+    assert done.returncode == code
