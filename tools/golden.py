@@ -92,10 +92,10 @@ def spoken(words: tuple[str, ...]) -> str:
     """What the command line prints, and its exit code."""
     from click.testing import CliRunner
 
-    from chetaev.cli.application import main
+    from chetaev.cli.application import application
 
     with contextlib.redirect_stderr(io.StringIO()):
-        result = CliRunner().invoke(main, list(words))
+        result = CliRunner().invoke(application, list(words))
     return f"{result.output}\nexit code {result.exit_code}"
 
 
