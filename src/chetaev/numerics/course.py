@@ -181,8 +181,8 @@ class Course:
             events, least = len(self.request.events), 32 * float(np.spacing(abs(t)))
             changes = changes_of(self.request.switched, here.configuration)
             begun = {events + k for k, change in enumerate(changes) if change.mode in self.surfaces.vanishing(here, t, place.jets)}
-            modes = [k for k in turned if events <= k < events + len(changes) and k not in begun]
-            others = [k for k in turned if k not in modes]
+            modes = [int(k) for k in turned if events <= k < events + len(changes) and k not in begun]
+            others = [int(k) for k in turned if k not in modes]
             found = (_first_turn(signs, which, ahead, floor) for which, floor in ((modes, least), (others, _LEAST * span + least)))
             return min((until, *(t + 4 * far for far in found if far)), key=lambda at: abs(at - t))
 
