@@ -12,7 +12,7 @@ from setup_time import chetaev_setup
 from texts import TITLES
 
 import chetaev as ch
-from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.flow.compiled import compile_equations
 
 
 def tables(effort: Effort) -> list[Table]:

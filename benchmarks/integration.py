@@ -22,7 +22,7 @@ from measure import Effort, Spread, Table, figures, seconds_per_call, take_turns
 from numba import njit
 
 import chetaev as ch
-from chetaev.numerics.native import call_kernel
+from chetaev.numerics.machine.native import call_kernel
 
 ERRORS = (1e-6, 1e-10)
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 28))

@@ -52,7 +52,7 @@ def _process() -> list[float]:
 def stages() -> list[float]:
     """CPU seconds of each stage in this process, and the number of operations of the Lagrangian."""
     clock: Callable[[], float] = time.process_time
-    import_module("chetaev.numerics.simulate")  # `import chetaev` alone imports nothing yet
+    import_module("chetaev.numerics.motion.simulate")  # `import chetaev` alone imports nothing yet
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent, start = [used.ru_utime + used.ru_stime], clock()
     model = ch.gallery("bicycle")

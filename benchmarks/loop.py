@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import chetaev as ch
-from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.methods import dop853
 
 

@@ -1,15 +1,131 @@
-"""What a part of the library may load."""
+"""What a part of the library may import: the layers, the rooms of the numerics, and the packages of others.
+
+Every import counts, those inside functions and those for types too. A package may import itself, and what its row names.
+"""
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import chetaev
+
+SOURCE = Path(chetaev.__file__).parent
 ROCARD = Path(__file__).parents[2] / "examples" / "rocard.toml"
 HEAVY = ("casadi", "llvmlite", "numba", "matplotlib", "heyoka")
+
+LAYERS = {
+    "core": "",
+    "mechanics": "core",
+    "singular": "core mechanics",
+    "numerics": "core mechanics singular",
+    "transforms": "core mechanics numerics",
+    "gallery": "core mechanics io",
+    "export": "core mechanics numerics",
+    "io": "core mechanics numerics",
+    "plot": "core mechanics singular numerics",
+    "report": "core mechanics numerics io plot",
+    "cli": "core mechanics numerics transforms gallery io export plot report",
+    "groups": "core mechanics transforms",
+}
+"""Each part of the library, and the parts it may import. `groups` is the public module of that name."""
+
+ROOMS = (
+    "machine",
+    "graphs",
+    "flow",
+    "corners",
+    "enclosures",
+    "start",
+    "verdict",
+    "methods",
+    "pieces",
+    "evaluation",
+    "motion",
+    "comparison",
+    "stability",
+    "ensemble",
+)
+"""The rooms of the numerics: each may import those before it."""
+
+OTHERS = {
+    "core": "sympy mpmath",
+    "mechanics": "sympy numpy scipy",
+    "singular": "sympy numpy",
+    "numerics": "sympy numpy scipy mpmath casadi llvmlite numba heyoka tqdm",
+    "transforms": "sympy numpy",
+    "gallery": "",
+    "export": "sympy casadi",
+    "io": "sympy numpy",
+    "plot": "sympy numpy matplotlib PIL imageio_ffmpeg",
+    "report": "sympy numpy matplotlib ziamath",
+    "cli": "click rich",
+    "groups": "",
+}
+"""The packages of others that each part may import."""
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The modules that a file imports, with the lines."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, each.name) for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            for each in node.names:
+                below = SOURCE.parent.joinpath(*node.module.split("."), each.name)
+                is_module = below.is_dir() or below.with_suffix(".py").exists()
+                yield node.lineno, f"{node.module}.{each.name}" if is_module else node.module
+
+
+def files(part: str) -> list[Path]:
+    folder = SOURCE / part
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+
+
+def test_every_part_has_its_row():
+    parts = {path.stem for path in SOURCE.iterdir() if (path.is_dir() and any(path.glob("*.py"))) or path.suffix == ".py"}
+    assert parts - {"__init__"} == set(LAYERS) == set(OTHERS)
+    rooms = {path.name for path in (SOURCE / "numerics").iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert rooms == set(ROOMS)
+
+
+@pytest.mark.parametrize("part", LAYERS)
+def test_a_part_imports_only_what_its_row_allows(part):
+    allowed = {part, *LAYERS[part].split()}
+    others = {*OTHERS[part].split(), *sys.stdlib_module_names}
+    wrong = []
+    for path in files(part):
+        for line, name in imports(path):
+            top, *rest = name.split(".")
+            good = rest[:1] and rest[0] in allowed if top == "chetaev" else top in others
+            if not good:
+                wrong.append(f"{path.relative_to(SOURCE)}:{line} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_of_the_numerics_imports_only_those_before_it(room):
+    allowed = ROOMS[: ROOMS.index(room) + 1]
+    wrong = [
+        f"{path.relative_to(SOURCE)}:{line} imports {name}"
+        for path in files(f"numerics/{room}")
+        for line, name in imports(path)
+        if name.startswith("chetaev.numerics.") and name.split(".")[2] not in allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCE.rglob("*.py")}), ids=lambda folder: folder.name)
+def test_a_folder_can_be_overlooked(folder):
+    """More modules than this have no order that a reader could keep in mind; the gallery is a list of systems."""
+    modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= (60 if folder.name == "gallery" else 16)
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
 
 
 def loaded(program: str) -> set[str]:
@@ -26,13 +142,9 @@ def loaded(program: str) -> set[str]:
         f"import chetaev as ch; ch.load({str(ROCARD)!r})",
         f"import chetaev as ch; print(len(str(ch.load({str(ROCARD)!r}))))",
         "import chetaev as ch; ch.gallery('sleigh')",
-        "import chetaev.exact.signature",
+        "import chetaev.core.exact.signature",
     ],
     ids=["the package", "a model file", "a printed model", "a gallery system", "exact arithmetic"],
 )
 def test_what_needs_no_solver_loads_none(program):
     assert not loaded(program) & set(HEAVY)
-
-
-def test_a_scene_is_described_without_mathematics_and_without_a_drawing_library():
-    assert not loaded("from chetaev.scene import Point, Scene; Scene([Point('x, y')])") & {*HEAVY, "numpy", "sympy"}

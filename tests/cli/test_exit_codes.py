@@ -8,7 +8,7 @@ import pytest
 import chetaev as ch
 from chetaev.cli import application
 from chetaev.cli.verbs import derive
-from chetaev.interrupted import Interrupted
+from chetaev.core.support.interrupted import Interrupted
 
 
 def model(lagrangian, coordinates, initial, principle="hamilton", kinematic=(), t="0, 5"):
@@ -77,7 +77,7 @@ def test_ctrl_c_in_a_simulation_says_and_writes_what_was_computed(chetaev, tmp_p
     def stopped(*_, **__):
         raise Interrupted(computed)
 
-    monkeypatch.setattr(sys.modules["chetaev.numerics.simulate"], "simulate", stopped)
+    monkeypatch.setattr(sys.modules["chetaev.numerics.motion.simulate"], "simulate", stopped)
     found = chetaev("simulate sleigh -o run.csv")
     assert found.exit_code == 130 and "interrupted: stopped by the user." in found.stdout
     assert float((tmp_path / "run.csv").read_text().splitlines()[-1].split(",")[0]) == 1.0

@@ -58,7 +58,7 @@ def test_examples_work(line, chetaev):
 def test_help_imports_nothing_heavy():
     """Neither the library's packages nor the printer of tables are loaded to print a page of help."""
     for words in ("--help", "simulate --help", "gallery write --help", "--version"):
-        heavy = ("numpy", "sympy", "casadi", "scipy", "numba", "rich", "matplotlib", "pandas", "xarray", "chetaev.model")
+        heavy = ("numpy", "sympy", "casadi", "scipy", "numba", "rich", "matplotlib", "pandas", "xarray", "chetaev.mechanics.model")
         check = (
             "import sys\nfrom chetaev.cli import application\n"
             f"try:\n    application({words.split()!r})\nexcept SystemExit:\n    pass\n"

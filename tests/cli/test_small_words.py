@@ -6,8 +6,8 @@ import pytest
 
 import chetaev as ch
 from chetaev.cli.verbs import simulate
-from chetaev.frozen import Frozen
-from chetaev.numerics.verify import Residual, Verification
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.motion.verify import Residual, Verification
 
 # -- pictures ------------------------------------------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ def test_evenly_spaced_times(chetaev, tmp_path):
 
 
 def test_a_saved_motion_is_read_back(chetaev, tmp_path):
-    from chetaev.storage import load
+    from chetaev.numerics.motion.storage import load
 
     assert chetaev("simulate rocard -o run.npz --t 1").exit_code == 0
     assert load(tmp_path / "run.npz").at(0.5)["psi"] == ch.simulate(ch.gallery("rocard"), t=(0, 1)).at(0.5)["psi"]

@@ -10,10 +10,10 @@ import sympy
 from models_in_charts import in_chart, state_beside
 
 import chetaev as ch
-from chetaev.analysis.structure import structure
-from chetaev.calculus import SYMBOLIC, Calculus, total_derivative
-from chetaev.symbols import TIME, Action, Coordinate, Entry, Multiplier, Place, Variation, jets_in
-from chetaev.values import Tape
+from chetaev.core.calculus import SYMBOLIC, Calculus, total_derivative
+from chetaev.core.symbols import TIME, Action, Coordinate, Entry, Multiplier, Place, Variation, jets_in
+from chetaev.core.values import Tape
+from chetaev.mechanics.structure import structure
 
 SINGULAR = {"krupkova", "cawley", "transformer"}  # their motion needs the constraint algorithm
 NAMES = ch.gallery()

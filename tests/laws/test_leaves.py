@@ -10,8 +10,8 @@ import pytest
 from leaf_soundness import faults
 
 import chetaev as ch
-from chetaev.forms.dynamical import form_of
-from chetaev.symbols import TIME, Entry
+from chetaev.core.symbols import TIME, Entry
+from chetaev.singular.dynamical.dynamical import form_of
 
 SECONDS = 5
 """What a tree may take where it need not be complete."""

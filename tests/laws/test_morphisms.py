@@ -8,8 +8,8 @@ import sympy
 from models_in_charts import in_chart
 
 import chetaev as ch
-from chetaev.calculus import total_derivative
-from chetaev.symbols import Coordinate, Entry, order_in
+from chetaev.core.calculus import total_derivative
+from chetaev.core.symbols import Coordinate, Entry, order_in
 from chetaev.transforms import Morphism
 
 LEFT_OUT = {

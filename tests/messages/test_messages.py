@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chetaev as ch
-from chetaev.scene import Scene, Wheel
-from chetaev.symbols import Coordinate
+from chetaev.core.scene import Scene, Wheel
+from chetaev.core.symbols import Coordinate
 
 CATALOGUE = Path(__file__).with_name("expected.txt")
 

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import sympy
 
-from chetaev.functions import Sign
+from chetaev.core.functions import Sign
 
 TIME = sympy.Symbol("t", real=True)
 DIGITS = 40

@@ -1,6 +1,6 @@
 """A gallery model with a group coordinate, written in ordinary coordinates near its start, with its initial data carried over.
 
-`chetaev.groups.in_coordinates` writes the system; the state is carried over here, with quaternions as matrices.
+`chetaev.core.groups.in_coordinates` writes the system; the state is carried over here, with quaternions as matrices.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import numpy as np
 import sympy
 
 import chetaev as ch
-from chetaev.groups import in_coordinates
-from chetaev.numerics.prolong import prolongation
-from chetaev.symbols import Coordinate, Place
+from chetaev.core.groups import in_coordinates
+from chetaev.core.symbols import Coordinate, Place
+from chetaev.numerics.flow.prolongation import prolongation
 
 OFF = (0.11, -0.07, 0.05, 0.09)
 """How far the centre of a chart is from the place of the start, so that the state has no special place in the chart."""

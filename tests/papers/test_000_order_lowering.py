@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.zero import vanishes
+from chetaev.core.zero import vanishes
 
 TIMES = np.linspace(0, 2, 21)
 

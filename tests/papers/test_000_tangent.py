@@ -11,10 +11,10 @@ import sympy
 from by_hand import TIME, d_dt
 
 import chetaev as ch
-from chetaev.assemble import euler_lagrange
-from chetaev.calculus import SYMBOLIC, Calculus, Frame
-from chetaev.errors import UsageError
-from chetaev.forms import (
+from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
+from chetaev.core.errors import UsageError
+from chetaev.mechanics.assemble import euler_lagrange
+from chetaev.singular.forms import (
     Connection,
     DoubleVector,
     HigherVector,

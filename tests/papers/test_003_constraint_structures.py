@@ -10,11 +10,11 @@ import sympy
 from sympy import Matrix, Rational, S
 
 import chetaev as ch
-from chetaev.calculus import total_derivative
-from chetaev.forms import adapted, contact_form, d, horizontal_part, interior, is_zero, prolong, pull_back, rank, wedge
-from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.holonomic import pulled_back, semiholonomic, semiholonomic_degree
-from chetaev.symbols import TIME
+from chetaev.core.calculus import total_derivative
+from chetaev.core.symbols import TIME
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.holonomic import pulled_back, semiholonomic, semiholonomic_degree
+from chetaev.singular.forms import adapted, contact_form, d, horizontal_part, interior, is_zero, prolong, pull_back, rank, wedge
 
 X, Y, Z = ch.coordinates("x y z")
 DT = d(TIME)

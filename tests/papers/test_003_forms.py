@@ -10,7 +10,7 @@ import sympy
 from by_hand import TIME, d_dt
 
 import chetaev as ch
-from chetaev.forms import (
+from chetaev.singular.forms import (
     Distribution,
     VectorField,
     adapted,

@@ -8,10 +8,10 @@ import sympy
 from by_hand import TIME, d_dt
 
 import chetaev as ch
-from chetaev.forms import d, is_zero, wedge
-from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.helmholtz import decide
-from chetaev.forms.lepage_equivalent import lepagean_equivalent
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.forms import d, is_zero, wedge
+from chetaev.singular.inverse.helmholtz import decide
+from chetaev.singular.inverse.lepage_equivalent import lepagean_equivalent
 
 X, Y = ch.coordinates("x y")
 

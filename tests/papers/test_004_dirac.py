@@ -11,11 +11,11 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.analysis.ranks import points_on
-from chetaev.dirac_bergmann.poisson import poisson_bracket
-from chetaev.symbols import TIME, Multiplier
+from chetaev.core.symbols import TIME, Multiplier
+from chetaev.core.values import Tape
+from chetaev.mechanics.ranks.generic import points_on
+from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
 from chetaev.transforms.legendre import hamiltonian
-from chetaev.values import Tape
 
 GENERAL = ch.System(
     "x y z",

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.zero import vanishes
+from chetaev.core.zero import vanishes
 
 TIMES = np.linspace(0.1, 2.1, 21)
 A1, A2, B, D, BETA = 1.5, 0.7, 0.4, 2.0, 0.3

@@ -445,7 +445,7 @@ def test_a_row_with_a_factor_sign_keeps_it(row, dimension, y):
 
 def test_the_singular_locus_is_sought_by_sizes_and_not_by_the_clock(monkeypatch):
     """The leaning disk: its determinant by hand is cos(theta) (up to sign and power) times the moments about the contact point."""
-    from chetaev.numerics import locus
+    from chetaev.numerics.flow import locus
 
     found = ch.analyze(ch.gallery("leaning-disk"))
     assert sorted(map(ch.show, found.singular_locus)) == ["I", "I + R^2*m", "J + R^2*m", "cos(theta)"]
@@ -461,7 +461,7 @@ def test_the_singular_locus_is_sought_by_sizes_and_not_by_the_clock(monkeypatch)
 
 def test_what_numbers_decide_does_not_wait_for_the_constraint_algorithm(monkeypatch):
     """More rows than unknowns, all of them stated; and what was run once is not run again by another verb."""
-    from chetaev.analysis import constraint_algorithm as package
+    from chetaev.singular import constraint_algorithm as package
 
     system = ch.System(
         "x y z",

@@ -5,9 +5,9 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.assemble import euler_lagrange
-from chetaev.calculus import SYMBOLIC, Calculus, Frame, total_derivative
-from chetaev.symbols import TIME, Coordinate, Jet
+from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, total_derivative
+from chetaev.core.symbols import TIME, Coordinate, Jet
+from chetaev.mechanics.assemble import euler_lagrange
 
 
 def sympy_euler_lagrange(lagrangian, coordinates):

@@ -226,7 +226,7 @@ def test_a_multiplier_that_nothing_determines_moves_a_coordinate():
 
 
 def test_a_motion_on_a_branch_is_stored(tmp_path):
-    from chetaev.storage import load
+    from chetaev.numerics.motion.storage import load
 
     motion = ch.simulate(CAWLEY, DRIVEN, (0, 1), gauge={"q2": "sin(t)"})
     again = load(motion.save(tmp_path / "motion.npz"))
@@ -245,7 +245,7 @@ def test_branches_of_an_analysis_can_be_used_as_equations():
 
 
 def test_what_the_budget_does_not_decide_is_said(monkeypatch):
-    from chetaev.numerics import analyze, branches
+    from chetaev.numerics.verdict import analyze, branches
 
     monkeypatch.setattr(analyze, "branches_of", lambda equations: branches.branches_of(equations, None, 1e-3))
     found = ch.analyze(ch.gallery("transformer"))
@@ -256,8 +256,8 @@ def test_what_the_budget_does_not_decide_is_said(monkeypatch):
 def test_accounts_that_contradict_each_other_are_undecided():
     from dataclasses import replace
 
-    from chetaev.numerics.accounts import joined
-    from chetaev.numerics.branches import branches_of
+    from chetaev.numerics.verdict.branches import branches_of
+    from chetaev.numerics.verdict.joined import joined
 
     by_numbers = replace(ch.analyze(GAUGE), verdict=ch.Verdict.CONSTRAINED, free_functions=(), dimension=1)
     found = joined(by_numbers, branches_of(GAUGE))

@@ -6,8 +6,8 @@ import pytest
 from sympy import symbols
 
 import chetaev as ch
-from chetaev import budget
-from chetaev.analysis.constraint_algorithm.ring import Ring
+from chetaev.core.support import budget
+from chetaev.singular.constraint_algorithm.ring import Ring
 
 THIRD_ORDER = ch.System("x y", lagrangian="x'^2/2 + y'^2/2 - y", kinematic=["x''' + y*y''' + 0.3 = 0"])
 

@@ -6,12 +6,12 @@ import pytest
 import sympy
 from sympy import cos, sin
 
-from chetaev.calculus import SYMBOLIC, Calculus, Frame, degree
-from chetaev.constraints import Constraint
-from chetaev.functions import Sign
-from chetaev.numerics.graph import GraphAlgebra
-from chetaev.symbols import Coordinate, Parameter
-from chetaev.values import Undefined
+from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, degree
+from chetaev.core.constraints import Constraint
+from chetaev.core.functions import Sign
+from chetaev.core.symbols import Coordinate, Parameter
+from chetaev.core.values import Undefined
+from chetaev.numerics.graphs.algebra import GraphAlgebra
 
 x, y, m = Coordinate("x"), Coordinate("y"), Parameter("m")
 v, w = x.d(), y.d()

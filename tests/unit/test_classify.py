@@ -4,9 +4,9 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.analysis.distributions import Pfaffian, bracket
-from chetaev.analysis.ranks import points_on
-from chetaev.symbols import Coordinate
+from chetaev.core.symbols import Coordinate
+from chetaev.mechanics.distributions import Pfaffian, bracket
+from chetaev.mechanics.ranks.generic import points_on
 
 
 def classified(coordinates, rows, **parts):

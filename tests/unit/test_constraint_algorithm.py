@@ -8,8 +8,8 @@ import sympy
 from leaf_soundness import faults, on_a_leaf, prolonged_points
 
 import chetaev as ch
-from chetaev.analysis.constraint_algorithm.translation import Translation
-from chetaev.symbols import TIME
+from chetaev.core.symbols import TIME
+from chetaev.singular.constraint_algorithm.translation import Translation
 
 
 def rows(coordinates, *texts, parameters=""):

@@ -6,15 +6,15 @@ import sympy
 from models_in_charts import in_chart
 
 import chetaev as ch
-from chetaev.analysis.ranks import points_on
-from chetaev.calculus import total_derivative
-from chetaev.forms import d, is_zero, rank
-from chetaev.forms.constrained_system import constrain
-from chetaev.forms.constraint_structure import ConstraintStructure
-from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.holonomic import pulled_back, semiholonomic, semiholonomic_degree
-from chetaev.symbols import TIME
-from chetaev.values import Tape
+from chetaev.core.calculus import total_derivative
+from chetaev.core.symbols import TIME
+from chetaev.core.values import Tape
+from chetaev.mechanics.ranks.generic import points_on
+from chetaev.singular.dynamical.constrained_system import constrain
+from chetaev.singular.dynamical.constraint_structure import ConstraintStructure
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.holonomic import pulled_back, semiholonomic, semiholonomic_degree
+from chetaev.singular.forms import d, is_zero, rank
 
 # ---- tools ------------------------------------------------------------------------------------------------------------------------
 

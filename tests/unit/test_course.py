@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics import engine, progress
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine import engine
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.outcomes import Ending, accumulation, verdict
-from chetaev.numerics.remembered import Remembered
+from chetaev.numerics.motion import progress
+from chetaev.numerics.motion.outcomes import Ending, accumulation, verdict
 
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
 REST = {"x": 1, "x'": 0}

@@ -4,12 +4,12 @@ import casadi as ca
 import mpmath
 import pytest
 
-from chetaev.exact.many_digits import many_digit_values
-from chetaev.numerics.digits import sure_rank
-from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.tape import program_of
-from chetaev.symbols import Coordinate
-from chetaev.values import many_digits
+from chetaev.core.exact.many_digits import many_digit_values
+from chetaev.core.symbols import Coordinate
+from chetaev.core.values import many_digits
+from chetaev.numerics.flow.forty_digits import sure_rank
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.machine.tape import program_of
 
 X, Y = Coordinate("x"), Coordinate("y")
 

@@ -8,10 +8,10 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.analysis.ranks import points_on
-from chetaev.dirac_bergmann.poisson import poisson_bracket
-from chetaev.symbols import TIME
-from chetaev.values import Tape, Undefined
+from chetaev.core.symbols import TIME
+from chetaev.core.values import Tape, Undefined
+from chetaev.mechanics.ranks.generic import points_on
+from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
 
 SYSTEMS = {
     "gauge": ch.System("q1 q2", lagrangian="(q1' - q2)^2/2"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.analysis.factored import Factored
-from chetaev.numerics.doubts import EPSILON, values_and_doubts
+from chetaev.mechanics.ranks.factored import Factored
+from chetaev.numerics.graphs.doubts import EPSILON, values_and_doubts
 
 
 def graph(x, y, z):

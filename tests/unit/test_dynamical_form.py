@@ -4,9 +4,9 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.forms import contact_component, d, equal, is_zero, wedge
-from chetaev.forms.lepage import lepage
-from chetaev.symbols import TIME
+from chetaev.core.symbols import TIME
+from chetaev.singular.dynamical.lepage import lepage
+from chetaev.singular.forms import contact_component, d, equal, is_zero, wedge
 
 X, Y = ch.coordinates("x y")
 

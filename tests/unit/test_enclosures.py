@@ -11,10 +11,10 @@ import sympy
 from sympy import Expr
 
 import chetaev as ch
-from chetaev.functions import Magnitude, Maximum, Minimum
-from chetaev.numerics.compiled import compile_equations
+from chetaev.core.functions import Magnitude, Maximum, Minimum
+from chetaev.core.symbols import TIME, Coordinate
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel
-from chetaev.symbols import TIME, Coordinate
+from chetaev.numerics.flow.compiled import compile_equations
 
 X, Y = Coordinate("x"), Coordinate("y")
 FREE = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2"))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.elimination import Samples, elimination_order
 from chetaev.numerics.ensemble import simulate_many
 from chetaev.numerics.ensemble.pivots import pivot_orders
+from chetaev.numerics.flow.elimination import Samples, elimination_order
 
 BLOCK = ch.derive(ch.System("x", "mu k", lagrangian="x'^2/2 - k*x^2/2", forces={"x": "-mu*sign(x')"}, name="block with dry friction"))
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.functions import FUNCTIONS, SMOOTH
-from chetaev.zero import vanishes
+from chetaev.core.functions import FUNCTIONS, SMOOTH
+from chetaev.core.zero import vanishes
 
 WELL = ch.System("x", "k w", lagrangian="x'^2/2 - k*erf(x/w)^2", name="well")
 VALUES = {"k": 0.8, "w": 0.3}

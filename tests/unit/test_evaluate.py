@@ -5,7 +5,7 @@ import math
 import pytest
 
 import chetaev as ch
-from chetaev.analysis.structure import structure
+from chetaev.mechanics.structure import structure
 
 PENDULUM = ch.System("x y", "m g l", lagrangian="m/2*(x'^2 + y'^2) - m*g*y", kinematic=["x^2 + y^2 = l^2"], name="pendulum")
 VALUES = {"m": 1.3, "g": 9.81, "l": 2.0}

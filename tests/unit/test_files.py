@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import chetaev as ch
-from chetaev import files
-from chetaev.numerics import precompiled
+from chetaev.core.support import files
+from chetaev.numerics.machine import precompiled
 
 SYSTEM = ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2", name="spring")
 MODEL = ch.Model(SYSTEM, ch.Hamilton(), {"k": 1.0}, {"x": 1.0, "x'": 0.0}, t=(0.0, 1.0))

@@ -7,9 +7,10 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.calculus import total_derivative
-from chetaev.errors import UsageError
-from chetaev.forms import (
+from chetaev.core.calculus import total_derivative
+from chetaev.core.errors import UsageError
+from chetaev.core.symbols import TIME, Parameter
+from chetaev.singular.forms import (
     Distribution,
     Form,
     VectorField,
@@ -45,7 +46,6 @@ from chetaev.forms import (
     wedge,
     zero_form,
 )
-from chetaev.symbols import TIME, Parameter
 
 X, Y, Z, Q = ch.coordinates("x y z q")
 J1 = (X, Y, X.d(), Y.d(), TIME)

@@ -9,8 +9,10 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.errors import UsageError
-from chetaev.forms import (
+from chetaev.core.errors import UsageError
+from chetaev.core.symbols import TIME, Parameter
+from chetaev.core.values import Arithmetic, Tape
+from chetaev.singular.forms import (
     Form,
     VectorField,
     as_form,
@@ -25,8 +27,6 @@ from chetaev.forms import (
     wedge,
     zero_form,
 )
-from chetaev.symbols import TIME, Parameter
-from chetaev.values import Arithmetic, Tape
 
 X, Y = ch.coordinates("x y")
 EXACT = Arithmetic(Fraction, None, {}, pow)

@@ -12,11 +12,11 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.budget import deadline
-from chetaev.frozen import Frozen
-from chetaev.symbols import Coordinate, Parameter, Variation
-from chetaev.values import Tape, Undefined, many_digits, value
-from chetaev.zero import vanishes
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Parameter, Variation
+from chetaev.core.values import Tape, Undefined, many_digits, value
+from chetaev.core.zero import vanishes
 
 x, y = Coordinate("x"), Coordinate("y")
 
@@ -162,7 +162,7 @@ def test_importing_the_library_computes_and_loads_nothing():
 
 
 def test_symbols_and_notation_know_no_numpy():
-    code = "import sys, chetaev.system; print([m for m in ('numpy', 'scipy') if m in sys.modules])"
+    code = "import sys, chetaev.core.system; print([m for m in ('numpy', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
 

@@ -10,12 +10,12 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import chetaev as ch
-from chetaev.analysis.structure import structure
-from chetaev.groups.coordinate import GroupCoordinate
-from chetaev.groups.kinds import GROUPS
-from chetaev.numerics.attitude import quaternion_of, read_element
-from chetaev.storage import load
-from chetaev.zero import zero_signatures
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.kinds import GROUPS
+from chetaev.core.zero import zero_signatures
+from chetaev.mechanics.structure import structure
+from chetaev.numerics.motion.storage import load
+from chetaev.numerics.start.attitude import quaternion_of, read_element
 
 WORDS = ("SO3", "SE2", "SE3", "S1")
 SIDES = ("body", "spatial")

@@ -10,13 +10,13 @@ import sympy
 from euler_by_hand import T, d_dt, rows_of
 
 import chetaev as ch
-from chetaev.forms.descent import minimal_lagrangian
-from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.helmholtz import decide
-from chetaev.forms.primitives import antiderivative, potential, vector_potential
-from chetaev.forms.tonti import contracted, contracted_lagrangian, degree, homogeneous_lagrangian, tonti_lagrangian
-from chetaev.forms.variation import adjoint
-from chetaev.groups import in_coordinates
+from chetaev.core.groups import in_coordinates
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.inverse.descent import minimal_lagrangian
+from chetaev.singular.inverse.helmholtz import decide
+from chetaev.singular.inverse.primitives import antiderivative, potential, vector_potential
+from chetaev.singular.inverse.tonti import contracted, contracted_lagrangian, degree, homogeneous_lagrangian, tonti_lagrangian
+from chetaev.singular.inverse.variation import adjoint
 
 
 def gap(e):

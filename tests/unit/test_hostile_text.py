@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import chetaev as ch
+from chetaev.core.support.text import in_c_comment, visible
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
-from chetaev.text import in_c_comment, visible
 
 CODE = '#include <stdlib.h>\n__attribute__((constructor)) static void f(void){ system("id"); }'
 OBEYED = [

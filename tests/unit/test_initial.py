@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chetaev as ch
-from chetaev.numerics.binding import bind
-from chetaev.numerics.initial import complete, read_state
-from chetaev.numerics.nullspace import least_norm
-from chetaev.numerics.prolong import Problem, prolongation
-from chetaev.state import State
+from chetaev.core.state import State
+from chetaev.numerics.flow.nullspace import least_norm
+from chetaev.numerics.flow.prolongation import Problem, prolongation
+from chetaev.numerics.graphs.binding import bind
+from chetaev.numerics.start.initial import complete, read_state
 
 PENDULUM = ch.derive(
     ch.System("x y", "l", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["x^2 + y^2 = l^2"], name="pendulum"), ch.DAlembert()

@@ -5,8 +5,8 @@ import sympy
 from euler_by_hand import T, rows_of
 
 import chetaev as ch
-from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.multipliers import integrating_factor
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.inverse.multipliers import integrating_factor
 
 FOUND = {  # the rows, and the multiplier known beforehand
     "damped": ("q", ["q'' + b*q' + k*q"], "b k", [["exp(b*t)"]]),

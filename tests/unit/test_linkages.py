@@ -8,11 +8,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.numerics import compiled
-from chetaev.numerics.binding import bind
-from chetaev.numerics.component import component_at
-from chetaev.numerics.prolong import Problem, square_prolongation
-from chetaev.storage import load
+from chetaev.numerics.flow import compiled
+from chetaev.numerics.flow.component import component_at
+from chetaev.numerics.flow.prolongation import Problem, square_prolongation
+from chetaev.numerics.graphs.binding import bind
+from chetaev.numerics.motion.storage import load
 
 G = 9.81
 

@@ -15,9 +15,10 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from chetaev.numerics import engine, instructions, interpreter, machine, tape
-from chetaev.numerics.machine import Kernel, compile_kernel
-from chetaev.numerics.native import call_kernel
+from chetaev.numerics.machine import engine, instructions, interpreter, tape
+from chetaev.numerics.machine import kernels as machine
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.machine.native import call_kernel
 
 INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 1e-300, -1e-300, 1e300, -1e300, INF, -INF, NAN]

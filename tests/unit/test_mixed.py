@@ -6,8 +6,8 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.principles import PRINCIPLES, Lowered, of_spec, of_words, spec_of
-from chetaev.principles.base import multipliers
+from chetaev.mechanics.principles import PRINCIPLES, Lowered, of_spec, of_words, spec_of
+from chetaev.mechanics.principles.base import multipliers
 
 ROWS = ["z' = y*x'", "y' = 0.3*x' + 0.1*z"]
 SYSTEM = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - x*z", kinematic=ROWS, name="two rows")

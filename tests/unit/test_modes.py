@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import chetaev as ch
-from chetaev.frozen import Frozen
-from chetaev.numerics.modes import SLIDING, sliding, smooth
-from chetaev.storage import load, save
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.corners.modes import SLIDING, sliding, smooth
+from chetaev.numerics.motion.storage import load, save
 
 DRY = ch.derive(ch.System("x", "m k mu", lagrangian="m/2*x'^2 - k/2*x^2", forces={"x": "-mu*sign(x')"}, name="dry"))
 CORNER = ch.derive(ch.System("x", lagrangian="x'^2/2 - abs(x)", name="corner"))
@@ -72,7 +72,7 @@ def _plain(e):
 
 def test_sliding_adds_one_unknown_and_one_row():
     """Dry friction at rest: offsets c = (0, 1), d = (2, 0)."""
-    from chetaev.analysis.structure import structure
+    from chetaev.mechanics.structure import structure
 
     switched = smooth(DRY, Frozen({}))
     equations = switched.equations((SLIDING,))

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 import chetaev as ch
 from chetaev.cli.application import application
-from chetaev.numerics import net
 from chetaev.numerics.ensemble import run as ensemble_run
-from chetaev.numerics.machine import compile_kernel
-from chetaev.numerics.magnitude import magnitudes
-from chetaev.storage import load, save
+from chetaev.numerics.graphs.magnitude import magnitudes
+from chetaev.numerics.machine.kernels import compile_kernel
+from chetaev.numerics.motion import net
+from chetaev.numerics.motion.storage import load, save
 
 SPRING = ch.derive(ch.System("x", "m", lagrangian="m*x'^2/2 - m*x^2/2", name="spring"))
 START = {"x": 1, "x'": 0}

@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.storage import load
+from chetaev.numerics.motion.storage import load
 
 METHODS = [None, ch.Implicit(), ch.Taylor()]
 NAMES = ["explicit", "implicit", "taylor"]

@@ -11,12 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chetaev as ch
-from chetaev.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, corners_in, in_own_words
-from chetaev.notation import Vocabulary, parse_expression, parse_row
-from chetaev.notation.bounds import fault
-from chetaev.notation.collect import collected, multiplied
-from chetaev.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
-from chetaev.values import value
+from chetaev.core.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, corners_in, in_own_words
+from chetaev.core.notation import Vocabulary, parse_expression, parse_row
+from chetaev.core.notation.bounds import fault
+from chetaev.core.notation.collect import collected, multiplied
+from chetaev.core.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
+from chetaev.core.values import value
 
 x, y, theta = (Coordinate(n) for n in ("x", "y", "theta"))
 m, k = Parameter("m"), Parameter("k", positive=True)

@@ -5,10 +5,10 @@ import sympy
 from euler_by_hand import T, d_dt, rows_of
 
 import chetaev as ch
-from chetaev.forms import contact_component, d, is_zero, wedge
-from chetaev.forms.dynamical import DynamicalForm
-from chetaev.forms.lepage_equivalent import lepagean_equivalent
-from chetaev.forms.tonti import tonti_lagrangian
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.forms import contact_component, d, is_zero, wedge
+from chetaev.singular.inverse.lepage_equivalent import lepagean_equivalent
+from chetaev.singular.inverse.tonti import tonti_lagrangian
 
 
 def same_rows(first, second, coordinates):

@@ -8,12 +8,12 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.errors import NotationError
-from chetaev.functions import FUNCTIONS
-from chetaev.notation import parse_expression
+from chetaev.core.errors import NotationError
+from chetaev.core.functions import FUNCTIONS
+from chetaev.core.notation import parse_expression
+from chetaev.core.values import Tape
 from chetaev.plot.formula import estimated_width, latex, pieces, symbol_latex
 from chetaev.plot.style import label
-from chetaev.values import Tape
 
 _WORD = re.compile(r"\\(?:[A-Za-z]+|,)|\d+\.\d+|\d+|[A-Za-z]|[-+=^_{}()|,]")
 _NAMED = {

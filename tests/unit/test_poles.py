@@ -8,9 +8,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chetaev as ch
-from chetaev.numerics.poles import has_pole, last_digits_changed, without_poles
-from chetaev.numerics.prolong import prolongation
-from chetaev.symbols import Place
+from chetaev.core.symbols import Place
+from chetaev.numerics.flow.pole_rewriting import has_pole, last_digits_changed, without_poles
+from chetaev.numerics.flow.prolongation import prolongation
 
 SPEED = 0.7
 BALL = ch.gallery("elastic-ball-inhomogeneous")

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chetaev.numerics import precompiled
-from chetaev.numerics.precompiled import Code, Precompiled
+from chetaev.numerics.machine import precompiled
+from chetaev.numerics.machine.precompiled import Code, Precompiled
 
 SOURCE = """
 from __future__ import annotations

@@ -4,8 +4,8 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.principles import PRINCIPLES, Lowered, Principle
-from chetaev.principles.base import multipliers
+from chetaev.mechanics.principles import PRINCIPLES, Lowered, Principle
+from chetaev.mechanics.principles.base import multipliers
 
 DISK = ch.System(
     "x y theta varphi",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.storage import load, save
+from chetaev.numerics.motion.storage import load, save
 
 BALL = ch.derive(ch.System("z", "g e", lagrangian="z'^2/2 - g*z", name="ball"))
 BOUNCE = ch.On("z", direction=-1, reset={"z'": "-e*z'"})

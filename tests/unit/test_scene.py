@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.core.scene import Scene, read_scene, written
+from chetaev.core.scene import shapes as sh
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
 from chetaev.plot.animation import animate
@@ -18,8 +20,6 @@ from chetaev.plot.scene_default import default_scene, scene_of
 from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window, Words, nice_step
 from chetaev.plot.scene_text import number, pretty, time_digits
 from chetaev.plot.scene_values import Values, quaternions, turn
-from chetaev.scene import Scene, read_scene, written
-from chetaev.scene import shapes as sh
 
 SPRING = ch.System("x", parameters="w a", lagrangian="x'^2/2 - w^2*x^2/2", name="spring")
 TIMES = np.linspace(0, 3, 31)

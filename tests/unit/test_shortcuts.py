@@ -6,13 +6,13 @@ import pytest
 from numba import njit
 
 import chetaev as ch
-from chetaev.exact.field import OutsideDomain
-from chetaev.exact.signature import random_spot
-from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.magnitude import magnitudes
+from chetaev.core.exact.field import OutsideDomain
+from chetaev.core.exact.signature import random_spot
+from chetaev.core.symbols import Coordinate
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.magnitude import magnitudes
+from chetaev.numerics.machine.native import add_row, copy_row, renew_largest, sum_squares, widen_range
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.native import add_row, copy_row, renew_largest, sum_squares, widen_range
-from chetaev.symbols import Coordinate
 
 BUILDS = {
     "quotients": lambda x, y: (x - y / 3) / (x * x + 2 * y) - 1 / (x * x + 2 * y),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.methods import base
 
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
@@ -167,7 +167,7 @@ def test_energy_can_be_conserved_for_long():
 
 
 def test_new_parameters_need_no_new_code():
-    from chetaev.numerics.compiled import compile_equations
+    from chetaev.numerics.flow.compiled import compile_equations
 
     equations = ch.derive(ch.gallery("double-pendulum"))
     assert compile_equations(equations).rhs.address == compile_equations(equations).rhs.address
@@ -306,7 +306,7 @@ def test_a_first_try_with_plain_code_changes_nothing(end, monkeypatch):
 
 
 def test_regular_systems_do_not_wait_for_the_constraint_algorithm():
-    code = "import sys, chetaev; chetaev.simulate; print('chetaev.analysis.constraint_algorithm' in sys.modules)"
+    code = "import sys, chetaev; chetaev.simulate; print('chetaev.singular.constraint_algorithm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "False"
 

@@ -7,10 +7,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from chetaev.numerics import instructions, sine
-from chetaev.numerics.engine import machine_code
-from chetaev.numerics.interpreter import interpreted
-from chetaev.numerics.machine import compile_kernel
+from chetaev.numerics.machine import instructions, sine
+from chetaev.numerics.machine.engine import machine_code
+from chetaev.numerics.machine.interpreter import interpreted
+from chetaev.numerics.machine.kernels import compile_kernel
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 

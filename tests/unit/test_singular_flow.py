@@ -9,12 +9,12 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import chetaev as ch
-from chetaev.numerics.closure import closure_with
-from chetaev.numerics.compiled import compile_at, compile_equations, compile_system
-from chetaev.numerics.elimination import Samples, elimination_order, solve
-from chetaev.numerics.locus import locus_at
-from chetaev.numerics.prolong import prolongation
-from chetaev.symbols import Coordinate, Parameter
+from chetaev.core.symbols import Coordinate, Parameter
+from chetaev.numerics.flow.closure import closure_with
+from chetaev.numerics.flow.compiled import compile_at, compile_equations, compile_system
+from chetaev.numerics.flow.elimination import Samples, elimination_order, solve
+from chetaev.numerics.flow.locus import locus_at
+from chetaev.numerics.flow.prolongation import prolongation
 
 PENDULUM = ch.System("x y", "m g l", lagrangian="m/2*(x'^2 + y'^2) - m*g*y", kinematic=["x^2 + y^2 = l^2"], name="pendulum")
 VALUES = {"m": 1.3, "g": 9.81, "l": 2.0}
@@ -341,7 +341,7 @@ def test_the_locus_is_named():
 
 
 def test_a_locus_without_a_formula_is_described_by_null_vectors(monkeypatch):
-    from chetaev.numerics import locus
+    from chetaev.numerics.flow import locus
 
     monkeypatch.setattr(locus, "locus_factors", lambda equations: None)
     model = ch.gallery("rocard")

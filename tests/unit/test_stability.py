@@ -9,7 +9,7 @@ import pytest
 from scipy.special import roots_laguerre
 
 import chetaev as ch
-from chetaev.numerics.compiled import compile_equations
+from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.stability import eigenvalue_sweep, equilibria, linearize
 
 ANGLE = ch.System("theta", "m g l", lagrangian="m*l^2/2*theta'^2 + m*g*l*cos(theta)", name="pendulum")

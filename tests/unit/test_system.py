@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.symbols import Coordinate, Parameter
+from chetaev.core.symbols import Coordinate, Parameter
 
 
 def tyre(**changes):

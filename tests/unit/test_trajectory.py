@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.frozen import Frozen
-from chetaev.numerics.verify import verify
-from chetaev.storage import column_names, load, save, to_pandas, to_xarray
-from chetaev.symbols import Coordinate, jets_in
-from chetaev.trajectory import Outcome, Trajectory
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, jets_in
+from chetaev.numerics.motion.storage import column_names, load, save, to_pandas, to_xarray
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.motion.verify import verify
 
 DRIVEN = ch.System(
     "x y",

@@ -8,8 +8,8 @@ import sympy
 from sympy import cos, sin
 
 import chetaev as ch
-from chetaev.symbols import TIME, Coordinate, Jet
-from chetaev.zero import vanishes
+from chetaev.core.symbols import TIME, Coordinate, Jet
+from chetaev.core.zero import vanishes
 
 BODY = {
     "w1": "phi'*sin(theta)*sin(psi) + theta'*cos(psi)",

@@ -5,8 +5,8 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.symbols import TIME
-from chetaev.transforms.noether import Fate
+from chetaev.core.symbols import TIME
+from chetaev.transforms.tools.noether import Fate
 
 
 def fields(found):

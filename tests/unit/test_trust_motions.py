@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.accuracy import Accuracy
+from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.sizes import Sizes
 
 

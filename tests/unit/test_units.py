@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.analysis.sizes import natural_sizes
-from chetaev.calculus import SYMBOLIC
+from chetaev.core.calculus import SYMBOLIC
+from chetaev.mechanics.ranks.sizes import natural_sizes
 
 
 def number(v):

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-import chetaev
 from chetaev.cli.session import INTERRUPTED, Session
-from chetaev.errors import ChetaevError
-from chetaev.text import visible
+from chetaev.core.errors import ChetaevError
+from chetaev.core.support.text import visible
+from chetaev.core.support.version import VERSION
 
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
@@ -70,7 +70,7 @@ class Application(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """A verb that is not known brings the one that was probably meant."""
         if args and not args[0].startswith("-") and args[0] not in _VERBS:
-            from chetaev.errors import did_you_mean
+            from chetaev.core.errors import did_you_mean
 
             ctx.fail(f"{args[0]} is not a verb. {did_you_mean(args[0], _VERBS)}".rstrip())
         return super().resolve_command(ctx, args)
@@ -128,7 +128,7 @@ def _own_fault(fault: Exception) -> str:
     subcommand_metavar="VERB [MODEL] ...",
     options_metavar="",
 )
-@click.version_option(chetaev.__version__, message="chetaev %(version)s")
+@click.version_option(VERSION, message="chetaev %(version)s")
 def application() -> None:
     """Constrained Lagrangian mechanics: a system, a principle, its motion."""
 

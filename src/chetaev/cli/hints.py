@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from shlex import quote
 
-from chetaev.errors import ChetaevError
+from chetaev.core.errors import ChetaevError
 
 _MODEL = "MODEL"
 """Stands for the model that the user has given."""
@@ -35,7 +35,7 @@ def _guesses(found: re.Match[str]) -> str:
 
 
 def _principle(found: re.Match[str]) -> str:
-    from chetaev.principles import PRINCIPLES
+    from chetaev.mechanics.principles import PRINCIPLES
 
     words = {kind.__name__: word for word, kind in PRINCIPLES.items()}
     inner = re.fullmatch(r"(\w+)\((?:(\w+)\(\))?\)", found[1])
@@ -60,7 +60,7 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 def on_the_command_line(fault: ChetaevError, model: str = _MODEL) -> str:
     """The hint of an error in options, or nothing if it has none to offer; `model` is what the user has given for MODEL.
 
-    >>> from chetaev.errors import GaugeError
+    >>> from chetaev.core.errors import GaugeError
     >>> on_the_command_line(GaugeError("q2 is free.", where="simulate", hint='simulate(..., gauge={"q2": "sin(t)"})'))
     '--gauge "q2 = sin(t)"'
     """

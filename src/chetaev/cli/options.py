@@ -11,11 +11,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from chetaev.cli.session import session
-from chetaev.errors import ChetaevError, ParameterError, PrincipleError, UsageError, did_you_mean
+from chetaev.core.errors import ChetaevError, ParameterError, PrincipleError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from chetaev.model import Model
-    from chetaev.principles import Principle
+    from chetaev.mechanics.model import Model
+    from chetaev.mechanics.principles import Principle
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +29,7 @@ class PrincipleType(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The words, and Herglotz' principle over each of the others."""
-        from chetaev.principles import PRINCIPLES
+        from chetaev.mechanics.principles import PRINCIPLES
 
         plain = [word for word, kind in PRINCIPLES.items() if not kind.setting_names()]
         words = [*plain, "herglotz", *[f"herglotz({word})" for word in plain if word != "hamilton"]]
@@ -83,7 +83,7 @@ def under(model: Model, wanted: Principle) -> Model:
 
 def read_principle(word: str, option: str = "--principle") -> Principle:
     """The principle of a word."""
-    from chetaev.principles import of_words
+    from chetaev.mechanics.principles import of_words
 
     return of_words(word, f"{option} {word}")
 
@@ -113,8 +113,8 @@ def branch_of(branch: str | None) -> int | str | None:
 
 def _with_settings(model: Model, settings: Sequence[str]) -> Model:
     """A model with other values: what a name belongs to decides whether a parameter, an input or the start changes."""
-    from chetaev.notation.lexer import spell
-    from chetaev.state import State
+    from chetaev.core.notation.lexer import spell
+    from chetaev.core.state import State
 
     system = model.system
     known = {p.name for p in system.parameters}
@@ -140,10 +140,10 @@ def _parts(start: Any) -> list[tuple[str, Any]]:
 
 def _start_name(model: Model, name: str) -> str:
     """The name of a jet, or an expression, in which the start may give a value."""
-    from chetaev.derivation import derive
-    from chetaev.notation import parse_expression
-    from chetaev.notation.lexer import spell
-    from chetaev.symbols import Input, Jet, jets_in
+    from chetaev.core.notation import parse_expression
+    from chetaev.core.notation.lexer import spell
+    from chetaev.core.symbols import Input, Jet, jets_in
+    from chetaev.mechanics.derivation import derive
 
     system = model.system
     if spell(name) in system.kinds:
@@ -163,8 +163,8 @@ def _start_name(model: Model, name: str) -> str:
 
 def _interval(text: str, model: Model) -> tuple[float, float]:
     """An interval `t0,t1`; a single number is its end."""
-    from chetaev.errors import InitialError
-    from chetaev.numerics.binding import number
+    from chetaev.core.errors import InitialError
+    from chetaev.numerics.graphs.binding import number
 
     parts = re.split(r"[,:](?![^(]*\))", text)
     if len(parts) > 2 or not all(part.strip() for part in parts):

@@ -11,7 +11,7 @@ import click
 from chetaev.cli.say import note
 from chetaev.cli.source import gallery_names
 from chetaev.cli.writing import check_output
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".png", ".svg", ".pdf")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from chetaev.text import visible
+from chetaev.core.support.text import visible
 
 _LONGEST = 24
 """Lines of a terminal that one row may take."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from chetaev.cli.hints import on_the_command_line
-from chetaev.errors import BranchError, ChetaevError, GaugeError, InitialError, ParameterError, PrincipleError, StateError
-from chetaev.text import visible
+from chetaev.core.errors import BranchError, ChetaevError, GaugeError, InitialError, ParameterError, PrincipleError, StateError
+from chetaev.core.support.text import visible
 
 if TYPE_CHECKING:
     from chetaev.cli.source import Source
-    from chetaev.model import Model
+    from chetaev.mechanics.model import Model
 
 DONE, CHANGE, FORBIDDEN, UNFINISHED, INTERRUPTED = 0, 2, 3, 4, 130
 """The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish; Ctrl-C."""
@@ -71,7 +71,7 @@ class Session:
 
     def _forbids(self, any_choice: bool) -> bool:
         """Whether no motion is determined, whatever the data; with `any_choice` also where a branch or a gauge would have to be chosen."""
-        from chetaev.numerics.analyze import Verdict, analyze
+        from chetaev.numerics.verdict.analyze import Verdict, analyze
 
         try:
             verdict = analyze(self.model).verdict

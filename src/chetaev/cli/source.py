@@ -12,10 +12,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from chetaev.cli.session import session
-from chetaev.errors import ModelError, did_you_mean
+from chetaev.core.errors import ModelError, did_you_mean
 
 if TYPE_CHECKING:
-    from chetaev.model import Model
+    from chetaev.mechanics.model import Model
 
 _INPUT = "standard input"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from chetaev.cli import options
 
 if TYPE_CHECKING:
-    from chetaev.model import Model
+    from chetaev.mechanics.model import Model
 
 
 @dataclass(frozen=True)

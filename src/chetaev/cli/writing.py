@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chetaev import files
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
+from chetaev.core.support import files
 
 if TYPE_CHECKING:
-    from chetaev.trajectory import Trajectory
+    from chetaev.numerics.motion.trajectory import Trajectory
 
 _TABLES = (".csv", ".nc", ".npz")
 
@@ -36,7 +36,7 @@ def check_output(given: str, suffixes: tuple[str, ...] = _TABLES) -> None:
 
 def write_motion(motion: Trajectory, given: str, points: int | None) -> str:
     """Write a motion by the ending of the file; `-` is standard output."""
-    from chetaev.storage.tables import column_names, write_csv
+    from chetaev.numerics.motion.storage.tables import column_names, write_csv
 
     if given == "-":
         write_csv(sys.stdout, motion, points)

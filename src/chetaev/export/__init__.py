@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chetaev.errors import UsageError, did_you_mean
+from chetaev.core.errors import UsageError, did_you_mean
 from chetaev.export.c_file import c_file
 from chetaev.export.problem import RightHandSide, right_hand_side
 from chetaev.export.python_files import casadi_file, numpy_file

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+from chetaev.core.support.text import in_c_comment
 from chetaev.export.formulas import Formulas
 from chetaev.export.problem import RightHandSide
 from chetaev.export.program import Program, numbers
 from chetaev.export.spelling import C
-from chetaev.text import in_c_comment
 
 _HELPERS = {
     "sq": "static double sq(double a) { return a * a; }",

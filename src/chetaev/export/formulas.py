@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 from chetaev.export.spelling import ATOM, SUM, Spelling
 from chetaev.export.tape import CONSTANT, INPUT, Tape
 

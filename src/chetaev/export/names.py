@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sympy import Symbol
 
-from chetaev.symbols import TIME, Jet
+from chetaev.core.symbols import TIME, Jet
 
 _OURS = frozenset(
     "t state parameters values unknowns rates solved found left right matrix solution null constraints rhs "

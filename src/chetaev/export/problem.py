@@ -16,19 +16,19 @@ from typing import Any
 import casadi as ca
 from sympy import Symbol
 
-from chetaev.calculus import Calculus, total_derivative
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import StateError, UsageError
+from chetaev.core.calculus import Calculus, total_derivative
+from chetaev.core.errors import StateError, UsageError
+from chetaev.core.symbols import TIME, Input, Jet, Parameter, Place
 from chetaev.export.tape import Tape, tape_of
-from chetaev.model import Model
-from chetaev.numerics.binding import Binding, bind
-from chetaev.numerics.choice import Wish, chosen
-from chetaev.numerics.completed import on_its_component, state_at
-from chetaev.numerics.evaluate import Evaluation, evaluate_from
-from chetaev.numerics.flow import make_flow
-from chetaev.numerics.prolong import Pair, Problem, Prolongation
-from chetaev.symbols import TIME, Input, Jet, Parameter, Place
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.evaluation.evaluate import Evaluation, evaluate_from
+from chetaev.numerics.flow.flow import make_flow
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
+from chetaev.numerics.graphs.binding import Binding, bind
+from chetaev.numerics.start.completed import on_its_component, state_at
+from chetaev.numerics.verdict.branch_choice import Wish, chosen
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from textwrap import wrap
 
 from sympy import Symbol
 
-import chetaev
+from chetaev.core.support.version import VERSION
 from chetaev.export.formulas import Formulas, formulas
 from chetaev.export.names import identifiers
 from chetaev.export.problem import RightHandSide
@@ -71,7 +71,7 @@ class Program:
         system = source.equations.system
         title = f"{system.name or 'system'} under {source.equations.principle}"
         lines = [f"{title}: the right-hand side of its equations of motion.", ""]
-        lines += [f"Written by chetaev {chetaev.__version__}. {needs}", ""]
+        lines += [f"Written by chetaev {VERSION}. {needs}", ""]
         if source.branch:
             lines += [f"On {source.branch}.", ""]
         if len(source.system.nodes) <= _LONGEST_TAPE:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from chetaev.functions import SMOOTH
+from chetaev.core.functions import SMOOTH
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 

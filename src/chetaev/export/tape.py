@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from chetaev.numerics.graph import GraphAlgebra
+from chetaev.numerics.graphs.algebra import GraphAlgebra
 
 INPUT, CONSTANT = int(ca.OP_INPUT), int(ca.OP_CONST)
 _OUTPUT, _ASSIGN = int(ca.OP_OUTPUT), int(ca.OP_ASSIGN)

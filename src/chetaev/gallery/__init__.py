@@ -17,10 +17,10 @@ from importlib.resources import files
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, overload
 
-from chetaev.errors import ModelError, UsageError, did_you_mean
+from chetaev.core.errors import ModelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from chetaev.model import Model
+    from chetaev.mechanics.model import Model
 
 
 @overload

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from chetaev.model import Model
-from chetaev.principles import DAlembert
-from chetaev.scene import Frame, Ground, Point, Scene, Trace, Wheel
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.scene import Frame, Ground, Point, Scene, Trace, Wheel
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import DAlembert
 
 Vector = tuple[str, str, str]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chetaev.model import Model
-from chetaev.principles import VirtualWork
-from chetaev.scene import Body, Ground, Pivot, Point, Rod, Scene, Trace, Wheel
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.scene import Body, Ground, Pivot, Point, Rod, Scene, Trace, Wheel
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import VirtualWork
 
 
 def model(friction: bool = True) -> Model:

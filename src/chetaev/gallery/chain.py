@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from chetaev.errors import ModelError
-from chetaev.model import Model
-from chetaev.principles import Hamilton
-from chetaev.scene import Pivot, Point, Rod, Scene, Shape, Trace
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.errors import ModelError
+from chetaev.core.scene import Pivot, Point, Rod, Scene, Shape, Trace
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import Hamilton
 
 
 def model(n: int = 3) -> Model:

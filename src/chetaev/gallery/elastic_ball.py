@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from chetaev.errors import ModelError, did_you_mean
-from chetaev.model import Model
-from chetaev.principles import Chetaev, DAlembert, Vakonomic, VirtualWork
-from chetaev.scene import Ball, Ground, Scene, Trace
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.errors import ModelError, did_you_mean
+from chetaev.core.scene import Ball, Ground, Scene, Trace
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import Chetaev, DAlembert, Vakonomic, VirtualWork
 
 _ROLLING = ["a1' = A2'", "a2' = -A1'"]
 _NO_TWIST = "A3' = 0"

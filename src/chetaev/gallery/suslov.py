@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chetaev.model import Model
-from chetaev.principles import Chetaev, DAlembert, Vakonomic
-from chetaev.scene import Body, Frame, Pivot, Scene, Trace
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.scene import Body, Frame, Pivot, Scene, Trace
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import Chetaev, DAlembert, Vakonomic
 
 
 def model(coupled: bool = True) -> Model:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from chetaev.errors import ModelError
-from chetaev.model import Model
-from chetaev.principles import DAlembert
-from chetaev.scene import Body, Frame, Ground, Rod, Scene, Shape, Trace, Tyre
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.errors import ModelError
+from chetaev.core.scene import Body, Frame, Ground, Rod, Scene, Shape, Trace, Tyre
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import DAlembert
 
 
 def model(n: int = 3) -> Model:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chetaev.model import Model
-from chetaev.principles import DAlembert, Vakonomic
-from chetaev.scene import Label, Point, Rod, Scene, Trace
-from chetaev.state import State
-from chetaev.system import System
+from chetaev.core.scene import Label, Point, Rod, Scene, Trace
+from chetaev.core.state import State
+from chetaev.core.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import DAlembert, Vakonomic
 
 
 def model(discount: bool = True) -> Model:

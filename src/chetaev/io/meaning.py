@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from chetaev.errors import InitialError, ModelError, ParameterError, did_you_mean
+from chetaev.core.errors import InitialError, ModelError, ParameterError, did_you_mean
+from chetaev.core.notation import Vocabulary, parse_expression
+from chetaev.core.notation.lexer import spell
+from chetaev.core.symbols import TIME, Input, Multiplier, jets_in, moved_by
 from chetaev.io.places import place, place_in_scene
-from chetaev.model import Model
-from chetaev.notation import Vocabulary, parse_expression
-from chetaev.notation.lexer import spell
-from chetaev.numerics.binding import number
-from chetaev.symbols import TIME, Input, Multiplier, jets_in, moved_by
+from chetaev.mechanics.model import Model
+from chetaev.numerics.graphs.binding import number
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
 _SMALLEST_TOLERANCE = 1e-17

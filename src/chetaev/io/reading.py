@@ -9,21 +9,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chetaev.errors import ChetaevError, ModelError, NotationError, ParameterError, PrincipleError, UsageError
-from chetaev.files import read_bytes
+from chetaev.core.errors import ChetaevError, ModelError, NotationError, ParameterError, PrincipleError, UsageError
+from chetaev.core.notation import Vocabulary, parse_expression
+from chetaev.core.scene import Scene, read_scene
+from chetaev.core.state import State
+from chetaev.core.support.files import read_bytes
+from chetaev.core.symbols import Parameter
+from chetaev.core.system import System
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import line_of, place, place_in_scene
 from chetaev.io.schema import check
-from chetaev.model import Model
-from chetaev.notation import Vocabulary, parse_expression
-from chetaev.numerics.asked import event_of, method_of
-from chetaev.numerics.attitude import split_list
-from chetaev.numerics.events import On
-from chetaev.principles import PRINCIPLES, Principle, of_spec
-from chetaev.scene import Scene, read_scene
-from chetaev.state import State
-from chetaev.symbols import Parameter
-from chetaev.system import System
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
+from chetaev.numerics.motion.settings import event_of, method_of
+from chetaev.numerics.pieces.events import On
+from chetaev.numerics.start.attitude import split_list
 
 LARGEST_FILE = 1_000_000
 _ARCHIVE = b"PK\x03\x04"
@@ -42,7 +42,7 @@ def load(path: Any) -> Any:
     """
     file = Path(path)
     if file.suffix.lower() == ".npz":
-        from chetaev.storage import load as load_motion
+        from chetaev.numerics.motion.storage import load as load_motion
 
         return load_motion(file)
     return loads(read_text(file), file.name)

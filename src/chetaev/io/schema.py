@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chetaev.errors import ModelError, did_you_mean
+from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.io.places import line_of, place
-from chetaev.principles import PRINCIPLES
+from chetaev.mechanics.principles import PRINCIPLES
 
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
 SETTING = "a text, a number, a truth value or a table"

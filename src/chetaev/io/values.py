@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
-from chetaev.errors import ChetaevError, InitialError, ModelError, ParameterError
-from chetaev.model import Model
-from chetaev.notation import show
-from chetaev.numerics.asked import is_usual, word_of
-from chetaev.numerics.binding import number
+from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError
+from chetaev.core.notation import show
+from chetaev.mechanics.model import Model
+from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.motion.settings import is_usual, word_of
 
 _LARGEST = 16
 """Numbers in the largest matrix of a group."""

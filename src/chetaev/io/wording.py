@@ -13,12 +13,12 @@ from functools import cached_property
 
 from sympy import Expr, S
 
-from chetaev.constraints import Constraint, VariationalConstraint
-from chetaev.declarations import read_value, with_variations
-from chetaev.errors import ChetaevError
-from chetaev.notation import Vocabulary, parse_row, show
-from chetaev.symbols import delta
-from chetaev.system import System
+from chetaev.core.constraints import Constraint, VariationalConstraint
+from chetaev.core.declarations import read_value, with_variations
+from chetaev.core.errors import ChetaevError
+from chetaev.core.notation import Vocabulary, parse_row, show
+from chetaev.core.symbols import delta
+from chetaev.core.system import System
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from chetaev.errors import ModelError, UsageError
-from chetaev.files import require_ending, write_text
+from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.scene import Scene, written
+from chetaev.core.support.files import require_ending, write_text
+from chetaev.core.system import System
 from chetaev.io import values
 from chetaev.io.wording import Wording
-from chetaev.model import Model
-from chetaev.numerics.asked import described, in_words
-from chetaev.principles import Principle, spec_of
-from chetaev.scene import Scene, written
-from chetaev.system import System
-from chetaev.trajectory import Trajectory
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import Principle, spec_of
+from chetaev.numerics.motion.settings import described, in_words
+from chetaev.numerics.motion.trajectory import Trajectory
 
 
 def save(model: Model | Trajectory, path: Any) -> Path:

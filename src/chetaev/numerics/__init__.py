@@ -1,1 +1,19 @@
-"""From equations to numbers."""
+"""From equations to numbers, with CasADi graphs and machine code made by LLVM.
+
+Each room uses only those above it in this table:
+
+| room | comes in | goes out |
+|---|---|---|
+| `graphs` | expressions | CasADi graphs, their residues, errors and sizes; values bound to parameters |
+| `machine` | graphs | programs, machine code, the compiled stepping loop on disk |
+| `corners` | equations with sign, abs, min, max | smooth equations with modes |
+| `flow` | equations | rows with their derivatives, solved: rates, projection, energy, all compiled |
+| `enclosures` | the functions in the user's text | bounds over the tube of a step |
+| `start` | given data | a consistent state, or what is missing |
+| `verdict` | equations | what kind of system it is: branches, gauge, regular or not |
+| `methods` | compiled kernels and a state | steps with dense output |
+| `pieces` | a configuration of modes | one smooth piece of a motion, and what happens where two meet |
+| `evaluation` | a state | accelerations and multipliers there |
+| `motion` | a request | a trajectory with its certificate, stored and verified |
+| `ensemble`, `stability`, `comparison` | many starts; equilibria; several principles | ensembles, linearisations, comparisons |
+"""

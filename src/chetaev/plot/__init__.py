@@ -21,14 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chetaev.plot.accuracy import balance, drift
-    from chetaev.plot.comparison import compare
-    from chetaev.plot.manifolds import tree
-    from chetaev.plot.over_time import series
-    from chetaev.plot.plane import path, phase
-    from chetaev.plot.spectrum import eigenvalues
-    from chetaev.plot.style import Picture, label
-    from chetaev.scene import (
+    from chetaev.core.scene import (
         Arrow,
         Ball,
         Blade,
@@ -51,6 +44,13 @@ if TYPE_CHECKING:
         Tyre,
         Wheel,
     )
+    from chetaev.plot.accuracy import balance, drift
+    from chetaev.plot.comparison import compare
+    from chetaev.plot.manifolds import tree
+    from chetaev.plot.over_time import series
+    from chetaev.plot.plane import path, phase
+    from chetaev.plot.spectrum import eigenvalues
+    from chetaev.plot.style import Picture, label
 
 _HOMES = {
     "chetaev.plot.accuracy": "balance drift",
@@ -58,7 +58,7 @@ _HOMES = {
     "chetaev.plot.manifolds": "tree",
     "chetaev.plot.plane": "path phase",
     "chetaev.plot.over_time": "series",
-    "chetaev.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider Spring "
+    "chetaev.core.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider Spring "
     "Trace Tyre Wheel",
     "chetaev.plot.spectrum": "eigenvalues",
     "chetaev.plot.style": "Picture label",

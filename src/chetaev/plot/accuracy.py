@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, smooth
 from chetaev.plot.over_time import heading, mark, steady
 from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Array, Picture, figure, legend, log_floor, logarithmic_limits, styled
-from chetaev.trajectory import Trajectory
 
 _LONGEST = 26
 _FEW = 150

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.errors import UsageError
-from chetaev.frozen import Frozen
+from chetaev.core.errors import UsageError
+from chetaev.core.scene import Scene
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.scene_compose import compose
 from chetaev.plot.scene_default import scene_of
 from chetaev.plot.scene_drawing import Array, Drawing
 from chetaev.plot.scene_text import number
-from chetaev.scene import Scene
-from chetaev.trajectory import Trajectory
 
 _SHORTEST, _LONGEST = 1.0, 60.0
 """Seconds that an animation lasts unless told otherwise: as long as the motion, within these limits."""

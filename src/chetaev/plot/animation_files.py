@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chetaev.errors import UsageError
-from chetaev.files import replacing
+from chetaev.core.errors import UsageError
+from chetaev.core.support.files import replacing
 
 if TYPE_CHECKING:
     from chetaev.plot.animation import Animation

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chetaev.core.scene.fields import WHITE
 from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Item, Mesh, Piece, Solid, Track, Window, Words, mixed, nice_step, still
 from chetaev.plot.scene_text import pretty, time_digits
 from chetaev.plot.scene_values import quaternions
-from chetaev.scene.fields import WHITE
 
 if TYPE_CHECKING:
     from chetaev.plot.animation import Animation

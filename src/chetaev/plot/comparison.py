@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
+from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import by_label, smooth, usual
 from chetaev.plot.over_time import draw, finish
 from chetaev.plot.style import COLOURS, DASHES, SOFT, Array, Picture, grid, logarithmic_limits, styled, time_axis
-from chetaev.trajectory import Trajectory
 
 _GRID = 600
 

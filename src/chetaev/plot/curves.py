@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.errors import UsageError
-from chetaev.system import System
-from chetaev.trajectory import Section, Trajectory
+from chetaev.core.errors import UsageError
+from chetaev.core.system import System
+from chetaev.numerics.motion.trajectory import Section, Trajectory
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ window decides where lines end. Nothing here knows the system: unknown names are
 
 from __future__ import annotations
 
+from chetaev.core.support.recursion import deep
 from chetaev.plot.formula_parts import Node, estimated_width, symbol_latex
 from chetaev.plot.formula_reading import Reader
-from chetaev.recursion import deep
 
 __all__ = ["estimated_width", "latex", "pieces", "symbol_latex"]
 

@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chetaev.functions import FUNCTIONS, SMOOTH
-from chetaev.notation.lexer import spell
-from chetaev.symbols import MOST_PRIMES
+from chetaev.core.functions import FUNCTIONS, SMOOTH
+from chetaev.core.notation.lexer import spell
+from chetaev.core.symbols import MOST_PRIMES
 
 _GREEK = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "

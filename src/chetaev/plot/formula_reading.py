@@ -5,13 +5,13 @@ Besides the notation a list in brackets is read, `(x', y')`, because running tex
 
 from __future__ import annotations
 
-from chetaev.errors import NotationError
-from chetaev.notation.lexer import Kind, Token, tokens
+from chetaev.core.errors import NotationError
+from chetaev.core.notation.lexer import Kind, Token, tokens
 from chetaev.plot.formula_parts import Atom, Call, Node, Power, Product, Sum, brackets, fraction, number_latex, symbol_latex
 
 
 class Reader:
-    """One pass over the tokens of a text; a method per rule of the grammar in `chetaev.notation.parser`."""
+    """One pass over the tokens of a text; a method per rule of the grammar in `chetaev.core.notation.parser`."""
 
     def __init__(self, text: str) -> None:
         self.text = text

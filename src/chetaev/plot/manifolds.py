@@ -10,16 +10,16 @@ from collections.abc import Sequence
 
 from sympy import Expr
 
-from chetaev.analysis.constraint_algorithm import Leaf, Tree
-from chetaev.analysis.constraint_algorithm.tree import Entry
-from chetaev.errors import UsageError
-from chetaev.notation import show
-from chetaev.numerics.verdicts import Analysis, Verdict
+from chetaev.core.errors import UsageError
+from chetaev.core.notation import show
+from chetaev.core.support.text import in_mathtext
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import random_point
+from chetaev.numerics.verdict.verdicts import Analysis, Verdict
 from chetaev.plot.boxes import Box, drawn
 from chetaev.plot.style import ALERT, COLOURS, SOFT, Picture, label, shortened, title_of
-from chetaev.text import in_mathtext
-from chetaev.values import Tape, Undefined
-from chetaev.zero import random_point
+from chetaev.singular.constraint_algorithm import Leaf, Tree
+from chetaev.singular.constraint_algorithm.tree import Entry
 
 _SHOWN = 4
 """Constraints in a box."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
+from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
 from chetaev.plot.curves import broken, smooth, usual
 from chetaev.plot.formula import estimated_width
 from chetaev.plot.style import (
@@ -25,7 +26,6 @@ from chetaev.plot.style import (
     turn_ticks,
     wrapped,
 )
-from chetaev.trajectory import Outcome, Section, Trajectory
 
 _MOST_MARKS = 60
 _MOST_KINDS = 3

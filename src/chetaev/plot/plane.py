@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
+from chetaev.core.support.text import in_mathtext
+from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, by_label, smooth, usual
 from chetaev.plot.style import COLOURS, DASHES, INK, Picture, figure, is_angle, label, legend, styled, title_of, turn_ticks, wrapped
-from chetaev.text import in_mathtext
-from chetaev.trajectory import Trajectory
 
 _PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
 """Names of two coordinates that are places in a plane."""

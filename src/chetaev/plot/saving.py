@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from chetaev.files import replacing
+from chetaev.core.support.files import replacing
 
 
 def save_figure(draw: Callable[..., None], name: Any, options: dict[str, Any]) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from chetaev.core.scene import Dial, Shape, Slider
+from chetaev.core.scene.fields import DARK, GREY, WHITE
 from chetaev.plot.scene_drawing import Array, Dot, Item, Piece, Stroke, Words, mixed, nice_step
 from chetaev.plot.scene_text import number, pretty
 from chetaev.plot.scene_values import Values
-from chetaev.scene import Dial, Shape, Slider
-from chetaev.scene.fields import DARK, GREY, WHITE
 
 _ROW, _DIAL, _COLUMNS = 0.24, 0.13, 3
 """Distance between axes, radius of a dial and number of dials in a row; an axis has the length 1."""

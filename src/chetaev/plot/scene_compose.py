@@ -7,15 +7,15 @@ from itertools import product
 
 import numpy as np
 
+from chetaev.core.scene import Ground, Scene, Shape, Trace
+from chetaev.core.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
+from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.scene_abstract import abstract
 from chetaev.plot.scene_drawing import Array, Camera, Drawing, Floor, Item, Window, nice_step, recoloured
 from chetaev.plot.scene_planar import planar
 from chetaev.plot.scene_spatial import spatial
 from chetaev.plot.scene_values import Values, require_sizes
 from chetaev.plot.scene_view import camera, extent, lowest, window
-from chetaev.scene import Ground, Scene, Shape, Trace
-from chetaev.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
-from chetaev.trajectory import Trajectory
 
 _SMALL = 22
 """How many units, the size of small things, the picture is wide."""

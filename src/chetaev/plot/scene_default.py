@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
+from chetaev.core.scene import Body, Dial, Ground, Point, Scene, Shape, Slider, Trace
+from chetaev.core.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
+from chetaev.core.system import System
 from chetaev.plot.scene_text import pretty
-from chetaev.scene import Body, Dial, Ground, Point, Scene, Shape, Slider, Trace
-from chetaev.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
-from chetaev.system import System
 
 _COLOURS = (RED, BLUE, GREEN, ORANGE, PURPLE)
 _ANGLES = ("theta", "phi", "varphi", "psi", "alpha", "beta", "chi")

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from chetaev.core.scene.fields import DARK, ORANGE, WHITE
 from chetaev.plot.scene_drawing import Array, Mesh, mixed
-from chetaev.scene.fields import DARK, ORANGE, WHITE
 
 
 def ball(radius: float, colour: str, marked: bool) -> Mesh:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.errors import UsageError
-from chetaev.scene import Shape
-from chetaev.scene.fields import entries_of, turns_of
-from chetaev.trajectory import Trajectory
+from chetaev.core.errors import UsageError
+from chetaev.core.scene import Shape
+from chetaev.core.scene.fields import entries_of, turns_of
+from chetaev.numerics.motion.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, label, legend, styled
 
 _ZERO = 1e-9

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.errors import ChetaevError, UsageError
+from chetaev.core.errors import ChetaevError, UsageError
+from chetaev.core.support.text import in_mathtext
 from chetaev.plot.formula import estimated_width, latex
 from chetaev.plot.saving import save_figure
-from chetaev.text import in_mathtext
 
 try:
     import matplotlib

@@ -15,13 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from chetaev import __version__
-from chetaev.errors import UsageError
-from chetaev.files import require_ending, write_text
+from chetaev.core.errors import UsageError
+from chetaev.core.support.files import require_ending, write_text
+from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
-from chetaev.model import Model
-from chetaev.numerics.analyze import Analysis
-from chetaev.trajectory import Trajectory
+from chetaev.mechanics.model import Model
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.verdict.analyze import Analysis
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +107,7 @@ def report(
     ]
     kept = [part for part in parts if part[2]]
     subtitle = f"under {subject.equations.principle.in_words()}"
-    html = page(subject.title, subtitle, kept, typeset.definitions(), f"chetaev {__version__}")
+    html = page(subject.title, subtitle, kept, typeset.definitions(), f"chetaev {VERSION}")
     return Report(subject.title, html, subject.analysis, subject.motion)
 
 

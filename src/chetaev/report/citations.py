@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from chetaev import __version__
+from chetaev.core.support.version import VERSION
 from chetaev.report.subject import Subject
 
 _PAPERS = {
@@ -22,7 +22,7 @@ _PAPERS = {
 }
 _OF_METHOD = {"Implicit": "Radau", "Taylor": "heyoka"}
 """The references of methods other than the default one."""
-_LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {__version__}, BSD-3-Clause."
+_LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {VERSION}, BSD-3-Clause."
 
 
 def citations(subject: Subject) -> str:

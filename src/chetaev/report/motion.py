@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.budget import deadline
-from chetaev.comparison import same_motions
-from chetaev.numerics.asked import plain
+from chetaev.core.support.budget import deadline
+from chetaev.numerics.comparison.compare import same_motions
+from chetaev.numerics.motion.settings import plain
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
@@ -21,7 +22,6 @@ from chetaev.report.sections import names_of
 from chetaev.report.subject import Subject
 from chetaev.report.typeset import Typesetter
 from chetaev.report.words import counted, number, sentence, size, table
-from chetaev.trajectory import Outcome, Trajectory
 
 _MOST_EVENTS = 12
 _SECONDS = 2.0

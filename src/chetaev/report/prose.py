@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection
 from html import escape
 
-from chetaev.errors import ChetaevError
-from chetaev.functions import DECLARABLE, FUNCTIONS
+from chetaev.core.errors import ChetaevError
+from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.plot.formula import latex, symbol_latex
 from chetaev.report.typeset import Typesetter
 

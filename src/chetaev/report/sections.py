@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from chetaev.equations import Equations
-from chetaev.notation import show
-from chetaev.numerics.locus import no_formula
-from chetaev.numerics.verdicts import Analysis, Verdict
+from chetaev.core.notation import show
+from chetaev.core.system import System
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.flow.locus import no_formula
+from chetaev.numerics.verdict.verdicts import Analysis, Verdict
 from chetaev.plot.manifolds import tree
 from chetaev.report.pictures import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
 from chetaev.report.typeset import Typesetter
 from chetaev.report.words import counted, number, sentence
-from chetaev.system import System
 
 _LONGEST = 3_500
 """Characters of a row that is still written out."""

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from sympy import Expr, preorder_traversal
 
-from chetaev.analysis.classify import Classification, classify
-from chetaev.budget import deadline
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, StateError, UsageError
-from chetaev.frozen import Frozen
-from chetaev.model import Model
-from chetaev.notation import show
-from chetaev.numerics.analyze import Analysis, analyze
-from chetaev.numerics.simulate import simulate
-from chetaev.state import State
-from chetaev.trajectory import Trajectory
+from chetaev.core.errors import ChetaevError, StateError, UsageError
+from chetaev.core.notation import show
+from chetaev.core.state import State
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.classify import Classification, classify
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.verdict.analyze import Analysis, analyze
 
 _SECONDS = 2.0
 """For the classification of constraints, whose distributions may swell."""

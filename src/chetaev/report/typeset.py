@@ -15,7 +15,7 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 from chetaev.plot.formula import latex, pieces
 
 _SIZE = 20.0

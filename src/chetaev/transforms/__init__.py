@@ -2,18 +2,18 @@
 
 from chetaev.transforms.contact import contact_as_nonholonomic, contact_as_vakonomic
 from chetaev.transforms.coordinates import change_coordinates
-from chetaev.transforms.extended import vakonomic_as_free
 from chetaev.transforms.friction import friction_as_constraint
 from chetaev.transforms.hamel import hamel
 from chetaev.transforms.legendre import hamiltonian
 from chetaev.transforms.lift import lift
 from chetaev.transforms.linear import linearize_constraints
-from chetaev.transforms.morphism import Morphism
-from chetaev.transforms.noether import Symmetry
 from chetaev.transforms.quasi import reduce_velocities
 from chetaev.transforms.restrict import restrict
 from chetaev.transforms.routh import routh
 from chetaev.transforms.symmetries import Symmetries, symmetries
+from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.noether import Symmetry
+from chetaev.transforms.vakonomic_as_free import vakonomic_as_free
 
 __all__ = [
     "Morphism",

@@ -12,16 +12,16 @@ from typing import Any
 
 from sympy import Expr, S
 
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import PrincipleError
-from chetaev.frozen import Frozen
-from chetaev.groups.chart import require_coordinates
-from chetaev.principles import Herglotz, Vakonomic, VirtualWork
-from chetaev.symbols import Action, Coordinate, Jet, delta, order_in
-from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.rows import rewritten, virtual
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import PrincipleError
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Action, Coordinate, Jet, delta, order_in
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import Herglotz, Vakonomic, VirtualWork
+from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.rows import rewritten, virtual
 
 
 def contact_as_nonholonomic(given: Any) -> Morphism:

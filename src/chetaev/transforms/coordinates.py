@@ -7,16 +7,16 @@ from typing import Any
 
 from sympy import Expr, Matrix, S
 
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import ModelError, PrincipleError, UsageError
-from chetaev.frozen import Frozen
-from chetaev.groups.chart import require_coordinates
-from chetaev.notation import show
-from chetaev.symbols import Coordinate, Jet
-from chetaev.transforms.morphism import Morphism
-from chetaev.transforms.pullback import Substitution, new_coordinates, pulled_back, read_inverse, read_substitution
-from chetaev.zero import seems_zero
+from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Jet
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.pullback import Substitution, new_coordinates, pulled_back, read_inverse, read_substitution
 
 
 def change_coordinates(

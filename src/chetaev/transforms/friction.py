@@ -19,22 +19,22 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, Matrix, S
 
-from chetaev.analysis.ranks import points_on
-from chetaev.assemble import calculus_of, euler_lagrange
-from chetaev.calculus import SYMBOLIC
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import PrincipleError
-from chetaev.frozen import Frozen
-from chetaev.notation import show
-from chetaev.principles import VirtualWork
-from chetaev.symbols import TIME, Coordinate, Input, jets_in, order_in
-from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.rows import virtual
-from chetaev.transforms.sides import with_reactions
-from chetaev.values import Tape, Undefined
-from chetaev.zero import seems_zero
+from chetaev.core.calculus import SYMBOLIC
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import PrincipleError
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Coordinate, Input, jets_in, order_in
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.assemble import calculus_of, euler_lagrange
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles import VirtualWork
+from chetaev.mechanics.ranks.generic import points_on
+from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.source import with_reactions
 
 _NO_WORK = 1e-9
 

@@ -24,23 +24,23 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.analysis.reduction import row_reduce
-from chetaev.assemble import Row
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import UsageError
-from chetaev.frozen import Frozen
-from chetaev.groups.chart import require_coordinates
-from chetaev.names import fresh
-from chetaev.principles import VirtualWork
-from chetaev.recursion import deep
-from chetaev.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
-from chetaev.transforms.momenta import energy
-from chetaev.transforms.morphism import Morphism
-from chetaev.transforms.rows import virtual
-from chetaev.transforms.velocity_definition import Definition
-from chetaev.transforms.velocity_frame import VelocityFrame
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import UsageError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import VirtualWork
+from chetaev.mechanics.ranks.row_reduction import row_reduce
+from chetaev.transforms.tools.momenta import energy
+from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.velocity_definition import Definition
+from chetaev.transforms.tools.velocity_frame import VelocityFrame
 
 
 def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:

@@ -20,20 +20,20 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, Matrix, S
 
-from chetaev.budget import deadline
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import PrincipleError
-from chetaev.frozen import Frozen
-from chetaev.groups.chart import require_coordinates
-from chetaev.names import fresh
-from chetaev.notation import show
-from chetaev.principles import Hamilton, Herglotz, Principle, VirtualWork
-from chetaev.symbols import Coordinate, Jet, jets_in
-from chetaev.transforms.momenta import momenta as momenta_of
-from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.rows import rewritten, virtual
-from chetaev.zero import seems_zero
+from chetaev.core.errors import PrincipleError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Jet, jets_in
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import Hamilton, Herglotz, Principle, VirtualWork
+from chetaev.transforms.tools.momenta import momenta as momenta_of
+from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.rows import rewritten, virtual
 
 _SECONDS = 10.0
 

@@ -12,17 +12,17 @@ from typing import Any
 
 from sympy import Expr
 
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import PrincipleError, UsageError
-from chetaev.frozen import Frozen
-from chetaev.names import fresh
-from chetaev.principles import VirtualWork
-from chetaev.symbols import Coordinate, jets_in, order_in
-from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.rows import rewritten, virtual
-from chetaev.transforms.sides import with_reactions
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, jets_in, order_in
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles import VirtualWork
+from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.rows import rewritten, virtual
+from chetaev.transforms.tools.source import with_reactions
 
 
 def lift(given: Any, n: int | None = None) -> Morphism:

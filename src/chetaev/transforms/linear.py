@@ -12,17 +12,17 @@ from typing import Any
 
 from sympy import Add, S
 
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.errors import PrincipleError
-from chetaev.frozen import Frozen
-from chetaev.names import fresh
-from chetaev.notation import show
-from chetaev.principles import VirtualWork
-from chetaev.symbols import TIME, Coordinate, jets_in
-from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.rows import virtual
-from chetaev.transforms.sides import with_reactions
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import PrincipleError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Coordinate, jets_in
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.principles import VirtualWork
+from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.source import with_reactions
 
 
 def linearize_constraints(given: Any) -> Morphism:

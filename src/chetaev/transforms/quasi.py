@@ -17,32 +17,23 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.analysis.ranks import Point
-from chetaev.calculus import total_derivative
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import ModelError, PrincipleError, UsageError
-from chetaev.frozen import Frozen
-from chetaev.names import fresh
-from chetaev.notation import parse_expression, show
-from chetaev.notation.lexer import spell
-from chetaev.principles import VirtualWork
-from chetaev.principles.base import points_of
-from chetaev.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
-from chetaev.transforms.momenta import energy
-from chetaev.transforms.morphism import Morphism
-from chetaev.transforms.nullspace import (
-    Vector,
-    explicit_solve,
-    independent,
-    is_singular,
-    normal_solve,
-    null_basis,
-    solution,
-    tidy,
-)
-from chetaev.transforms.sides import with_reactions
+from chetaev.core.calculus import total_derivative
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.notation import parse_expression, show
+from chetaev.core.notation.lexer import spell
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles import VirtualWork
+from chetaev.mechanics.principles.base import points_of
+from chetaev.mechanics.ranks.generic import Point
+from chetaev.transforms.tools.momenta import energy
+from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.nullspace import Vector, explicit_solve, independent, is_singular, normal_solve, null_basis, solution, tidy
+from chetaev.transforms.tools.source import with_reactions
 
 
 def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -> Morphism:

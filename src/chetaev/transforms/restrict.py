@@ -16,23 +16,24 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.analysis.ranks import generic_rank, points_on
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import ModelError, PrincipleError
-from chetaev.frozen import Frozen
-from chetaev.groups.chart import require_coordinates
-from chetaev.names import fresh
-from chetaev.notation import show
-from chetaev.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
-from chetaev.principles.base import points_of
-from chetaev.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
-from chetaev.system import System
-from chetaev.transforms.integrate import with_integrals
-from chetaev.transforms.morphism import Morphism, image_of
-from chetaev.transforms.nullspace import independent, normal_solve
-from chetaev.transforms.pullback import (
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import ModelError, PrincipleError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
+from chetaev.core.system import System
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
+from chetaev.mechanics.principles.base import points_of
+from chetaev.mechanics.ranks.generic import generic_rank, points_on
+from chetaev.transforms.tools.integrate import with_integrals
+from chetaev.transforms.tools.morphism import Morphism, image_of
+from chetaev.transforms.tools.nullspace import independent, normal_solve
+from chetaev.transforms.tools.pullback import (
     Substitution,
     new_coordinates,
     pulled_back,
@@ -41,8 +42,7 @@ from chetaev.transforms.pullback import (
     require_inverse_on,
     substitution_rule,
 )
-from chetaev.transforms.pythagoras import collapsed
-from chetaev.zero import seems_zero
+from chetaev.transforms.tools.pythagoras import collapsed
 
 
 def restrict(

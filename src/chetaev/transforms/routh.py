@@ -13,18 +13,18 @@ from typing import Any
 import sympy
 from sympy import Expr, S
 
-from chetaev.budget import deadline
-from chetaev.constraints import Constraint
-from chetaev.derivation import derive
-from chetaev.errors import PrincipleError, UsageError
-from chetaev.frozen import Frozen
-from chetaev.names import fresh
-from chetaev.notation.lexer import spell
-from chetaev.principles import Hamilton, VirtualWork
-from chetaev.symbols import Coordinate, Parameter, jets_in, order_in
-from chetaev.transforms.morphism import Morphism, identity_on
-from chetaev.transforms.sides import source_under
-from chetaev.zero import seems_zero
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.notation.lexer import spell
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Parameter, jets_in, order_in
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.principles import Hamilton, VirtualWork
+from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.source import source_under
 
 
 def routh(given: Any, coordinate: str) -> Morphism:

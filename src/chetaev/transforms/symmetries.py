@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from sympy import Expr, S
 
-from chetaev.assemble import calculus_of, euler_lagrange
-from chetaev.budget import deadline
-from chetaev.calculus import SYMBOLIC
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.groups.chart import require_coordinates
-from chetaev.symbols import Coordinate, jets_in
-from chetaev.transforms.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
-from chetaev.transforms.noether import Fate, Noether, Symmetry
-from chetaev.zero import seems_zero
+from chetaev.core.calculus import SYMBOLIC
+from chetaev.core.support.budget import deadline
+from chetaev.core.symbols import Coordinate, jets_in
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.assemble import calculus_of, euler_lagrange
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
+from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
 
 _SECONDS = 8.0
 

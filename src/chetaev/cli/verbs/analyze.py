@@ -26,7 +26,7 @@ def command(ctx: click.Context, given: str, word: str | None, picture: str | Non
 
     The verdict is REGULAR, CONSTRAINED, GAUGE, BRANCHING, INCONSISTENT or UNDECIDED; the last two end with exit code 3.
     """
-    from chetaev.numerics.analyze import Verdict, analyze
+    from chetaev.numerics.verdict.analyze import Verdict, analyze
 
     source = read(given)
     found = analyze(options.changed(source.model, word))

@@ -34,10 +34,11 @@ def command(ctx: click.Context, given: str, output: str | None, seconds: float |
         check_output(output, _FILMS)
     source = read(given)
     model = wishes.model(source.model)
-    import chetaev as ch
+    from chetaev.numerics.motion.simulate import simulate
+    from chetaev.plot.animation import animate
 
-    motion = ch.simulate(model, **wishes.choice)
+    motion = simulate(model, **wishes.choice)
     path = f"{source.stem}-motion.html" if output is None else output
-    ch.animate(motion, model.scene, seconds=seconds, fps=fps).save(path)
+    animate(motion, model.scene, seconds=seconds, fps=fps).save(path)
     note(f"wrote {path}")
     ctx.exit(code_of([motion]))

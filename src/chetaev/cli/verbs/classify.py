@@ -17,6 +17,6 @@ def command(given: str) -> None:
     Kinds of the rows, whether those on velocities are integrable together and by which integrals, rows that follow from others, and
     whether the virtual displacements are those of d'Alembert.
     """
-    from chetaev.analysis.classify import classify
+    from chetaev.mechanics.classify import classify
 
     say(classify(read(given).model))

@@ -12,7 +12,7 @@ from chetaev.cli.outcome import code_of
 from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
 from chetaev.cli.say import say
 from chetaev.cli.source import MODEL, read
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 
 
 @click.command(
@@ -56,7 +56,7 @@ def command(
     first = cases[wanted[0]]
     data = {p: {name: v for name, v in case.start.fixed.items() if first.start.fixed.get(name) != v} for p, case in cases.items()}
     model = replace(first, also={p: data[p] for p in wanted[1:]})
-    from chetaev.comparison import compare
+    from chetaev.numerics.comparison.compare import compare
 
     found = compare(model, wanted, tolerance=1e-10 if tolerance is None else tolerance)
     say(found)

@@ -11,7 +11,7 @@ from chetaev.cli.examples import examples
 from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.writing import write_text
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 
 
 @click.command(
@@ -54,7 +54,7 @@ def command(
 
         text = code(model, language.lower(), branch=options.branch_of(branch), gauge=options.gauge_of(gauges))
     else:
-        from chetaev.derivation import derive
+        from chetaev.mechanics.derivation import derive
 
         equations = derive(model)
         equations = equations.eliminate() if eliminate else equations

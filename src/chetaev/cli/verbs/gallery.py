@@ -11,7 +11,7 @@ from chetaev.cli.examples import examples
 from chetaev.cli.say import note, on_terminal, prose, say, table
 from chetaev.cli.source import gallery_names
 from chetaev.cli.writing import write_text
-from chetaev.errors import UsageError
+from chetaev.core.errors import UsageError
 
 
 class NameType(click.ParamType):

@@ -31,9 +31,9 @@ def command(ctx: click.Context, given: str, output: str | None, simplify: bool, 
         check_output(output, (".html", ".htm"))
     source = read(given)
     model = wishes.model(source.model)
-    import chetaev as ch
+    from chetaev.report import report
 
-    page = ch.report(model, simplify=simplify, **wishes.choice)
+    page = report(model, simplify=simplify, **wishes.choice)
     note(f"wrote {page.save(f'{source.stem}.html' if output is None else output)}")
     if page.motion is not None:
         ctx.exit(code_of([page.motion]))

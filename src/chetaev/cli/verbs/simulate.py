@@ -14,12 +14,12 @@ from chetaev.cli.session import UNFINISHED
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
-from chetaev.errors import UsageError
-from chetaev.interrupted import Interrupted
+from chetaev.core.errors import UsageError
+from chetaev.core.support.interrupted import Interrupted
 
 if TYPE_CHECKING:
-    from chetaev.numerics.verify import Verification
-    from chetaev.trajectory import Trajectory
+    from chetaev.numerics.motion.trajectory import Trajectory
+    from chetaev.numerics.motion.verify import Verification
 
 _METHODS = ("explicit", "implicit", "taylor")
 _ORDERS_ABOVE = 1e3
@@ -67,8 +67,8 @@ def command(
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wishes.model(source.model)
-    from chetaev.numerics.asked import method_of
-    from chetaev.numerics.simulate import simulate
+    from chetaev.numerics.motion.settings import method_of
+    from chetaev.numerics.motion.simulate import simulate
 
     try:
         motion = simulate(model, method=method_of(method, "--method"), max_step=max_step, **wishes.choice)
@@ -112,7 +112,7 @@ def certified(found: Verification, tolerance: float) -> str:
 
 def _values(motion: Trajectory) -> None:
     """Start, end and range of the state."""
-    from chetaev.numerics.round_off import sizes_beside
+    from chetaev.numerics.evaluation.round_off import sizes_beside
 
     click.echo()
     rows = []

@@ -12,12 +12,12 @@ from chetaev.cli.examples import examples
 from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.writing import check_output, write_text
-from chetaev.errors import UsageError, did_you_mean
+from chetaev.core.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from chetaev.equations import Equations
-    from chetaev.model import Model
-    from chetaev.transforms.morphism import Morphism
+    from chetaev.mechanics.equations import Equations
+    from chetaev.mechanics.model import Model
+    from chetaev.transforms.tools.morphism import Morphism
 
 _THEOREMS: dict[str, tuple[str, ...]] = {
     "lift": ("order",),
@@ -89,7 +89,7 @@ def command(given: str, theorem: str, word: str | None, settings: tuple[str, ...
     click.echo()
     say(found.target)
     if check:
-        from chetaev.numerics.simulate import simulate
+        from chetaev.numerics.motion.simulate import simulate
 
         click.echo()
         say(found.check(simulate(model, tolerance=_CHECKED)))
@@ -148,8 +148,8 @@ def _not_derived(target: Equations) -> str:
     """The first row that the system and the principle of the target do not give, though perhaps with other terms on its sides."""
     if target.rewritten is None:
         return ""
-    from chetaev.derivation import derive
-    from chetaev.zero import seems_zero
+    from chetaev.core.zero import seems_zero
+    from chetaev.mechanics.derivation import derive
 
     derived = {row.label: row.residual for row in derive(target.system, target.principle).rows}
     for row in target.rows:
@@ -161,7 +161,7 @@ def _not_derived(target: Equations) -> str:
 
 def _target(model: Model, found: Morphism) -> Model:
     """The new system as a model, with the start and the values that the map carries over."""
-    from chetaev.model import Model
+    from chetaev.mechanics.model import Model
 
     failing = _not_derived(found.target)
     if failing:

@@ -13,10 +13,10 @@ from math import inf, isnan, sqrt
 import casadi as ca
 from sympy import Symbol
 
-from chetaev.frozen import Frozen
-from chetaev.numerics.flow import Flow
-from chetaev.numerics.remembered import Remembered
-from chetaev.numerics.tape import lines_of, tape_of
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.tape import lines_of, tape_of
 
 Range = tuple[float, float]
 

@@ -13,12 +13,12 @@ from math import nan, pi, sqrt
 import casadi as ca
 from sympy import Expr, Symbol
 
-from chetaev.calculus import total_derivative
-from chetaev.functions import SPELLING
-from chetaev.groups.coordinate import coordinate_of
+from chetaev.core.calculus import total_derivative
+from chetaev.core.functions import SPELLING
+from chetaev.core.groups.coordinate import coordinate_of
+from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
-from chetaev.symbols import Entry, Input
 
 
 class NotEnclosed(Exception):

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 import casadi as ca
 from sympy import Expr, Symbol
 
-from chetaev.frozen import Frozen
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Parameter
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, capped, largest, least
 from chetaev.numerics.enclosures.nodes import angles_of, may_surprise, nested, nodes_of, products_of, told_by_value
-from chetaev.numerics.flow import Flow
-from chetaev.numerics.graph import larger, minus
-from chetaev.numerics.machine import Kernel, compile_kernel
-from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import TIME, Parameter
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.algebra import larger, minus
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
 
 @dataclass(frozen=True)

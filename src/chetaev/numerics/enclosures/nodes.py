@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 import sympy
 from sympy import Expr, Mul
 
-from chetaev.equations import Equations
-from chetaev.frozen import Frozen
-from chetaev.functions import SPELLING
-from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import TIME, Entry, Input, Jet, symbols_in
+from chetaev.core.functions import SPELLING
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Entry, Input, Jet, symbols_in
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.graphs.remembered import Remembered
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
 """Functions that have nothing to hide. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep where it ends, but it has

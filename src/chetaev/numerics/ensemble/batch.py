@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr
 
-from chetaev.calculus import total_derivative
-from chetaev.numerics.compiled import Compiled
-from chetaev.numerics.flow import Flow
-from chetaev.numerics.machine import Kernel
+from chetaev.core.calculus import total_derivative
+from chetaev.core.symbols import TIME, Input
+from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
-from chetaev.symbols import TIME, Input
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

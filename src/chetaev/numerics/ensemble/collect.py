@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from chetaev.frozen import Frozen
-from chetaev.numerics import outcomes
+from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.ensemble.columns import Columns
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble
 from chetaev.numerics.ensemble.run import Integration
-from chetaev.numerics.locate import locus_near
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.outcomes import Ending
-from chetaev.numerics.pieces import Piece, Setting
-from chetaev.trajectory import Outcome, Trajectory
+from chetaev.numerics.motion import outcomes
+from chetaev.numerics.motion.locus_words import locus_near
+from chetaev.numerics.motion.outcomes import Ending
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.pieces.piece import Piece, Setting
 
 
 def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[int, tuple[Outcome, str]]) -> Ensemble:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
-from chetaev.equations import Equations
-from chetaev.notation import parse_expression
-from chetaev.numerics.compiled import compile_equations
-from chetaev.numerics.elimination import PivotOrder
+from chetaev.core.notation import parse_expression
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices
-from chetaev.numerics.flow import Flow
-from chetaev.numerics.modes import Switched
-from chetaev.trajectory import Standing, Trajectory
+from chetaev.numerics.flow.compiled import compile_equations
+from chetaev.numerics.flow.elimination import PivotOrder
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.motion.trajectory import Standing, Trajectory
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -12,27 +12,27 @@ from functools import cached_property
 
 import numpy as np
 
-from chetaev.analysis.factored import CUT
-from chetaev.analysis.sizes import units_of
-from chetaev.errors import ChetaevError, InitialError, StateError
-from chetaev.numerics import initial
+from chetaev.core.errors import ChetaevError, InitialError, StateError
+from chetaev.core.state import State
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.ranks.factored import CUT
+from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
 from chetaev.numerics.ensemble.given import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.linear import least_norms, ranks_beside, scaled
 from chetaev.numerics.ensemble.pivoted import pivoted
 from chetaev.numerics.ensemble.settling import Settling, terms, weights
-from chetaev.numerics.evaluate import evaluate
-from chetaev.numerics.flow import Flow
-from chetaev.numerics.initial import Data, complete
-from chetaev.numerics.initial_faults import ROUGH
-from chetaev.numerics.local_rank import factored_at, require_clear
-from chetaev.numerics.machine import Kernel, compile_kernel
-from chetaev.numerics.pieces import WORST_PIVOT
-from chetaev.numerics.prolong import Pair, Problem, Prolongation
-from chetaev.numerics.remembered import Remembered
-from chetaev.state import State
-from chetaev.symbols import Jet
-from chetaev.trajectory import Outcome
+from chetaev.numerics.evaluation.evaluate import evaluate
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.local_rank import factored_at, require_clear
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.motion.trajectory import Outcome
+from chetaev.numerics.pieces.piece import WORST_PIVOT
+from chetaev.numerics.start import initial
+from chetaev.numerics.start.data_faults import ROUGH
+from chetaev.numerics.start.initial import Data, complete
 
 _SUSPICIOUS = 1e-6
 _FLAT = 1e-9

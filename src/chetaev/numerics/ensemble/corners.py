@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from chetaev.errors import ChetaevError
-from chetaev.interrupted import Interrupted
-from chetaev.numerics.accuracy import Accuracy
+from chetaev.core.errors import ChetaevError
+from chetaev.core.state import State
+from chetaev.core.support.interrupted import Interrupted
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
 from chetaev.numerics.ensemble.threads import Workers
-from chetaev.numerics.simulate import simulate
-from chetaev.state import State
-from chetaev.trajectory import Trajectory
+from chetaev.numerics.methods.accuracy import Accuracy
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
 
 
 def follow_alone(

@@ -14,23 +14,23 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, InitialError, ParameterError, UsageError, require_mapping
-from chetaev.frozen import Frozen
-from chetaev.notation import Vocabulary, from_sympy, parse_expression
-from chetaev.notation.lexer import spell
-from chetaev.numerics.attitude import read_elements, stated_members
-from chetaev.numerics.binding import Binding, bind, number
-from chetaev.numerics.compiled import Compiled, compile_at, compile_equations
-from chetaev.numerics.completed import on_its_component, state_at
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError, UsageError, require_mapping
+from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.core.notation.lexer import spell
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Jet, Multiplier
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
-from chetaev.numerics.graph import GraphAlgebra
-from chetaev.numerics.initial import Data, read_state
-from chetaev.numerics.modes import Switched, smooth
-from chetaev.numerics.prolong import square_prolongation
-from chetaev.state import State
-from chetaev.symbols import TIME, Jet, Multiplier
-from chetaev.trajectory import Outcome
+from chetaev.numerics.flow.compiled import Compiled, compile_at, compile_equations
+from chetaev.numerics.flow.prolongation import square_prolongation
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.binding import Binding, bind, number
+from chetaev.numerics.motion.trajectory import Outcome
+from chetaev.numerics.start.attitude import read_elements, stated_members
+from chetaev.numerics.start.completed import on_its_component, state_at
+from chetaev.numerics.start.initial import Data, read_state
 
 Notes = dict[int, tuple[Outcome, str]]
 """What kept members from starting, by member."""

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import UsageError
-from chetaev.interrupted import Interrupted
-from chetaev.model import Model
-from chetaev.numerics.accuracy import read_accuracy
+from chetaev.core.errors import UsageError
+from chetaev.core.support.interrupted import Interrupted
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
 from chetaev.numerics.ensemble.collect import collect
 from chetaev.numerics.ensemble.completion import completed
 from chetaev.numerics.ensemble.corners import follow_alone
@@ -20,7 +19,8 @@ from chetaev.numerics.ensemble.given import read
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
-from chetaev.numerics.simulate import _longest, _steps, _times, names_of_state
+from chetaev.numerics.methods.accuracy import read_accuracy
+from chetaev.numerics.motion.simulate import _longest, _steps, _times, names_of_state
 from chetaev.numerics.stability.given import refuse_choice
 
 

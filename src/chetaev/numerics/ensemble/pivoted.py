@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import casadi as ca
 from sympy import Expr
 
-from chetaev.numerics.compiled import Compiled
-from chetaev.numerics.elimination import PivotOrder
+from chetaev.core.symbols import TIME, Input
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.enclosures.kernels import bounds_kernel
 from chetaev.numerics.ensemble.batch import with_inputs
-from chetaev.numerics.flow import Flow
-from chetaev.numerics.machine import Kernel, compile_kernel
-from chetaev.numerics.magnitude import magnitudes
-from chetaev.numerics.modes import Switched
-from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import TIME, Input
+from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.flow.elimination import PivotOrder
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.magnitude import magnitudes
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chetaev.numerics import elimination
-from chetaev.numerics.elimination import Elimination, Flags, PivotOrder, Samples
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
-from chetaev.numerics.residues import Residues
+from chetaev.numerics.flow import elimination
+from chetaev.numerics.flow.elimination import Elimination, Flags, PivotOrder, Samples
+from chetaev.numerics.graphs.residues import Residues
 
 
 def pivot_orders(

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.equations import Equations
-from chetaev.frozen import Frozen
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.equations import Equations
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
-from chetaev.trajectory import Outcome
+from chetaev.numerics.motion.trajectory import Outcome
 
 COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 NOT_STARTED = -1

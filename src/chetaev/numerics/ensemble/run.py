@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
-from chetaev.numerics.accuracy import Accuracy
-from chetaev.numerics.course import _REORDERINGS, FALLEN_PIVOT
-from chetaev.numerics.doubts import EPSILON
-from chetaev.numerics.elimination import PivotOrder
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
@@ -22,13 +18,17 @@ from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.pivots import pivot_orders
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
-from chetaev.numerics.flow import _lasting
+from chetaev.numerics.flow.elimination import PivotOrder
+from chetaev.numerics.flow.flow import _lasting
+from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import columns_read
-from chetaev.numerics.net import ROWS, WEAK, balance_allowed, fitted_residuals, measured_by, rows_of
-from chetaev.numerics.pieces import WORST_PIVOT, is_regular
-from chetaev.numerics.switching import _NEAR
-from chetaev.trajectory import Outcome
+from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, measured_by, rows_of
+from chetaev.numerics.motion.run import _REORDERINGS, FALLEN_PIVOT
+from chetaev.numerics.motion.trajectory import Outcome
+from chetaev.numerics.pieces.piece import WORST_PIVOT, is_regular
+from chetaev.numerics.pieces.switching import _NEAR
 
 _PORTIONS = 6
 """Into so many pieces of work for each processor an ensemble is divided."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
-from chetaev.numerics import roots
+from chetaev.core.symbols import Jet
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.linear import thin_svd
-from chetaev.symbols import Jet
+from chetaev.numerics.start import newton as roots
 
 Rows = Callable[[Array, Indices], tuple[Array, Array]]
 """Residuals of the rows and their Jacobian by all jets of the state, at the states of some members."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from chetaev.numerics.progress import _EVERY, _PATIENCE, _watched_by_somebody
+from chetaev.numerics.motion.progress import _EVERY, _PATIENCE, _watched_by_somebody
 
 Task = tuple[Callable[[], None], int]
 """Work, and for how many members it is."""

@@ -15,13 +15,13 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from chetaev.numerics.accuracy import Accuracy, Measures
-from chetaev.numerics.binding import Binding
-from chetaev.numerics.compiled import Compiled
-from chetaev.numerics.machine import Kernel
+from chetaev.core.symbols import Jet
+from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
-from chetaev.symbols import Jet
 
 NESTED, POWERS = "nested", "powers"
 

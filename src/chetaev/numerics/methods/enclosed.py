@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from chetaev.numerics.machine import Kernel
+from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods.changes import Change, sign_of
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from chetaev.numerics.machine import compile_kernel
+from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array, Run

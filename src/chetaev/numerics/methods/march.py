@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from chetaev.numerics.accuracy import usual_sizes
-from chetaev.numerics.machine import Kernel
+from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
 from chetaev.numerics.methods.dop853 import Status

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from chetaev.numerics.accuracy import Array, Measures
+from chetaev.numerics.methods.accuracy import Array, Measures
 from chetaev.numerics.methods.dop853.calls import TINY
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART
 

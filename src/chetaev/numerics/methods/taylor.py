@@ -10,17 +10,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from chetaev.calculus import total_derivative
-from chetaev.errors import UsageError
-from chetaev.functions import SMOOTH
-from chetaev.numerics.flow import Flow
+from chetaev.core.calculus import total_derivative
+from chetaev.core.errors import UsageError
+from chetaev.core.functions import SMOOTH
+from chetaev.core.symbols import TIME
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.march import Step, StepFailed, march, right_hand_side
 from chetaev.numerics.methods.sizes import Sizes
-from chetaev.numerics.remembered import Remembered
-from chetaev.symbols import TIME
 
 _LARGE = 70
 """Above so many instructions heyoka's compact code is made, which takes less time to compile."""

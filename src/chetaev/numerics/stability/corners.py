@@ -12,15 +12,15 @@ from itertools import product
 import numpy as np
 from sympy import Add, Symbol
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.errors import StateError
-from chetaev.frozen import Frozen
-from chetaev.numerics.binding import Binding
-from chetaev.numerics.modes import Mode, Switched, smooth
-from chetaev.numerics.prolong import Problem, prolongation
+from chetaev.core.errors import StateError
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
+from chetaev.core.values import Undefined, value
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.numerics.corners.modes import Mode, Switched, smooth
+from chetaev.numerics.flow.prolongation import Problem, prolongation
+from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.stability.local import Local
-from chetaev.symbols import Jet
-from chetaev.values import Undefined, value
 
 _ON_SURFACE = 1e-12
 _ALIKE = 1e-9

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from chetaev.errors import InitialError, UsageError
-from chetaev.model import Model
+from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.state import State
+from chetaev.mechanics.model import Model
 from chetaev.numerics.stability.given import Start, read_model, refuse_choice
 from chetaev.numerics.stability.search import Equilibrium, Search
-from chetaev.state import State
 
 
 @overload

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from chetaev.derivation import derive
-from chetaev.equations import Equations
-from chetaev.errors import ChetaevError, GaugeError, InitialError, StateError, UsageError
-from chetaev.model import Model
-from chetaev.numerics.binding import bind, number
-from chetaev.numerics.completed import Completed, decided_by_state, on_its_component
-from chetaev.numerics.evaluate import evaluate
-from chetaev.numerics.initial import complete, read_state
-from chetaev.numerics.prolong import Problem, Prolongation, prolongation, square_prolongation
+from chetaev.core.errors import ChetaevError, GaugeError, InitialError, StateError, UsageError
+from chetaev.core.state import State
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.evaluation.evaluate import evaluate
+from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
+from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.stability.corners import require_smooth
 from chetaev.numerics.stability.local import Local
-from chetaev.state import State
+from chetaev.numerics.start.completed import Completed, decided_by_state, on_its_component
+from chetaev.numerics.start.initial import complete, read_state
 
 Start = State | Mapping[str, Any]
 

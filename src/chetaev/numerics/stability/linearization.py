@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.frozen import Frozen
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.stability.given import Start, local_motion, refuse_choice
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, name_of

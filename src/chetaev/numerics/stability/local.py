@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import matrix_balance
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.errors import StateError
-from chetaev.numerics.prolong import Problem
+from chetaev.core.errors import StateError
+from chetaev.core.symbols import TIME, Coordinate, Input, Jet
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.stability.position import carried, centred, directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of, spectrum_of, without_null
 from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
-from chetaev.symbols import TIME, Coordinate, Input, Jet
 
 _FAMILY = 0.05
 _KEPT = 1e-8

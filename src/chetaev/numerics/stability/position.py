@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.groups.coordinate import GroupCoordinate
-from chetaev.numerics.prolong import Problem, Prolongation
-from chetaev.symbols import Jet
-from chetaev.system import System
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.symbols import Jet
+from chetaev.core.system import System
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.numerics.flow.prolongation import Problem, Prolongation
 
 _STEPS = 200
 

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.analysis.sizes import units_of
-from chetaev.declarations import read_value
-from chetaev.equations import Equations
-from chetaev.errors import InitialError, StateError, did_you_mean
-from chetaev.frozen import Frozen
-from chetaev.numerics.binding import bind, number
-from chetaev.numerics.evaluate import Evaluation
-from chetaev.numerics.initial import read_state
-from chetaev.numerics.prolong import Pair, Problem
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import InitialError, StateError, did_you_mean
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Action, Jet, Multiplier
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.mechanics.ranks.sizes import units_of
+from chetaev.numerics.evaluation.evaluate import Evaluation
+from chetaev.numerics.flow.prolongation import Pair, Problem
+from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.stability.given import Start, determined, explain
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, normalised
 from chetaev.numerics.stability.spectrum import inverse_of
 from chetaev.numerics.stability.spot import EPSILON, cyclic
-from chetaev.state import State
-from chetaev.symbols import Action, Jet, Multiplier
+from chetaev.numerics.start.initial import read_state
 
 _STEPS = 200
 _HALVINGS = 12

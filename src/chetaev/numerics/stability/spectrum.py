@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from chetaev.analysis.ranks import Matrix, equilibrated
+from chetaev.mechanics.ranks.generic import Matrix, equilibrated
 
 Complex = NDArray[np.complex128]
 

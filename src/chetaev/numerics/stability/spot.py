@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.analysis.sizes import units_of
-from chetaev.errors import StateError
-from chetaev.numerics.prolong import Pair, Problem, Prolongation
+from chetaev.core.errors import StateError
+from chetaev.core.symbols import Jet, Place
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.mechanics.ranks.sizes import units_of
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.stability.position import directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, beside, inverse_of, scaled
-from chetaev.symbols import Jet, Place
 
 EPSILON = 2.220446049250313e-16
 NEGLIGIBLE = 1e-6

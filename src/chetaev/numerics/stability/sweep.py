@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.analysis.ranks import Matrix
-from chetaev.equations import Equations
-from chetaev.errors import ParameterError, StateError, UsageError, did_you_mean
-from chetaev.model import Model
-from chetaev.notation.lexer import spell
+from chetaev.core.errors import ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.notation.lexer import spell
+from chetaev.core.state import State
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.stability.given import Start, local_motion, read_model, refuse_choice
 from chetaev.numerics.stability.spectrum import Complex, matched, ordered
-from chetaev.state import State
 
 
 def eigenvalue_sweep(

@@ -49,6 +49,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chetaev.numerics.machine.precompiled import Precompiled
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
 from chetaev.numerics.methods.dop853.room import (
@@ -66,7 +67,6 @@ from chetaev.numerics.methods.dop853.room import (
 )
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
 from chetaev.numerics.methods.dop853.types import Array, Flags, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
-from chetaev.numerics.precompiled import Precompiled
 
 __all__ = [
     "FINAL",

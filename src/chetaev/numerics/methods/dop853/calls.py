@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, HISS
 from chetaev.numerics.methods.dop853.types import Array, Control, System
-from chetaev.numerics.native import call_kernel, inner, part
 
 TINY = 1e-300
 """Errors below this are none, in any unit: the digits of smaller numbers are lost. Without it what has no size has no error that is

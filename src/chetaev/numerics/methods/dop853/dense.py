@@ -11,11 +11,11 @@ the one the next step starts with: P is C1.
 
 from __future__ import annotations
 
+from chetaev.numerics.machine.native import add_rows, inner, part, sum_rows
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import call, copy
 from chetaev.numerics.methods.dop853.codes import EVALUATIONS
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, System, Work
-from chetaev.numerics.native import add_rows, inner, part, sum_rows
 
 
 def _interpolant(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:

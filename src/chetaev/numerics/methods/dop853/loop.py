@@ -6,6 +6,7 @@ there is no room to keep more, or after a number of steps, a run pauses and can 
 
 from __future__ import annotations
 
+from chetaev.numerics.machine.native import call_kernel, copy_row, inner, part, widen_range
 from chetaev.numerics.methods.dop853.calls import call, copy, finite
 from chetaev.numerics.methods.dop853.calls import settle as settle_one
 from chetaev.numerics.methods.dop853.codes import (
@@ -58,7 +59,6 @@ from chetaev.numerics.methods.dop853.types import (
     Work,
 )
 from chetaev.numerics.methods.dop853.watch import any_closely, begin, below_floor, look, quiet, seen_part
-from chetaev.numerics.native import call_kernel, copy_row, inner, part, widen_range
 
 _PATIENCE = 20
 """Trial steps in a row that are not finite."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853.calls import call
 from chetaev.numerics.methods.dop853.codes import FALL, GOLDEN, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
 from chetaev.numerics.methods.dop853.dense import interpolant, state
 from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
-from chetaev.numerics.native import call_kernel, inner, part
 
 _FEW_TRIES = 40
 """As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.machine.native import inner, part, renew_largest
 from chetaev.numerics.methods.dop853.calls import call, in_tolerances
 from chetaev.numerics.methods.dop853.codes import AMONG, BEFORE, EVALUATIONS, GIVEN, HISS, LARGEST, PROJECTIONS, SIZES
 from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
-from chetaev.numerics.native import inner, part, renew_largest
 
 EPSILON = 2.0**-52
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.machine.native import add_row, add_rows, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import HUGE, TINY, bounded, call, finite, settle_in_line
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
-from chetaev.numerics.native import add_row, add_rows, copy_row, inner, part, sum_rows, sum_squares
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""

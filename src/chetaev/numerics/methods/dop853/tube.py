@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,
@@ -35,7 +36,6 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Work
-from chetaev.numerics.native import call_kernel, inner, part
 
 STAGES = 12
 """Rows of `k` that hold the rates at the stages of a step."""

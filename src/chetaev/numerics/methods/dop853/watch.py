@@ -20,6 +20,7 @@ from math import prod
 
 import numpy as np
 
+from chetaev.numerics.machine.native import part
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
     AGAIN,
@@ -40,7 +41,6 @@ from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
 from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
-from chetaev.numerics.native import part
 
 _NEVER = 2.0
 """A root that is not in the step."""

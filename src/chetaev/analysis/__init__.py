@@ -1,1 +1,0 @@
-"""What kind of system it is: ranks, integrability, structure."""

@@ -1,0 +1,16 @@
+"""What the library is written in, with SymPy and mpmath alone: symbols, expressions, exact zero tests, and systems as data.
+
+| what | where |
+|---|---|
+| coordinates, parameters, jets, multipliers | `symbols`; names for new ones in `fresh_names` |
+| the functions of the notation, one line each | `functions` |
+| text to expression and back | `notation`, `parsing` |
+| derivatives on jets, over any algebra | `calculus` |
+| is it zero? | `zero`, by signatures in a finite field (`exact`); numbers in `values` |
+| a system and its parts | `system`, read by `declarations`; rows in `constraints`; Lie groups in `groups`, found by `group_lookup` |
+| initial data; the evidence of a motion | `state`, `certificate` |
+| refusals in the user's words | `errors` |
+| files, frozen mappings, budgets, hostile texts | `support` |
+
+Nothing here imports another layer.
+"""

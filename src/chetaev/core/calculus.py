@@ -1,0 +1,276 @@
+r"""Differentiation on jets, written once for every kind of expression.
+
+The mechanics of the library needs two operations on expressions: the gradient with respect to some symbols, and the derivative along a
+direction. `Algebra` names them; `SymbolicAlgebra` gives them for SymPy expressions, and an automatic-differentiation graph can give them as
+well. Everything else, the total derivative
+
+$$ D = \partial_t + \xi^a X_a + \sum_{k \ge 1} \xi_a^{(k)} \frac{\partial}{\partial \xi_a^{(k-1)}} + L\, \partial_s, $$
+
+is built on these two. A `Frame` says how the configuration moves: vector fields $X_a$ with velocities $\xi^a$ and structure functions
+$[X_a, X_b] = C^c_{ab} X_c$. Coordinates are the frame $X_a = \partial/\partial q^a$, $\xi^a = q'^a$, $C = 0$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import sympy
+from sympy import Expr, Symbol
+
+from chetaev.core.exact.program import Program
+from chetaev.core.functions import in_own_words
+from chetaev.core.symbols import TIME, Action, Coordinate, Jet
+from chetaev.core.values import Tape
+
+if TYPE_CHECKING:
+    from chetaev.core.groups.coordinate import GroupCoordinate
+
+E = TypeVar("E")
+
+
+class Algebra(Protocol[E]):
+    """How one kind of expression is made from SymPy's and differentiated."""
+
+    def of(self, expression: Expr) -> E:
+        """The expression in this algebra."""
+
+    def gradient(self, e: E, symbols: Sequence[Symbol]) -> list[E]:
+        """The partial derivatives with respect to the symbols."""
+
+    def along(self, expressions: Sequence[E], rates: Mapping[Symbol, E]) -> list[E]:
+        """The derivatives in a direction: the sum of rate times partial derivative, for each expression."""
+
+    def symbols(self, e: E) -> AbstractSet[Symbol]:
+        """The symbols an expression depends on."""
+
+    def symbols_of(self, expressions: Sequence[E]) -> AbstractSet[Symbol]:
+        """The symbols some expressions depend on."""
+
+    def symbols_of_each(self, expressions: Sequence[E]) -> Sequence[AbstractSet[Symbol]]:
+        """The symbols each of some expressions depends on."""
+
+    def which_contain(self, expressions: Sequence[E], symbols: Sequence[Symbol]) -> list[bool]:
+        """For each expression whether it depends on any of the symbols."""
+
+    def without(self, e: E, symbols: Sequence[Symbol]) -> E:
+        """The expression with some symbols set to zero."""
+
+    def tape(self, expressions: Sequence[E]) -> Evaluator:
+        """What evaluates some expressions at points."""
+
+    def program(self, expressions: Sequence[E], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs, in a given order if one is given."""
+
+
+class Evaluator(Protocol):
+    """Expressions made ready for numbers."""
+
+    symbols: frozenset[Symbol]
+
+    def __call__(self, values: Mapping[Symbol, float]) -> Sequence[float]:
+        """The values of the expressions at a point; `Undefined` where one has none."""
+
+
+class SymbolicAlgebra:
+    """SymPy expressions, for reading."""
+
+    def of(self, expression: Expr) -> Expr:
+        return expression
+
+    def gradient(self, e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
+        terms: dict[Symbol, list[Expr]] = {z: [] for z in symbols}
+        for term in sympy.Add.make_args(e):
+            for z in term.free_symbols & terms.keys():
+                terms[z].append(_partial(term, z))
+        return [_tidy(sympy.Add(*terms[z])) for z in symbols]
+
+    def along(self, expressions: Sequence[Expr], rates: Mapping[Symbol, Expr]) -> list[Expr]:
+        slopes = [self.gradient(e, list(rates)) for e in expressions]
+        return [sympy.Add(*[rate * slope for rate, slope in zip(rates.values(), line, strict=True)]) for line in slopes]
+
+    def symbols(self, e: Expr) -> set[Symbol]:
+        return e.free_symbols
+
+    def symbols_of(self, expressions: Sequence[Expr]) -> set[Symbol]:
+        return set().union(*[e.free_symbols for e in expressions])
+
+    def symbols_of_each(self, expressions: Sequence[Expr]) -> list[set[Symbol]]:
+        return [e.free_symbols for e in expressions]
+
+    def which_contain(self, expressions: Sequence[Expr], symbols: Sequence[Symbol]) -> list[bool]:
+        return [not e.free_symbols.isdisjoint(symbols) for e in expressions]
+
+    def without(self, e: Expr, symbols: Sequence[Symbol]) -> Expr:
+        return e.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
+
+    def tape(self, expressions: Sequence[Expr]) -> Tape:
+        return Tape(expressions)
+
+    def program(self, expressions: Sequence[Expr], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        return Tape(expressions).program(symbols)
+
+
+SYMBOLIC = SymbolicAlgebra()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How the configuration moves: `D z = sum_a xi^a X_a(z)` for every configuration symbol `z`.
+
+    `fields[a]` maps configuration symbols to the components of $X_a$; `structure[a, b]` (for a < b) maps `c` to $C^c_{ab}$.
+    """
+
+    velocities: tuple[Jet, ...]
+    fields: tuple[Mapping[Symbol, Expr], ...]
+    structure: Mapping[tuple[int, int], Mapping[int, Expr]] = field(default_factory=dict)
+
+    @staticmethod
+    def of_coordinates(coordinates: Sequence[Coordinate], groups: Iterable[GroupCoordinate] = ()) -> Frame:
+        """The frame of coordinate directions, and of the invariant fields of group coordinates."""
+        fields: list[Mapping[Symbol, Expr]] = [{q: sympy.S.One} for q in coordinates]
+        structure: dict[tuple[int, int], Mapping[int, Expr]] = {}
+        for group in groups:
+            first = coordinates.index(group.components[0])
+            fields[first : first + len(group.fields)] = group.fields
+            for (a, b), parts in group.structure.items():
+                structure[first + a, first + b] = {first + c: sympy.Integer(value) for c, value in parts.items()}
+        return Frame(tuple(q.d() for q in coordinates), tuple(fields), structure)
+
+    @cached_property
+    def turning(self) -> dict[Jet, int]:
+        """The components of group coordinates, `A1` and so on, with their numbers: their own value means nothing, only their fields."""
+        return {v.d(-1): a for a, v in enumerate(self.velocities) if v.d(-1) not in self.fields[a]}
+
+    def bracket(self, a: int, b: int) -> Mapping[int, Expr]:
+        """The components $C^c_{ab}$ by `c`."""
+        if a > b:
+            return {c: -value for c, value in self.bracket(b, a).items()}
+        return self.structure.get((a, b), {})
+
+    def rates(self) -> dict[Symbol, list[tuple[Jet, Expr]]]:
+        """For every configuration symbol the pairs (velocity, component) whose products add up to its rate."""
+        found: dict[Symbol, list[tuple[Jet, Expr]]] = {}
+        for velocity, components in zip(self.velocities, self.fields, strict=True):
+            for z, component in components.items():
+                found.setdefault(z, []).append((velocity, component))
+        return found
+
+
+@dataclass(frozen=True)
+class Calculus(Generic[E]):
+    """An algebra together with a frame and, for contact dynamics, the rate `s' = L` of the action variable."""
+
+    algebra: Algebra[E]
+    frame: Frame
+    action: Action | None = None
+    action_rate: E | None = None
+
+    def total(self, e: E, times: int = 1) -> E:
+        """The total derivative, `times` times."""
+        for _ in range(times):
+            (e,) = self.totals([e])
+        return e
+
+    def totals(self, expressions: Sequence[E]) -> list[E]:
+        """The total derivatives of several expressions. On a graph what they share is differentiated once."""
+        moving = self.frame.rates()
+        rates = {z: rate for z in self.algebra.symbols_of(expressions) if (rate := self._rate(z, moving)) is not None}
+        return self.algebra.along(expressions, rates)
+
+    def fields(self, e: E) -> list[E]:
+        """The derivatives $X_a(e)$ along all fields of the frame, from one gradient."""
+        present = self.algebra.symbols(e)
+        moving = sorted({z for components in self.frame.fields for z in components} & present, key=lambda z: z.name)
+        slopes: dict[Symbol, Any] = dict(zip(moving, self.algebra.gradient(e, moving), strict=True))
+        return [self._along_field(components, slopes) for components in self.frame.fields]
+
+    def gradient(self, e: E, jets: Sequence[Jet]) -> list[E]:
+        """The partial derivatives with respect to jets; for the component of a group coordinate itself, the derivative along its field."""
+        turning = self.frame.turning
+        numbers = [turning.get(z) for z in jets] if turning else []
+        slopes = self.algebra.gradient(e, jets)
+        if any(a is not None for a in numbers):
+            fields = self.fields(e)
+            slopes = [slope if a is None else fields[a] for a, slope in zip(numbers, slopes, strict=True)]
+        return slopes
+
+    def _along_field(self, components: Mapping[Symbol, Expr], slopes: Mapping[Symbol, Any]) -> Any:
+        terms = [slopes[z] if c == 1 else self.algebra.of(c) * slopes[z] for z, c in components.items() if z in slopes]
+        return sum(terms[1:], terms[0]) if terms else self.algebra.of(sympy.S.Zero)
+
+    def _rate(self, z: Symbol, moving: Mapping[Symbol, list[tuple[Jet, Expr]]]) -> Any:
+        if z in moving:
+            return self.algebra.of(sympy.Add(*[velocity * component for velocity, component in moving[z]]))
+        if self.action is not None and z == self.action:
+            return self.action_rate
+        if isinstance(z, Jet):
+            return self.algebra.of(z.d())
+        return self.algebra.of(sympy.S.One) if z == TIME else None
+
+
+_ORDINARY = Calculus(SYMBOLIC, Frame((), ()))
+
+
+def total_derivative(expression: Expr, times: int = 1) -> Expr:
+    """$D$ of a SymPy expression in ordinary jets: every jet goes to the next one, `t` to 1, parameters to 0.
+
+    >>> from chetaev.core.symbols import Coordinate
+    >>> x = Coordinate("x")
+    >>> total_derivative(TIME * x.d(1) ** 2)
+    2*t*x'*x'' + x'**2
+    """
+    return _ORDINARY.total(expression, times)
+
+
+def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
+    """The degree of an expression in some symbols as it is written: 0, 1, or 2 for anything that is not affine at sight.
+
+    >>> from chetaev.core.symbols import Coordinate
+    >>> x, y = Coordinate("x"), Coordinate("y")
+    >>> degree(x + sympy.sin(y), [x]), degree(x * (x + 1) - x**2, [x]), degree(sympy.sin(y), [x])
+    (1, 2, 0)
+    """
+    found: dict[Expr, int] = dict.fromkeys(symbols, 1)
+    stack = [(e, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if node.args and not ready:
+            stack.append((node, True))
+            stack += [(a, False) for a in node.args]
+            continue
+        parts = [found[a] for a in node.args]
+        found[node] = max(parts, default=0) if node.is_Add else min(2, sum(parts)) if node.is_Mul else 2 * any(parts)
+    return found[e]
+
+
+def _partial(e: Expr, z: Symbol) -> Expr:
+    """The derivative of an expression that contains z. SymPy's own asks of every part whether it is known to be zero."""
+    if e is z or e == z:
+        return sympy.S.One
+    if e.is_Add:
+        return sympy.Add(*[_partial(a, z) for a in e.args if z in a.free_symbols])
+    if e.is_Mul:
+        moving = [k for k, a in enumerate(e.args) if z in a.free_symbols]
+        return sympy.Add(*[sympy.Mul(*e.args[:k], _partial(e.args[k], z), *e.args[k + 1 :]) for k in moving])
+    if e.is_Pow and e.exp.is_Rational:
+        return sympy.Mul(e.exp, e.base ** (e.exp - 1), _partial(e.base, z))
+    if isinstance(e, sympy.sin | sympy.cos):
+        return sympy.Mul(e.fdiff(), _partial(e.args[0], z))
+    return e.diff(z)
+
+
+def _tidy(e: Expr) -> Expr:
+    """The numbers of each product gathered: `M*(2*x*x' + 2*y*y')/2` becomes `M*(x*x' + y*y')`."""
+    return in_own_words(sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)]))
+
+
+def _gathered(term: Expr) -> Expr:
+    if not term.is_Mul or not any(factor.is_Add for factor in term.args):
+        return term
+    return sympy.Mul(*[part for factor in term.args for part in (factor.primitive() if factor.is_Add else (factor,))])

@@ -1,0 +1,237 @@
+"""Reading the declarations of a system: names, their roles, and the named expressions among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.calculus import SYMBOLIC, Calculus
+from chetaev.core.errors import ModelError, did_you_mean, with_article
+from chetaev.core.functions import DECLARABLE, FUNCTIONS, bent_by_corners
+from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate
+from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
+from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.core.notation.bounds import MOST_NAMED, written_size
+from chetaev.core.notation.lexer import Kind, spell, tokens
+from chetaev.core.support.text import LONGEST_NAME, fault
+from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
+from chetaev.core.zero import seems_zero
+
+COORDINATE_KINDS = ("line", "angle")
+PARAMETER_KINDS = ("real", "positive")
+_MOST_QUASI = 5_000
+"""Quasi-velocities: each is checked to be affine, which takes half a millisecond."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
+
+
+class Names:
+    """The names of one system while it is being read: each declared once, none reserved."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._roles: dict[str, str] = {}
+
+    def declare(self, name: str, role: str) -> str:
+        """The ASCII spelling of a new name."""
+        ascii_name = spell(str(name))
+        if not _NAME.fullmatch(ascii_name):
+            raise self.error(f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter")
+        if ascii_name in ("t", "pi"):
+            meaning = "time" if ascii_name == "t" else "the number 3.14159"
+            raise self.error(
+                f"{ascii_name} cannot be declared as {with_article(role)}: it is {meaning}.", f"another name, such as {ascii_name}1"
+            )
+        if ascii_name in FUNCTIONS and ascii_name not in DECLARABLE:
+            raise self.error(
+                f"{ascii_name} cannot be declared as {with_article(role)}: it is a function.", f"another name, such as {ascii_name}1"
+            )
+        if _MULTIPLIER.fullmatch(ascii_name):
+            raise self.error(
+                f"{ascii_name} cannot be declared as {with_article(role)}: multipliers are called so.", "another name, such as mu1"
+            )
+        if ascii_name in self._roles:
+            first = self._roles[ascii_name]
+            both = f" as {with_article(role)}" if first == role else f": as {with_article(first)} and as {with_article(role)}"
+            raise self.error(f"{ascii_name} is declared twice{both}.", "rename one of the two")
+        self._roles[ascii_name] = role
+        return ascii_name
+
+    def error(self, what: str, hint: str) -> ModelError:
+        return ModelError(what, where=self.where, hint=hint)
+
+
+def checked_name(name: Any, where: str) -> str:
+    """The name of a system or a form: any text of one line, but nothing that a terminal or a compiler could obey."""
+    reason = fault(str(name))
+    if reason is None and len(str(name)) > LONGEST_NAME:
+        reason = f"has {len(str(name))} characters; at most {LONGEST_NAME} are kept."
+    if reason:
+        raise ModelError(f"the name {reason}", where=where, hint='one line of text: name="double pendulum"')
+    return str(name)
+
+
+def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> dict[str, str]:
+    """Names with their kinds, from a string, a list of names or symbols, or a mapping to kinds."""
+    if isinstance(given, str):
+        given = given.replace(",", " ").split()
+    if isinstance(given, sympy.Symbol):
+        given = [given]
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        pairs = [(item, _own_kind(item, kinds)) for item in _items(given, role, names)]
+    read = {}
+    for item, kind in pairs:
+        name = names.declare(_text(item, role, names), role)
+        kind = kinds[0] if kind is None else kind
+        if role == "coordinate" and isinstance(kind, str) and kind.split() and kind.split()[0] in (*GROUPS, *ALGEBRAS):
+            kind = str(_group(name, kind.split(), names))
+        elif kind not in kinds:
+            known = (*kinds, *[f"{w} spatial" if g.sided else w for w, g in GROUPS.items()]) if role == "coordinate" else kinds
+            hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
+            if isinstance(kind, int | float):
+                hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
+            raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint)
+        read[name] = kind
+    return read
+
+
+def groups_in(kinds: Mapping[str, str]) -> dict[str, GroupCoordinate]:
+    """The group coordinates among declared coordinates."""
+    words = {name: kind.split() for name, kind in kinds.items()}
+    return {
+        name: GroupCoordinate(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)
+    }
+
+
+def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
+    """The coordinates in which equations are written: for a group coordinate A its components A1, A2, ..."""
+    groups = groups_in(kinds)
+    return tuple(q for name in kinds for q in (groups[name].components if name in groups else (Coordinate(name),)))
+
+
+def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
+    """A group coordinate from its kind, with the names it reserves declared."""
+    group, sides = GROUPS[words[0].upper()], words[1:]
+    if len(sides) > 1 or any(side not in SIDES for side in sides) or (group.sided and not sides):
+        raise names.error(
+            f"coordinate {name} is declared as {' '.join(words)!r}: which velocity do {name}1', {name}2', ... mean?",
+            f'"{words[0]} spatial" for that of {name}\'{name}^-1, or "{words[0]} body" for that of {name}^-1{name}\''
+            if group.sided
+            else f'"{words[0]}"',
+        )
+    for suffix in RESERVED:
+        names.declare(f"{name}{suffix}", f"part of the group coordinate {name}")
+    return GroupCoordinate(name, words[0], "spatial" not in sides)
+
+
+def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
+    """An expression given as text, number or SymPy expression."""
+    if isinstance(given, str):
+        plain = vocabulary.coordinate(given)
+        return parse_expression(given, vocabulary, where) if plain is None else plain
+    return from_sympy(given, vocabulary, where)
+
+
+def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], base: Vocabulary, names: Names) -> Vocabulary:
+    """The vocabulary enlarged by named expressions and quasi-velocities, which may use each other in any order."""
+    if len(quasi_given) > _MOST_QUASI:
+        what = f"{len(quasi_given)} quasi-velocities are declared; at most {_MOST_QUASI} are read."
+        raise names.error(what, "not more than there are coordinates")
+    texts = {names.declare(name, "named expression"): value for name, value in where_given.items()}
+    quasi_texts = {names.declare(name, "quasi-velocity"): value for name, value in quasi_given.items()}
+    both = texts | quasi_texts
+    uses = {name: _names_in(value, names.where) & both.keys() for name, value in both.items()}
+    try:
+        order = list(TopologicalSorter(uses).static_order())
+    except CycleError as cycle:
+        loop = " -> ".join(reversed(cycle.args[1]))
+        raise names.error(f"named expressions are defined by each other: {loop}.", "write one of them out") from None
+    expressions: dict[str, Expr] = {}
+    quasi: dict[str, Expr] = {}
+    sizes: dict[Expr, int] = {}
+    total = 0
+    for name in order:
+        known = replace(base, expressions=expressions, quasi=quasi)
+        if name in texts:
+            expressions[name] = read_value(texts[name], known, f"{names.where}, where.{name}")
+        else:
+            quasi[name] = _velocity(read_value(quasi_texts[name], known, f"{names.where}, quasi.{name}"), name, names)
+        total += written_size(expressions[name] if name in texts else quasi[name], sizes)
+        if total > MOST_NAMED:
+            what = f"the named expressions up to {name} have more than {MOST_NAMED} terms when they are written out."
+            raise names.error(what, "fewer names, or shorter expressions")
+    in_given_order = {name: expressions[name] for name in texts}
+    return replace(base, expressions=in_given_order, quasi={name: quasi[name] for name in quasi_texts})
+
+
+def with_variations(vocabulary: Vocabulary, action: Action | None) -> Vocabulary:
+    """The vocabulary of variational rows: `δ` of coordinates, of named expressions of order 0 and of quasi-velocities."""
+    coordinates = [z for z in vocabulary.jets.values() if isinstance(z, Coordinate)]
+    variations: dict[str, Expr] = {q.base: Variation(q.base) for q in coordinates}
+    forbidden = dict(vocabulary.forbidden)
+    for name, expression in vocabulary.expressions.items():
+        if any(z.order or isinstance(z, Action) for z in jets_in(expression) if not isinstance(z, Input)):
+            forbidden[f"δ{name}"] = f"δ{name} has no meaning: {name} is not a function of the coordinates alone."
+        variations[name] = _variation(vocabulary, expression, coordinates)
+    for name, entry in vocabulary.entries.items():
+        variations[name] = _variation(vocabulary, entry, coordinates)
+    for name, expression in vocabulary.quasi.items():
+        variations[name] = sympy.Add(*[expression.diff(q.d()) * Variation(q.base) for q in coordinates])
+    if action is not None:
+        variations[action.base] = sympy.S.Zero
+        forbidden[f"δ{action.base}"] = f"δ{action.base} follows from the principle: Herglotz sets δ{action.base} = p_i δq_i."
+    return replace(vocabulary, variations=variations, forbidden=forbidden)
+
+
+def _variation(vocabulary: Vocabulary, expression: Expr, coordinates: Sequence[Coordinate]) -> Expr:
+    """The variation of an expression in the configuration: its derivatives along the fields of the frame."""
+    slopes = Calculus(SYMBOLIC, vocabulary.frame).gradient(expression, coordinates)
+    return sympy.Add(*[slope * Variation(q.base) for q, slope in zip(coordinates, slopes, strict=True)])
+
+
+def _velocity(expression: Expr, name: str, names: Names) -> Expr:
+    """A quasi-velocity must be affine in the velocities and contain no higher derivative."""
+    jets = [z for z in jets_in(expression) if not isinstance(z, Input)]
+    velocities = [z for z in jets if z.order == 1]
+    curved = bent_by_corners(expression, velocities) or any(
+        not seems_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities
+    )
+    if not velocities or curved or any(z.order > 1 for z in jets):
+        raise names.error(f"quasi.{name} is not affine in the velocities.", f"write {name}' as a sum of coefficient times velocity")
+    return expression
+
+
+def _names_in(given: Any, where: str) -> set[str]:
+    if not isinstance(given, str):
+        return set()
+    return {token.text for token in tokens(given, where) if token.kind is Kind.NAME}
+
+
+def _items(given: Any, role: str, names: Names) -> list[Any]:
+    if not isinstance(given, Iterable) or isinstance(given, set | frozenset):
+        raise names.error(f"{role}s are given as {type(given).__name__}.", f'a string of names such as "x y", or a list of {role}s')
+    return list(given)
+
+
+def _text(item: Any, role: str, names: Names) -> str:
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Jet) and item.order == 0:
+        return item.base
+    if isinstance(item, sympy.Symbol) and not isinstance(item, Jet):
+        return str(item.name)
+    if isinstance(item, sympy.Function) and len(item.args) == 1:
+        return str(item.func.__name__)
+    raise names.error(f"{item!r} is not the name of a {role}.", f"a name, or a {role.capitalize()}")
+
+
+def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
+    return "positive" if "positive" in kinds and isinstance(item, Parameter) and item.is_positive else kinds[0]

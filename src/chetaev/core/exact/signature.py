@@ -1,0 +1,204 @@
+"""Running programs at random points of the field, and what follows: which outputs are identically zero.
+
+An expression that is not identically zero vanishes at a random point with a chance of about its degree in 10^13 (J. T. Schwartz, J. ACM 27
+(1980) 701-717), so two independent points decide. Roots need more care: sqrt(u^2) - u vanishes at half of the points. What vanishes and
+contains roots is tried again with a random sign for every root, which shows that it vanishes on all branches; where that fails
+(sqrt(a*b) = sqrt(a)*sqrt(b) holds on one) forty points decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from chetaev.core.exact.field import PRIMES, Field, OutsideDomain, Residue
+from chetaev.core.exact.functions import TABLE, FieldFunctions
+from chetaev.core.exact.program import Program
+
+TRIALS = 2
+"""Independent points at which what is called zero vanishes."""
+_ROOTED_TRIALS = 40
+"""The same where an identity may hold on one branch of a root only: a wrong answer has a chance of 2^-40."""
+_RELATED_TRIALS = 12
+"""The same for related points, where many entries are looked at together."""
+_DRAWS = 60
+"""Points that are drawn until one lies in the domain; n independent roots need about 2^n draws, then the field is extended."""
+_RELATED_DRAWS = 6
+"""Draws, besides two for each point wanted, until a choice of the common inputs is given up: a root of theirs may have no value."""
+_FIELDS = 4
+"""Fields in use; draws whose numbers differ by a multiple of this share their field."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where programs are run: a field, values of the inputs, and how roots are taken."""
+
+    field: Field
+    values: tuple[Residue, ...]
+    extended: bool = False
+    twisted: bool = False
+
+    def run(self, program: Program) -> list[Residue]:
+        """The outputs modulo p; `OutsideDomain` where one has no value."""
+        p = self.field.p
+        if program.needs_exponents:
+            return [v % p for v in self.whole(program)]
+        return _outputs(program, [v % p for v in self.values], FieldFunctions(self.field.prime, self.extended, self.twisted))
+
+    def whole(self, program: Program) -> list[Residue]:
+        """The outputs with their residues modulo q and r."""
+        functions = FieldFunctions(self.field, self.extended, self.twisted)
+        return _outputs(program, self.values, functions)
+
+
+def _outputs(program: Program, values: Sequence[Residue], functions: FieldFunctions) -> list[Residue]:
+    field, n = functions.field, functions.field.modulus
+    held: dict[int, Residue] = {}
+    inverses: dict[Residue, Residue] = {}
+    v: Residue
+    for operation, target, a, b in program.lines:
+        if operation == "mul":
+            v = held[a] * held[b] % n
+        elif operation == "add":
+            v = (held[a] + held[b]) % n
+        elif operation == "sub":
+            v = (held[a] - held[b]) % n
+        elif operation == "sq":
+            v = held[a] * held[a] % n
+        elif operation == "neg":
+            v = -held[a] % n
+        elif operation == "number":
+            v = field.number(a)
+        elif operation == "input":
+            v = values[a]
+        elif operation == "div":
+            below = held[b]
+            if below not in inverses:
+                inverses[below] = field.inverse(below)
+            v = held[a] * inverses[below] % n
+        elif operation == "inv":
+            v = field.inverse(held[a])
+        elif operation == "twice":
+            v = 2 * held[a] % n
+        elif operation == "assign":
+            v = held[a]
+        elif operation == "power":
+            v = functions.power(held[a], b)
+        elif operation == "not":
+            v = (1 - held[a]) % n
+        elif operation == "where":
+            v = held[a] * held[b] % n
+        elif operation == "constant":
+            v = field.hashed(a)
+        elif operation == "undefined":
+            raise OutsideDomain
+        elif operation in _BINARY:
+            v = TABLE[operation](functions, held[a], held[b])
+        else:
+            v = TABLE[operation](functions, held[a])
+        held[target] = v
+    return [held[slot] for slot in program.outputs]
+
+
+_BINARY = frozenset("min max atan2 pow less equal".split())
+
+
+@cache
+def field_number(k: int) -> Field:
+    """One of a few fields, made once."""
+    return Field(PRIMES[k % len(PRIMES)], seed=k + 1)
+
+
+@lru_cache(maxsize=20_000)
+def _input(draw: int, k: int) -> int:
+    """The value of input k in a draw."""
+    return field_number(draw % _FIELDS).hashed("input", draw, k)
+
+
+def random_spot(program: Program, draw: int, extended: bool = False, twisted: bool = False) -> Spot:
+    """A random point for the inputs of a program; equal numbers of the draw give equal points."""
+    field = field_number(draw % _FIELDS)
+    values = [_input(draw, k) for k in range(program.inputs)]
+    for k in program.positive:
+        values[k] = values[k] * values[k] % field.modulus
+    return Spot(field, tuple(values), extended, twisted)
+
+
+def runs(program: Program, count: int, first: int = 0, draws: int = _DRAWS, extended: bool = False) -> Iterator[tuple[Spot, list[Residue]]]:
+    """Random points of the domain, at most `count` of them, and the outputs there."""
+    seen = 0
+    for draw in range(first, first + draws):
+        spot = random_spot(program, draw, extended)
+        try:
+            found = spot.run(program)
+        except OutsideDomain:
+            continue
+        yield spot, found
+        seen += 1
+        if seen == count:
+            return
+
+
+def several(program: Program) -> list[tuple[Spot, list[Residue]]]:
+    """Enough points of the domain to decide what vanishes, with the outputs there; an empty list if no point of the domain is found."""
+    found = list(runs(program, TRIALS))
+    if not found:
+        return list(runs(program, TRIALS, extended=True))
+    return found
+
+
+def related(program: Program, common: int, count: int | None = None) -> list[tuple[Spot, list[Residue]]]:
+    """Points of the domain that agree in the first `common` inputs, with the outputs there: what is equal at all depends on these only.
+
+    `count` of them, or as many as decide; an empty list if there are not so many.
+    """
+    wanted = count or (_RELATED_TRIALS if program.roots else TRIALS)
+    for extended in (False, True):
+        for draw in range(_DRAWS):
+            first = random_spot(program, draw, extended)
+            found: list[tuple[Spot, list[Residue]]] = []
+            for k in range(2 * wanted + _RELATED_DRAWS):
+                other = random_spot(program, draw + _FIELDS * (k + 1), extended)
+                spot = Spot(first.field, (*first.values[:common], *other.values[common:]), extended)
+                try:
+                    found.append((spot, spot.run(program)))
+                except OutsideDomain:
+                    continue
+                if len(found) == wanted:
+                    return found
+            if len(found) > wanted // 2:
+                return found
+    return []
+
+
+def vanishing(program: Program) -> list[bool] | None:
+    """Which outputs are identically zero; None if no point of the domain is found."""
+    found = several(program)
+    if not found:
+        return None
+    extended = found[0][0].extended
+    zero = [all(values[k] == 0 for _, values in found) for k in range(len(program.outputs))]
+    if not program.roots or not any(zero):
+        return zero
+    twisted = _zero_on_all_branches(program, zero)
+    if twisted == zero:
+        return zero
+    more = list(runs(program, _ROOTED_TRIALS, first=_DRAWS, draws=50 * _ROOTED_TRIALS, extended=extended))
+    return [z and (t or all(values[k] == 0 for _, values in more)) for k, (z, t) in enumerate(zip(zero, twisted, strict=True))]
+
+
+def _zero_on_all_branches(program: Program, suspects: Sequence[bool]) -> list[bool]:
+    """Which of the suspects vanish at points where every root has a random sign."""
+    left, seen = list(suspects), 0
+    for draw in range(_DRAWS):
+        spot = random_spot(program, draw, extended=True, twisted=True)
+        try:
+            values = spot.run(program)
+        except OutsideDomain:
+            continue
+        left = [z and v == 0 for z, v in zip(left, values, strict=True)]
+        seen += 1
+        if seen == TRIALS:
+            return left
+    return [False] * len(left)

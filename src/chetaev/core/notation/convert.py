@@ -1,0 +1,163 @@
+"""Between the library's expressions and SymPy's own: jets and functions of time.
+
+`x'` here is `Derivative(x(t), t)` in `sympy.physics.mechanics`; both directions match by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import Expr
+from sympy.core.function import AppliedUndef
+
+from chetaev.core.errors import NotationError
+from chetaev.core.functions import CORNERS, SPELLING, SYMPY_CORNERS, Branch, Step, in_own_words, in_sympy
+from chetaev.core.notation.bounds import fault, power_fault
+from chetaev.core.notation.lexer import spell
+from chetaev.core.notation.vocabulary import Vocabulary
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Jet, Variation
+
+_PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, type(sympy.pi), type(sympy.E), *SPELLING)
+_DOUBLE = 53
+
+
+def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
+    """An expression built in Python, with every symbol matched by name and every function one of the notation."""
+    with deep():
+        try:
+            converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
+            converted = in_own_words(converted)
+        except RecursionError:
+            raise NotationError("nested too deep.", where=where) from None
+        reason = fault(converted)
+        if reason:
+            raise NotationError(reason, where=where)
+        return converted
+
+
+def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
+    """An expression in SymPy's functions of time: `x'` becomes `Derivative(x(t), t)`, parameters become plain symbols.
+
+    `t` defaults to `sympy.physics.mechanics.dynamicsymbols._t`, so that the result works with that package.
+    """
+    if t is None:
+        from sympy.physics.mechanics import dynamicsymbols
+
+        t = dynamicsymbols._t
+    replacements: dict[Expr, Expr] = {}
+    for symbol in expression.free_symbols:
+        if isinstance(symbol, Jet):
+            function = sympy.Function(symbol.base)(t)
+            replacements[symbol] = sympy.Derivative(function, (t, symbol.order)) if symbol.order else function
+        else:
+            replacements[symbol] = t if symbol == TIME else sympy.Symbol(symbol.name)
+    with deep():
+        outside = expression.replace(lambda e: isinstance(e, CORNERS), in_sympy)
+        return outside.xreplace(replacements)
+
+
+class _Import:
+    """One conversion from SymPy, remembering what it has met."""
+
+    def __init__(self, names: Vocabulary, where: str) -> None:
+        self.names, self.where = names, where
+        self.known: dict[Expr, Expr] = {}
+
+    def read(self, node: Any) -> Expr:
+        if not isinstance(node, Expr):
+            raise self.error(f"expected an expression, found {node!r}.")
+        if node not in self.known:
+            self.known[node] = self._read(node)
+        return self.known[node]
+
+    def _read(self, node: Any) -> Expr:
+        if isinstance(node, sympy.Float):
+            return sympy.Rational(repr(float(node)) if node._prec == _DOUBLE else str(node))
+        if isinstance(node, sympy.Symbol):
+            return self._symbol(node)
+        if isinstance(node, AppliedUndef):
+            return self._jet(self._moving(node), 0)
+        if isinstance(node, sympy.Derivative):
+            return self._derivative(node)
+        if type(node) in SYMPY_CORNERS:
+            make = SYMPY_CORNERS[type(node)]
+            arguments = [self.read(a) for a in node.args]
+            value = arguments.pop()
+            if not arguments:
+                return make(value)
+            while arguments:
+                value = make(arguments.pop(), value)
+            return value
+        if isinstance(node, sympy.Heaviside):
+            return Step(self.read(node.args[0]))
+        if isinstance(node, sympy.Piecewise):
+            return self._piecewise(node)
+        if isinstance(node, sympy.Pow):
+            reason = power_fault(node.base, node.exp)
+            if reason:
+                raise self.error(reason)
+        if isinstance(node, _PLAIN):
+            return node.func(*[self.read(a) for a in node.args]) if node.args else node
+        raise self.error(f"{type(node).__name__} is not in the notation: {node}.")
+
+    def _piecewise(self, node: sympy.Piecewise) -> Expr:
+        """Pieces from the last to the first, each divided from those after it by an inequality."""
+        *pieces, (last, condition) = node.args
+        if condition != sympy.true:
+            raise self.error(f"{node} has no value where none of its conditions holds: let the last one be True.")
+        value = self.read(last)
+        for piece, condition in reversed(pieces):
+            if not isinstance(condition, sympy.StrictLessThan | sympy.LessThan | sympy.StrictGreaterThan | sympy.GreaterThan):
+                raise self.error(f"the condition {condition} is no inequality between two expressions.")
+            inside, u = self.read(piece), self.read(condition.lhs - condition.rhs)
+            below = isinstance(condition, sympy.StrictLessThan | sympy.LessThan)
+            value = Branch(u, inside, value) if below else Branch(u, value, inside)
+        return value
+
+    def _symbol(self, node: sympy.Symbol) -> Expr:
+        if isinstance(node, Variation):
+            return self._variation(node)
+        if isinstance(node, Jet):
+            return self._jet(node.base, node.order)
+        name = spell(node.name)
+        if name in self.names.entries:
+            return self.names.entries[name]
+        if name == TIME.name:
+            return TIME
+        if name in self.names.parameters:
+            return self.names.parameters[name]
+        return self._jet(name, 0)
+
+    def _jet(self, name: str, order: int) -> Expr:
+        names = self.names
+        reason = names.forbidden.get(name + "'" * min(order, 1))
+        if reason:
+            raise self.error(f"{name}: {reason}")
+        if name in names.jets:
+            return names.jets[name].d(order)
+        if name in names.expressions or name in names.quasi:
+            raise self.error(f"{name} is a named expression; in Python use the expression itself.")
+        raise self.error(f"{name}: {names.unknown(name)}")
+
+    def _derivative(self, node: sympy.Derivative) -> Expr:
+        times = [(v, int(count)) for v, count in node.variable_count]
+        if not isinstance(node.expr, AppliedUndef) or any(v not in node.expr.args for v, _ in times):
+            raise self.error(f"{node} is not the derivative of a coordinate with respect to time.")
+        return self._jet(self._moving(node.expr), sum(count for _, count in times))
+
+    def _moving(self, node: AppliedUndef) -> str:
+        """The name of a function of time; `x(t - 1)` or `phi(x, t)` is none."""
+        if len(node.args) != 1 or not isinstance(node.args[0], sympy.Symbol) or node.args[0].name != TIME.name:
+            raise self.error(f"{node}: a coordinate is a function of t alone.  Delays and fields are outside this library.")
+        return spell(node.func.__name__)
+
+    def _variation(self, node: Variation) -> Expr:
+        allowed = self.names.variations
+        if allowed is None or node.coordinate not in allowed:
+            raise self.error(f"{node.name}: a variation stands only in variational rows, before a coordinate.")
+        return allowed[node.coordinate]
+
+    def error(self, what: str) -> NotationError:
+        return NotationError(what, where=self.where)

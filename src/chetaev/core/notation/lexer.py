@@ -1,0 +1,131 @@
+"""From text to tokens: names, numbers, primes, variations and signs, each with its place in the text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from chetaev.core.errors import NotationError
+
+LONGEST_TEXT = 1_000_000
+MOST_DIGITS = 400
+_LONGEST_NAME = 100
+
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
+).split()
+_SMALL = [chr(c) for c in range(0x3B1, 0x3CA) if c != 0x3C2]  # without the final sigma
+GREEK = dict(zip(_SMALL, _GREEK, strict=True)) | {s.upper(): name.capitalize() for s, name in zip(_SMALL, _GREEK, strict=True)}
+"""Greek letters are spellings of their names."""
+
+_LETTER = "A-Za-z" + "".join(GREEK)
+_TOKEN = re.compile(
+    rf"""
+      (?P<blank>\s+)
+    | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<variation>δ(?=[{_LETTER}]))
+    | (?P<name>[{_LETTER}][{_LETTER}0-9_]*)
+    | (?P<primes>'+)
+    | (?P<sign>\*\*|==|[-+*/^(),=])
+    """,
+    re.VERBOSE,
+)
+
+_ASCII_FOR = {
+    "−": "-", "–": "-", "—": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "⁄": "/",
+    "′": "'", "’": "'", "‘": "'", "`": "'", "´": "'", "″": "''", "ʹ": "'",
+    "ϕ": "phi", "ϵ": "epsilon", "ϑ": "theta", "ϰ": "kappa", "ϱ": "rho", "ϖ": "pi", "ς": "sigma", "µ": "mu",
+    "[": "(", "]": ")", "{": "(", "}": ")", "≠": "!=", "≤": "<=", "≥": ">=", "√": "sqrt(...)", "∂": "delta",
+}  # fmt: skip
+_CONFUSABLE = dict(zip("аеіјорсухѕԁһАВЕІЈКМНОРСТУХ", "aeijopcyxsdhABEIJKMHOPCTYX", strict=True))
+
+
+_ASUNDER = re.compile(rf"\s+[{_LETTER}]")
+
+
+class Kind(StrEnum):
+    """What a token is."""
+
+    NAME = "name"
+    NUMBER = "number"
+    PRIMES = "primes"
+    VARIATION = "variation"
+    SIGN = "sign"
+    END = "end"
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+class Token(NamedTuple):
+    """A piece of text with its place; `glued` tells that no blank stands before it."""
+
+    kind: Kind
+    text: str
+    start: int
+    stop: int
+    glued: bool
+
+
+def tokens(text: str, where: str) -> list[Token]:
+    """All tokens of a text, with an end mark."""
+    if not isinstance(text, str):
+        raise NotationError(f"expected a text, found {type(text).__name__}.", where=where)
+    if len(text) > LONGEST_TEXT:
+        raise NotationError(f"the text has {len(text)} characters; at most {LONGEST_TEXT} are read.", where=where)
+    return list(_scan(text, where))
+
+
+def _scan(text: str, where: str) -> Iterator[Token]:
+    at, glued = 0, False
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise NotationError(_stranger(text, at), where=where, text=text, span=(at, at + 1))
+        start, at = at, match.end()
+        group = str(match.lastgroup)
+        if group == "blank":
+            glued = False
+            continue
+        piece = match.group()
+        if piece == "δ" and _ASUNDER.match(text, at):
+            raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
+        if group == "number" and len(piece) > MOST_DIGITS and sum(map(str.isdigit, piece)) > MOST_DIGITS:
+            raise NotationError(f"a number of more than {MOST_DIGITS} digits.", where=where, text=text, span=(start, start + 1))
+        if group == "name":
+            if len(piece) > _LONGEST_NAME:
+                raise NotationError(f"a name of more than {_LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
+            piece = spell(piece)
+        yield Token(_KINDS[group], piece, start, at, glued)
+        glued = True
+    yield Token(Kind.END, "", at, at, False)
+
+
+def spell(name: str) -> str:
+    """A name in ASCII: `θ1` becomes `theta1`."""
+    return name if name.isascii() else "".join(GREEK.get(c, c) for c in name)
+
+
+def _stranger(text: str, at: int) -> str:
+    """What to say of a character the notation does not know."""
+    c = text[at]
+    if c == "|":
+        return "no bars here.  Write abs(x) for the absolute value."
+    if c == '"':
+        return "quotes cannot be read.  Write x'' with two single quotes for a second derivative."
+    if c == "\\":
+        return "LaTeX is written, not read.  Write plain text, such as theta'^2/2."
+    if not c.isprintable():
+        return f"character U+{ord(c):04X} cannot be read."
+    name = unicodedata.name(c, f"U+{ord(c):04X}")
+    if "SUPERSCRIPT" in name:
+        return f"superscripts cannot be read.  Write ^{unicodedata.normalize('NFKC', c)}."
+    if "SUBSCRIPT" in name:
+        return f"subscripts cannot be read.  Write {unicodedata.normalize('NFKC', c)} after the name, as in x1."
+    ascii_form = _ASCII_FOR.get(c) or _CONFUSABLE.get(c) or unicodedata.normalize("NFKC", c)
+    if ascii_form != c and ascii_form.isascii():
+        return f"{c!r} ({name}) cannot be read.  Write {ascii_form}"
+    return f"{c!r} ({name}) cannot be read."

@@ -1,0 +1,77 @@
+"""Which names a text may use, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import sympy
+
+from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
+from chetaev.core.errors import did_you_mean
+from chetaev.core.symbols import MOST_PRIMES, Coordinate, Input, Jet, Parameter
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names known at one place of a system.
+
+    `jets` are the bases of everything that can carry primes; `expressions` are named sub-expressions, `quasi` the quasi-velocities
+    (`w'` is the expression), `variations` what `δname` stands for; where variations make no sense it is None.
+    `forbidden` maps a name (primes included) to the reason why it cannot stand here. `entries` are those of the matrices of group
+    coordinates, and `frame` says how these move.
+    """
+
+    jets: Mapping[str, Jet] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    expressions: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    quasi: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    variations: Mapping[str, sympy.Expr] | None = None
+    forbidden: Mapping[str, str] = field(default_factory=dict)
+    entries: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    frame: Frame = field(default_factory=lambda: Frame((), ()))
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Where each quantity that moves was declared among the others."""
+        return {name: k for k, name in enumerate(self.jets)}
+
+    def coordinate(self, text: str) -> Coordinate | None:
+        """The jet that a text stands for if it is the name of a coordinate with a few primes, and nothing else."""
+        base = text.rstrip("'")
+        order, found = len(text) - len(base), self.jets.get(base)
+        forbidden = self.forbidden.keys() & {base, f"{base}'", text}
+        return found.d(order) if isinstance(found, Coordinate) and order <= MOST_PRIMES and not forbidden else None
+
+    def total(self, expression: sympy.Expr) -> sympy.Expr:
+        """The total derivative of an expression in these names."""
+        return Calculus(SYMBOLIC, self.frame).total(expression)
+
+    def names(self) -> list[str]:
+        """Every name that may be written."""
+        return [*self.jets, *self.parameters, *self.expressions, *self.quasi, *self.entries]
+
+    def unknown(self, name: str) -> str:
+        """What to say of an unknown name: what there is, and what may have been meant."""
+        listed = {
+            "Coordinates": [n if n not in self.forbidden else f"{n}'" for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
+            "Entries": list(self.entries),
+            "Inputs": [n for n, jet in self.jets.items() if isinstance(jet, Input)],
+            "Parameters": list(self.parameters),
+            "Named": [*self.expressions, *self.quasi],
+        }
+        parts = [f"{kind}: {_few(names)}." for kind, names in listed.items() if names]
+        return "  ".join(filter(None, ["unknown name.", *parts, self._meant(name)]))
+
+    def _meant(self, name: str) -> str:
+        """What a user of another notation may have meant."""
+        for q in self.jets:
+            if name in (f"{q}dot", f"{q}_dot", f"d{q}", f"{q}_d", f"dot{q}", f"{q}d"):
+                return f"Velocities are written {q}'." if self.variations is None else f"Variations are written δ{q}, velocities {q}'."
+        foreign = {"e": "Write exp(x) for a power of e.", "Pi": "Write pi.", "PI": "Write pi.", "s": 'The action variable?  action="s".'}
+        return foreign.get(name) or did_you_mean(name, self.names())
+
+
+def _few(names: list[str], most: int = 12) -> str:
+    return " ".join(names[:most]) + (f" … ({len(names)} in all)" if len(names) > most else "")

@@ -1,0 +1,64 @@
+"""Scenes: what a picture of a model shows, as data. Nothing here draws, and nothing loads a drawing library.
+
+    fields      what may stand in a field of a shape: places, expressions, sizes, colours, texts
+    shapes      the shapes, each a value with named fields
+    scene       shapes together, and from where one looks
+
+`Model.scene` is a scene, `[scene]` in a model file is one as texts and numbers (`read_scene`, `written`); `chetaev.plot` draws it.
+"""
+
+from chetaev.core.scene.fields import COLOURS
+from chetaev.core.scene.scene import Scene, read_scene, written
+from chetaev.core.scene.shapes import (
+    SHAPES,
+    Arrow,
+    Ball,
+    Blade,
+    Body,
+    Circle,
+    Dial,
+    Disk,
+    Ellipsoid,
+    Frame,
+    Ground,
+    Label,
+    Patch,
+    Pivot,
+    Point,
+    Rod,
+    Shape,
+    Slider,
+    Spring,
+    Trace,
+    Tyre,
+    Wheel,
+)
+
+__all__ = [
+    "COLOURS",
+    "SHAPES",
+    "Arrow",
+    "Ball",
+    "Blade",
+    "Body",
+    "Circle",
+    "Dial",
+    "Disk",
+    "Ellipsoid",
+    "Frame",
+    "Ground",
+    "Label",
+    "Patch",
+    "Pivot",
+    "Point",
+    "Rod",
+    "Scene",
+    "Shape",
+    "Slider",
+    "Spring",
+    "Trace",
+    "Tyre",
+    "Wheel",
+    "read_scene",
+    "written",
+]

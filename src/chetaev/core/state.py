@@ -1,0 +1,34 @@
+"""Initial data as they are given: a value that files, models and the command line hold, and that nothing here reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chetaev.core.errors import require_mapping
+from chetaev.core.support.frozen import Frozen
+
+_ELEMENT = 16
+"""Numbers in the largest matrix of a group."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Initial data: `fixed` values must hold, `guess` values may be moved onto the constraints."""
+
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    guess: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("fixed", "guess"):
+            require_mapping(getattr(self, name), f"{name} values are", "State", 'State({"x": 0}, {"y": 1})')
+            object.__setattr__(self, name, Frozen({key: _fixed_value(v) for key, v in getattr(self, name).items()}))
+
+
+def _fixed_value(given: Any) -> Any:
+    """A value that cannot change: an array or list that stands for an element of a group becomes a tuple; columns of ensembles stay."""
+    if hasattr(given, "tolist") and 0 < getattr(given, "ndim", 0) < 3 and given.size <= _ELEMENT:  # an array of NumPy's
+        given = given.tolist()
+    small = isinstance(given, list | tuple) and len(given) <= _ELEMENT
+    return tuple(map(_fixed_value, given)) if small else given

@@ -1,0 +1,276 @@
+r"""Symbols: coordinates, parameters, inputs, and the jets of whatever moves.
+
+A derivative is a symbol of its own. `x`, `x'`, `x''` are three independent variables, the *jets* of `x`; what
+ties them together is the total derivative $D$ of `chetaev.core.calculus`, never a function of a global time.
+
+    >>> x = Coordinate("x")
+    >>> x.d(2)
+    x''
+    >>> x.d(1).base, x.d(1).order
+    ('x', 1)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from operator import index
+from typing import Any, Self
+
+import sympy
+from sympy.printing.latex import LatexPrinter
+
+TIME = sympy.Symbol("t", real=True)
+"""Time, the one independent variable."""
+
+HIGHEST_WRITTEN = 20
+MOST_PRIMES = 3
+"""Derivatives up to this order are written with primes, higher ones as `D(x, 4)`."""
+
+
+_MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
+"""What LaTeX, a page or a program reads as more than a letter; a symbol is printed as it is called."""
+
+
+class Jet(sympy.Symbol):
+    """Abstract: a quantity that moves, or one of its time derivatives. `base` names the quantity, `order` counts the dots."""
+
+    __slots__ = ("base", "order")
+    base: str
+    order: int
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "b"  # SymPy's order of factors: parameters first, as on paper
+
+    def __new__(cls, base: str, order: int = 0) -> Self:
+        found: Self = _jet(cls, str(base), index(order))  # 4 and 4.0 would be one key
+        return found
+
+    def d(self, times: int = 1) -> Self:
+        """The jet `times` derivatives further up."""
+        return type(self)(self.base, self.order + times)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, int], dict[str, Any]]:
+        return (self.base, self.order), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        base: str = printer._print_Symbol(sympy.Symbol(self.base))
+        if self.order == 0:
+            return base
+        if self.order > MOST_PRIMES:
+            return f"{base}^{{({self.order})}}"
+        letter, underscore, index = base.partition("_")
+        return f"\\{'d' * self.order}ot{{{letter}}}{underscore}{index}"
+
+
+def _new_jet(kind: type[Any], base: str, order: int) -> Any:
+    if order < 0:
+        raise ValueError(f"a jet has an order of at least 0, not {order}")
+    _require_plain(base)
+    self = sympy.Symbol.__xnew__(kind, jet_name(base, order), real=True)
+    self.base, self.order = base, order
+    return self
+
+
+_jet: Callable[..., Any] = lru_cache(maxsize=10_000)(_new_jet)
+"""Equal jets are most often the same object: tables find them without comparing names."""
+
+
+class Coordinate(Jet):
+    """A coordinate of the configuration space, or one of its derivatives: `Coordinate("x").d(1)` is the velocity."""
+
+    __slots__ = ()
+
+
+class Input(Jet):
+    """A function of time that is given, not sought, or one of its derivatives."""
+
+    __slots__ = ()
+
+
+class Multiplier(Jet):
+    """A Lagrange multiplier `lambda1`, `lambda2`, ..., or one of its derivatives (vakonomic motion)."""
+
+    __slots__ = ()
+
+
+class Action(Jet):
+    """The action variable of Herglotz' principle, with `s' = L`."""
+
+    __slots__ = ()
+
+
+class Place(Jet):
+    """One of the numbers that tell where a group coordinate stands: `A.w`, `A.x`, `A.y`, `A.z` of the quaternion of a rotation A.
+
+    Places are what is integrated; in rows they occur through the entries of the matrix only. `components` names the velocities `A1`, ...
+    that move them.
+    """
+
+    __slots__ = ("components",)
+    components: tuple[str, ...]
+
+    def __new__(cls, base: str, order: int = 0, components: tuple[str, ...] = ()) -> Self:
+        self: Self = _new_jet(cls, base, order)
+        self.components = components
+        return self
+
+    def d(self, times: int = 1) -> Self:
+        return type(self)(self.base, self.order + times, self.components)
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (*super()._hashable_content(), self.components)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.base, self.order, self.components), {}
+
+
+class Entry(sympy.Symbol):
+    """An entry `A13` of the matrix of a group coordinate A; it moves as the components `A1'`, `A2'`, ... of the velocity say."""
+
+    __slots__ = ("column", "components", "group", "kind", "row")
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "b"
+
+    def __new__(cls, group: str, kind: str, row: int, column: int, components: tuple[str, ...]) -> Self:
+        self: Self = sympy.Symbol.__xnew__(cls, f"{group}{row}{column}", real=True)
+        self.group, self.kind, self.row, self.column, self.components = group, kind, row, column, components
+        return self
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # A13 of a rotation and A13 of a rigid motion of the plane are different functions
+        return (*super()._hashable_content(), self.kind)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.group, self.kind, self.row, self.column, self.components), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        return f"{printer._print_Symbol(sympy.Symbol(self.group))}_{{{self.row}{self.column}}}"
+
+
+class Parameter(sympy.Symbol):
+    """A constant whose value comes late. `positive=True` helps zero tests and simplification."""
+
+    __slots__ = ()
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 2, 0, "a"
+
+    def __new__(cls, name: str, positive: bool = False) -> Self:
+        _require_plain(name)
+        self: Self = sympy.Symbol.__xnew__(cls, name, **({"positive": True} if positive else {"real": True}))
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, bool], dict[str, Any]]:
+        return (self.name, bool(self.is_positive)), {}
+
+
+class Variation(sympy.Symbol):
+    """The component `δx` of a virtual displacement."""
+
+    __slots__ = ()
+
+    def __new__(cls, base: str) -> Self:
+        self: Self = sympy.Symbol.__xnew__(cls, f"δ{base}", real=True)
+        return self
+
+    @property
+    def coordinate(self) -> str:
+        """The coordinate's name."""
+        return str(self.name[1:])
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.coordinate,), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        return rf"\delta {printer._print_Symbol(sympy.Symbol(self.coordinate))}"
+
+
+def _require_plain(name: str) -> None:
+    """Refuse a name that would be read as markup where symbols are printed. The names of a system are words; these are made by hand."""
+    if not name or not name.isprintable() or _MARKUP.search(name):
+        raise ValueError(f"{name!r} cannot be the name of a symbol: letters, digits and _, beginning with a letter")
+
+
+def jet_name(base: str, order: int) -> str:
+    """`x`, `x'`, `x''`, `x'''`, then `D(x, 4)`, and `D(D(x, 20), 1)` beyond: the spelling the notation reads back."""
+    if order <= MOST_PRIMES:
+        return base + "'" * order
+    if order <= HIGHEST_WRITTEN:
+        return f"D({base}, {order})"
+    return f"D({jet_name(base, HIGHEST_WRITTEN)}, {order - HIGHEST_WRITTEN})"
+
+
+def delta(coordinate: Coordinate) -> Variation:
+    """The variation `δx` of a coordinate `x`."""
+    if not isinstance(coordinate, Coordinate) or coordinate.order:
+        raise TypeError(f"delta takes a coordinate, not {coordinate}")
+    return Variation(coordinate.base)
+
+
+def coordinates(names: str) -> Any:
+    """Coordinates from a string of names: `x, y = coordinates("x y")`; a single name gives a single symbol."""
+    return _symbols(Coordinate, names)
+
+
+def parameters(names: str) -> Any:
+    """Parameters from a string of names: `m, g = parameters("m g")`; a single name gives a single symbol."""
+    return _symbols(Parameter, names)
+
+
+def inputs(names: str) -> Any:
+    """Inputs from a string of names: `u, v = inputs("u v")`; a single name gives a single symbol."""
+    return _symbols(Input, names)
+
+
+def _symbols(kind: type[sympy.Symbol], names: str) -> Any:
+    made = tuple(kind(name) for name in names.replace(",", " ").split())
+    return made[0] if len(made) == 1 else made
+
+
+def order_in(expression: sympy.Expr, kind: type[Jet]) -> int:
+    """The highest order at which jets of a kind occur in an expression; 0 if none does."""
+    return max((z.order for z in jets_in(expression, kind)), default=0)
+
+
+def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
+    """All jets of a kind in an expression."""
+    return {z for z in symbols_in(expression) if isinstance(z, kind)}
+
+
+def symbols_in(expression: sympy.Expr) -> set[sympy.Symbol]:
+    """The symbols of an expression; every part is looked at once, where SymPy's `free_symbols` looks at each of its places."""
+    seen, stack = {expression}, [expression]
+    while stack:
+        new = {a for a in stack.pop().args if a not in seen}
+        seen |= new
+        stack += new
+    return {z for z in seen if z.is_Symbol}
+
+
+def moved_by(expression: sympy.Expr) -> set[str]:
+    """The coordinates an expression depends on, by name: through their jets, or through the entries of a group coordinate's matrix."""
+    found: set[str] = set()
+    for z in symbols_in(expression):
+        if isinstance(z, Entry | Place):
+            found.update(z.components)
+        elif isinstance(z, Coordinate):
+            found.add(z.base)
+    return found
+
+
+def highest_orders(symbols: Iterable[sympy.Symbol]) -> dict[str, int]:
+    """The highest order of every quantity among some symbols; the place of a group coordinate counts as order 0 of its components."""
+    found: dict[str, int] = {}
+    for z in symbols:
+        if isinstance(z, Entry | Place):
+            for base in z.components:
+                found.setdefault(base, 0)
+        elif isinstance(z, Jet):
+            found[z.base] = max(z.order, found.get(z.base, 0))
+    return found

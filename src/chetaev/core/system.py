@@ -1,0 +1,404 @@
+"""A mechanical system is data: Lagrangian, constraints on the motion, constraints on the variations, forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.calculus import SYMBOLIC, Frame
+from chetaev.core.constraints import Constraint, VariationalConstraint
+from chetaev.core.declarations import (
+    COORDINATE_KINDS,
+    PARAMETER_KINDS,
+    Names,
+    checked_name,
+    components_of,
+    groups_in,
+    read_named,
+    read_names,
+    read_value,
+    with_variations,
+)
+from chetaev.core.errors import ModelError, NotationError, UsageError, did_you_mean, require_mapping
+from chetaev.core.functions import bent_by_corners
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.core.notation.lexer import spell
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.text import in_latex
+from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by, symbols_in
+from chetaev.core.zero import seems_zero
+
+_PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
+_MOST_ROWS = 10_000
+"""Rows of constraints: reading so many takes about five seconds, and no system of that size can be solved here."""
+_OTHER_WORDS = {
+    **dict.fromkeys(("constraint", "constraints", "holonomic", "nonholonomic", "rows"), "kinematic"),
+    **dict.fromkeys(("kinetic", "potential", "energy", "L"), "lagrangian"),
+}
+"""What others call the parts."""
+
+
+@dataclass(frozen=True, init=False)
+class System:
+    """What moves and what restricts it; no equations yet.
+
+    Texts, SymPy expressions in jets and SymPy functions of time are interchangeable everywhere.
+
+    >>> sleigh = System("x y theta", parameters="m J", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2",
+    ...                 kinematic=["y'*cos(theta) - x'*sin(theta) = 0"], name="sleigh")
+    >>> sleigh.kinematic[0].kind
+    'linear'
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    kinds: Frozen[str, str]
+    parameters: tuple[Parameter, ...]
+    lagrangian: Expr
+    kinematic: tuple[Constraint, ...]
+    variational: tuple[VariationalConstraint, ...] | None
+    forces: Frozen[Coordinate, Expr]
+    dissipation: Expr
+    action: Action | None
+    inputs: Frozen[Input, Expr | None]
+    where: Frozen[str, Expr]
+    quasi: Frozen[str, Expr]
+    name: str
+    lagrangian_text: str = field(compare=False)
+    written: Frozen[str, str] = field(compare=False, repr=False)
+    """Parts as the user wrote them, by the titles under which they are printed: names inside them are not written out."""
+
+    def __init__(
+        self,
+        coordinates: Any,
+        parameters: Any = "",
+        *,
+        lagrangian: Any,
+        kinematic: Sequence[Any] = (),
+        variational: Sequence[Any] | None = None,
+        forces: Mapping[Any, Any] | None = None,
+        dissipation: Any = None,
+        action: Any = None,
+        inputs: Mapping[Any, Any] | None = None,
+        where: Mapping[str, Any] | None = None,
+        quasi: Mapping[str, Any] | None = None,
+        name: str = "",
+        **unknown: Any,
+    ) -> None:
+        """Read and check all parts.
+
+        `coordinates`   names ("x y"), symbols, or {"psi": "angle", "x": "line"}.
+        `parameters`    names, symbols, or {"M": "positive"}; they are constants without values.
+        `lagrangian`    of any order, with or without time.
+        `kinematic`     rows `lhs = rhs` on jets of any order; no `=` means `= 0`.
+        `variational`   rows linear in the variations δx; None means that the principle finds them, [] that there are none.
+        `forces`        external forces u_i by coordinate, on the right-hand side of the equations.
+        `dissipation`   Rayleigh's function F; adds the forces -dF/dq'.
+        `action`        the name of the action variable s, for Herglotz' principle.
+        `inputs`        given functions of time; None leaves one open until it is evaluated.
+        `where`         named sub-expressions in any order; primes on them mean the total derivative.
+        `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
+        """
+        name = checked_name(name, "system")
+        place = f"system {name!r}" if name else "system"
+        for word in unknown:
+            meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, _PARTS)
+            raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(_PARTS)}".strip())
+        for part, given in {"forces": forces, "inputs": inputs, "where": where, "quasi": quasi}.items():
+            if given is not None:
+                require_mapping(given, f"{part} are", place, f'{part}={{"...": "..."}}')
+        names = Names(place)
+        kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names)
+        if not kinds:
+            raise ModelError("no coordinate is declared.", where=place, hint='coordinates="x y"')
+        parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
+        given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
+        action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
+        base = _base_vocabulary(kinds, parameter_kinds, given_inputs, action_symbol)
+        vocabulary = read_named(where or {}, quasi or {}, base, names)
+
+        def read(value: Any, part: str) -> Expr:
+            return read_value(value, vocabulary, f"{place}, {part}")
+
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "coordinates", components_of(kinds))
+        put(self, "kinds", Frozen(kinds))
+        put(self, "parameters", tuple(base.parameters.values()))
+        put(self, "action", action_symbol)
+        put(self, "inputs", Frozen(_read_inputs(given_inputs, base, place)))
+        put(self, "where", Frozen(vocabulary.expressions))
+        put(self, "quasi", Frozen(vocabulary.quasi))
+        put(self, "lagrangian", read(lagrangian, "lagrangian"))
+        put(self, "lagrangian_text", _as_written(lagrangian))
+        put(self, "written", Frozen(_written(where, quasi, forces, dissipation, inputs)))
+        put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
+        put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
+        rows = _rows(kinematic, "kinematic", place)
+        put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, kinematic[{k}]") for k, r in enumerate(rows)))
+        if variational is not None:
+            with_deltas = with_variations(vocabulary, action_symbol)
+            stated = _rows(variational, "variational", place)
+            variational = [_read_variational(r, with_deltas, f"{place}, variational[{k}]") for k, r in enumerate(stated)]
+        put(self, "variational", None if variational is None else tuple(variational))
+
+    @cached_property
+    def frame(self) -> Frame:
+        """How the configuration moves."""
+        return Frame.of_coordinates(self.coordinates, self.groups.values())
+
+    @cached_property
+    def groups(self) -> Frozen[str, GroupCoordinate]:
+        """The coordinates that take values in a Lie group, by name."""
+        return Frozen(groups_in(self.kinds))
+
+    def charted(self, expression: Expr) -> Expr:
+        """An expression with the entries of group coordinates written in the numbers that are integrated, such as quaternions."""
+        entries = {z: e for group in self.groups.values() for z, e in group.chart.items() if z in expression.free_symbols}
+        return expression.xreplace(entries) if entries else expression
+
+    def by_name(self, jets: Sequence[Jet]) -> tuple[str, ...]:
+        """Jets by name; the place of a group coordinate, and its components without a prime, by the name of the coordinate."""
+        owner = {z.base: name for name, group in self.groups.items() for z in (*group.places, *group.components)}
+        return tuple(dict.fromkeys(z.name if z.order or z.base not in owner else owner[z.base] for z in jets))
+
+    @property
+    def velocities(self) -> tuple[Coordinate, ...]:
+        """`q'` for every coordinate `q`."""
+        return tuple(q.d() for q in self.coordinates)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names an expression about this system may use."""
+        parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
+        base = _base_vocabulary(self.kinds, parameters, self.inputs, self.action)
+        return replace(base, expressions=self.where, quasi=self.quasi)
+
+    @property
+    def label(self) -> str:
+        """How messages call the system."""
+        return f"'{self.name}'" if self.name else "system"
+
+    def replace(self, **changes: Any) -> System:
+        """The same system with some parts changed, in the words of the constructor.
+
+        Rows mean what they meant: if names get another meaning, rows written with them are written out.
+        """
+        renamed = bool(changes.keys() & {"where", "quasi"})
+        parts: dict[str, Any] = {
+            "coordinates": dict(self.kinds),
+            "parameters": list(self.parameters),
+            "lagrangian": self.lagrangian,
+            "kinematic": _without_text(self.kinematic) if renamed else self.kinematic,
+            "variational": self.variational if self.variational is None or not renamed else _without_text(self.variational),
+            "forces": self.forces,
+            "dissipation": self.dissipation,
+            "action": self.action.base if self.action else None,
+            "inputs": {z.base: value for z, value in self.inputs.items()},
+            "where": self.where,
+            "quasi": self.quasi,
+            "name": self.name,
+        }
+        changed = System(**(parts | changes))
+        if not renamed and "lagrangian" not in changes:
+            object.__setattr__(changed, "lagrangian_text", self.lagrangian_text)
+        if not renamed:
+            kept = {title: text for title, text in self.written.items() if _TITLES[title.split()[0]] not in changes}
+            object.__setattr__(changed, "written", Frozen(kept | dict(changed.written)))
+        return changed
+
+    def __str__(self) -> str:
+        return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
+
+    def _repr_latex_(self) -> str:
+        rows = [f"{in_latex(title)} & {text}" for title, text in self._lines("latex")]
+        return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
+
+    def _lines(self, form: Any) -> list[tuple[str, str]]:
+        def row(r: Constraint | VariationalConstraint) -> str:
+            return str(r) if form == "text" else r.latex()
+
+        def listed(symbols: Sequence[sympy.Symbol]) -> str:
+            return (" " if form == "text" else r"\ ").join(show(z, form) for z in symbols)
+
+        def formula(title: str, e: Expr) -> tuple[str, str]:
+            return title, (self.written.get(title, "") if form == "text" else "") or show(e, form)
+
+        lines = [(self.name or "system", "")]
+        ordinary = [q for q in self.coordinates if q.base in self.kinds]
+        lines += [("coordinates", listed(ordinary))] if ordinary else []
+        lines += [(f"group {name}", str(group) if form == "text" else in_latex(str(group))) for name, group in self.groups.items()]
+        if self.parameters:
+            lines.append(("parameters", listed(self.parameters)))
+        written = self.lagrangian_text if form == "text" else ""
+        lines.append(("lagrangian", written or show(self.lagrangian, form)))
+        if form == "text":  # the typeset form has the names written out
+            lines += [formula(f"where {name}", e) for name, e in self.where.items()]
+            lines += [formula(f"quasi {name}'", e) for name, e in self.quasi.items()]
+        lines += [(f"kinematic[{k}]", row(r)) for k, r in enumerate(self.kinematic)]
+        lines += [(f"variational[{k}]", row(r)) for k, r in enumerate(self.variational or ())]
+        lines += [formula(f"force {q.base}", u) for q, u in self.forces.items()]
+        if self.dissipation != 0:
+            lines.append(formula("dissipation", self.dissipation))
+        if self.action:
+            lines.append(("action", show(self.action, form)))
+        lines += [
+            (f"input {z.base}", "open" if form == "text" else r"\text{open}") if u is None else formula(f"input {z.base}", u)
+            for z, u in self.inputs.items()
+        ]
+        return lines
+
+
+def _without_text(rows: Sequence[Any]) -> tuple[Any, ...]:
+    """Rows without the user's words."""
+    return tuple(replace(row, text="") for row in rows)
+
+
+def _base_vocabulary(
+    kinds: Mapping[str, str], parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
+) -> Vocabulary:
+    coordinates, groups = components_of(kinds), groups_in(kinds)
+    jets: dict[str, Any] = {q.base: q for q in coordinates} | {z.base: z for z in inputs}
+    entries = {name: entry for group in groups.values() for name, entry in group.entries.items()}
+    forbidden = {name: reason for group in groups.values() for name, reason in _not_written(group).items()}
+    if action is not None:
+        jets[action.base] = action
+        forbidden[f"{action.base}'"] = f"{action.base}' cannot be written: it is the Lagrangian.  Write the expression instead."
+    symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in parameters.items()}
+    frame = Frame.of_coordinates(coordinates, groups.values()) if groups else Frame((), ())
+    return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden, entries=entries, frame=frame)
+
+
+def _not_written(group: GroupCoordinate) -> dict[str, str]:
+    """The names of a group coordinate that have no value of their own, and what to write instead."""
+    a, first = group.name, group.components[0].base
+    reason = f"{a} is an element of {group.word}: write its velocity {first}', its variation δ{first}, or its entries {a}11, ..."
+    if group.reduced:
+        reason = f"only the velocity of {a} is known: write {first}' or δ{first}."
+    return dict.fromkeys([a, f"{a}'", *[q.base for q in group.components]], reason)
+
+
+def _input_name(key: Any) -> str:
+    return key.base if isinstance(key, Input) else str(key)
+
+
+def _rows(given: Any, part: str, place: str) -> Sequence[Any]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ModelError(f"{part} is given as {type(given).__name__}.", where=place, hint=f'a list of rows: {part}=["..."]')
+    if len(given) > _MOST_ROWS:
+        what = f"{part} has {len(given)} rows; at most {_MOST_ROWS} are read."
+        raise ModelError(what, where=f"{place}, {part}", hint="a constraint restricts at most one coordinate: fewer rows say the same")
+    return given
+
+
+def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, Expr]:
+    if isinstance(given, str):
+        return parse_row(given, vocabulary, where)
+    if isinstance(given, sympy.Eq):
+        return from_sympy(given.lhs, vocabulary, where), from_sympy(given.rhs, vocabulary, where)
+    if isinstance(given, Constraint):
+        return from_sympy(given.lhs, vocabulary, where), from_sympy(given.rhs, vocabulary, where)
+    if isinstance(given, VariationalConstraint):
+        given = sympy.Add(*[c * delta(q) for q, c in given.coefficients.items()])
+    return from_sympy(given, vocabulary, where), sympy.S.Zero
+
+
+def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constraint:
+    row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given))
+    empty = not moved_by(row.residual)
+    if empty or seems_zero(row.residual):
+        fact = "contains no coordinate"
+        if row.residual.is_number or not empty:
+            fact = "can never hold" if row.residual.is_number and row.residual != 0 else "holds for every motion"
+        raise ModelError(
+            f"{row} {fact}.",
+            where=where,
+            why="A constraint restricts the motion; this row does not.",
+            hint="remove the row, or write the coordinate that is meant",
+        )
+    return row
+
+
+def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> VariationalConstraint:
+    lhs, rhs = _read_sides(given, vocabulary, where)
+    form = lhs - rhs
+    varied = [z.coordinate for z in symbols_in(form) if isinstance(z, Variation)]
+    deltas = [Coordinate(name) for name in sorted(varied, key=vocabulary.positions.__getitem__)]
+    coefficients = dict(zip(deltas, SYMBOLIC.gradient(form, [delta(q) for q in deltas]), strict=True))
+    rest = form.xreplace({delta(q): sympy.S.Zero for q in deltas})
+    curved = bent_by_corners(form, map(delta, deltas))
+    curved = curved or any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
+    if curved or not seems_zero(rest) or not deltas:
+        what = "no variation occurs here." if not deltas else "not linear in the variations."
+        raise NotationError(
+            what,
+            where=where,
+            text=given if isinstance(given, str) else f"{show(lhs)} = {show(rhs)}",
+            span=(0, len(given) if isinstance(given, str) else 1),
+            why="A variational row is R_V·δq = 0: a sum of coefficient times δcoordinate.",
+        )
+    flat = {q: c.xreplace({delta(p): sympy.S.Zero for p in deltas}) for q, c in coefficients.items()}
+    return VariationalConstraint(Frozen({q: c for q, c in flat.items() if c != 0}), text=_as_written(given))
+
+
+def _as_written(given: Any) -> str:
+    if isinstance(given, Constraint | VariationalConstraint):
+        return given.text
+    return " ".join(given.split()) if isinstance(given, str) else ""
+
+
+_TITLES = {"where": "where", "quasi": "quasi", "force": "forces", "dissipation": "dissipation", "input": "inputs"}
+"""The parts of the constructor by the first word of their titles."""
+
+
+def _written(where: Any, quasi: Any, forces: Any, dissipation: Any, inputs: Any) -> dict[str, str]:
+    """The texts among the parts, by title."""
+    parts: dict[str, Any] = {f"where {spell(str(name))}": e for name, e in (where or {}).items()}
+    parts |= {f"quasi {spell(str(name))}'": e for name, e in (quasi or {}).items()}
+    parts |= {f"force {_coordinate_name(q)}": u for q, u in (forces or {}).items()}
+    parts |= {"dissipation": dissipation}
+    parts |= {f"input {spell(_input_name(z))}": u for z, u in (inputs or {}).items()}
+    return {title: " ".join(text.split()) for title, text in parts.items() if isinstance(text, str)}
+
+
+def _coordinate_name(key: Any) -> str:
+    """The coordinate a force acts on, given as a name, a Coordinate or a function of time."""
+    if isinstance(key, sympy.Function):
+        return spell(str(key.func.__name__))
+    return spell(key.name if isinstance(key, sympy.Symbol) else str(key))
+
+
+def _rayleigh(function: Expr, place: str) -> Expr:
+    """Rayleigh's function must contain velocities, and nothing of higher order."""
+    orders = {z.order for z in jets_in(function, Coordinate)}
+    if function != 0 and (1 not in orders or max(orders) > 1):
+        what = "contains no velocity." if 1 not in orders else "contains a derivative of higher order."
+        why = "Rayleigh's function F gives the forces -dF/dq'."
+        raise ModelError(f"the dissipation {what}", where=f"{place}, dissipation", why=why, hint='dissipation="c/2*x\'^2"')
+    return function
+
+
+def _read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: str) -> dict[Input, Expr | None]:
+    reason = "an input is a function of t and parameters alone.  What depends on the motion goes into forces."
+    moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
+    known = Vocabulary(parameters=base.parameters, forbidden=moving)
+    return {z: None if v is None else read_value(v, known, f"{place}, inputs.{z.base}") for z, v in given.items()}
+
+
+def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: str) -> dict[Coordinate, Expr]:
+    forces: dict[Coordinate, Expr] = {}
+    names = set(known)
+    for key, value in given.items():
+        name = _coordinate_name(key)
+        if name not in names:
+            hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
+            raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)
+        if Coordinate(name) in forces:
+            raise ModelError(f"two forces on {name}.", where=f"{place}, forces", hint="add them up")
+        forces[Coordinate(name)] = read(value, f"forces.{name}")
+    return {q: u for q, u in forces.items() if u != 0}

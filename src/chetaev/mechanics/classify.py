@@ -1,0 +1,232 @@
+"""classify: what kind of constraints a system has.
+
+Integrability belongs to a set of rows, not to a row: two rows that are each nonintegrable may be integrable together, and a row that
+looks nonholonomic may be the derivative of a position constraint. Here the whole velocity-linear set is examined, time included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr, Rational, S, Symbol
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import UsageError
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Input, jets_in
+from chetaev.core.system import System
+from chetaev.mechanics.distributions import Pfaffian, rank_with_and_without
+from chetaev.mechanics.group_chart import in_coordinates
+from chetaev.mechanics.integrals import integrals
+from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
+from chetaev.mechanics.ranks.generic import generic_rank, points_on
+
+_SECONDS = 4.0
+"""Time for Cartan's derived flag, whose expressions may swell."""
+
+
+@dataclass(frozen=True, repr=False)
+class Classification:
+    """Kinds of rows, integrability of the velocity-linear set, redundancy, and how C_V relates to C_K."""
+
+    system: System
+    kinds: tuple[str, ...]
+    """The kind of each kinematic row."""
+    velocity_rows: tuple[int, ...]
+    """The rows linear or affine in the velocities."""
+    integrable: bool | None
+    """Whether these are integrable together (Frobenius, time included); None if undecided; True if there are none."""
+    integral_count: int | None
+    """How many independent integrals they have together: 0 for a completely nonholonomic set; None if the time did not suffice."""
+    integrals: tuple[Expr, ...]
+    """Those integrals that were found; each is constant on every motion."""
+    redundant: tuple[int, ...]
+    """Rows that follow from the rows before them and their derivatives."""
+    contradictory: bool
+    """Whether no velocity satisfies the velocity-linear rows."""
+    virtual: str
+    """C_V against the d'Alembert/Chetaev one: `equals`, `contains`, `is contained in`, `differs`, or `not stated`."""
+
+    @property
+    def holonomic(self) -> bool | None:
+        """Whether all constraints restrict positions only, in disguise or not."""
+        if any(kind not in ("holonomic", "linear", "affine") for kind in self.kinds):
+            return False
+        return self.integrable
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [self.system.name or "system"]
+        width = max((len(kind) for kind in self.kinds), default=0)
+        for k, (kind, row) in enumerate(zip(self.kinds, self.system.kinematic, strict=True)):
+            note = "  (redundant)" if k in self.redundant else ""
+            lines.append(f"  kinematic[{k}]  {kind:<{width}}  {row}{note}")
+        if not self.kinds:
+            lines.append("  no kinematic constraint")
+        lines += [f"  {line}" for line in self._integrability()]
+        if self.kinds or self.virtual != "not stated":
+            lines.append(f"  {self._virtual_sentence()}")
+        return "\n".join(lines)
+
+    def _integrability(self) -> list[str]:
+        if not self.velocity_rows:
+            return []
+        names = " ".join(f"kinematic[{k}]" for k in self.velocity_rows)
+        one = len(self.velocity_rows) == 1
+        if self.contradictory:
+            return [f"{names}: no velocity satisfies {'this row' if one else 'these rows'}"]
+        if self.integrable is None:
+            return [f"{names}: integrability undecided"]
+        lines = []
+        if self.integrable:
+            lines.append(f"{names}: integrable{'' if one else ' together'} (semiholonomic: holonomic in disguise, up to a constant)")
+        elif self.integral_count is None:
+            lines.append(f"{names}: not integrable (nonholonomic); whether some integrals follow was not decided in the time")
+        elif self.integral_count:
+            lines.append(f"{names}: not integrable{'' if one else ' together'}, but {self.integral_count} integral(s) follow")
+        else:
+            lines.append(f"{names}: not integrable (nonholonomic)")
+        lines += [f"  {show(f)} = constant" for f in self.integrals]
+        missing = (self.integral_count or 0) - len(self.integrals)
+        if missing > 0:
+            lines.append(f"  {missing} more integral(s) exist; no formula found")
+        return lines
+
+    def _virtual_sentence(self) -> str:
+        if self.virtual == "not stated":
+            return "virtual displacements: not stated; a principle computes them, or VirtualWork() asks for them"
+        if self.virtual == "equals":
+            return "virtual displacements: C_V equals that of d'Alembert and Chetaev"
+        words = {"contains": "contains", "is contained in": "is contained in", "differs": "differs from"}[self.virtual]
+        return f"virtual displacements: C_V {words} that of d'Alembert and Chetaev; only VirtualWork() applies"
+
+
+def classify(system: Any) -> Classification:
+    """The constraints of a system (or model) classified.
+
+    >>> rolling = System("x phi", "R", lagrangian="x'^2 + phi'^2", kinematic=["x' = R*phi'"], name="rolling on a line")
+    >>> print(classify(rolling))
+    rolling on a line
+      kinematic[0]  linear  x' = R*phi'
+      kinematic[0]: integrable (semiholonomic: holonomic in disguise, up to a constant)
+        x - R*phi = constant
+      virtual displacements: not stated; a principle computes them, or VirtualWork() asks for them
+    """
+    system = getattr(system, "system", system)
+    if not isinstance(system, System):
+        raise UsageError(f"classify takes a System or a Model, not {type(system).__name__}.", where="classify", hint="classify(system)")
+    with deep():
+        flat = in_coordinates(system)
+        rows = system.kinematic
+        linear = tuple(k for k, row in enumerate(rows) if row.kind in ("linear", "affine") and not row.has_action)
+        pfaffian, contradictory = _pfaffian(flat, [flat.kinematic[k] for k in linear])
+        examined = bool(linear) and not contradictory
+        count = _integral_count(pfaffian, flat) if examined else 0
+        written = count and not system.groups and _explicit(pfaffian, system)  # a chart's formulas would say little
+        return Classification(
+            system=system,
+            kinds=tuple(row.kind for row in rows),
+            velocity_rows=linear,
+            integrable=pfaffian.integrable if examined else not contradictory,
+            integral_count=count,
+            integrals=tuple(integrals(pfaffian)) if written else (),
+            redundant=_redundant(flat),
+            contradictory=contradictory,
+            virtual=_virtual(system),
+        )
+
+
+def constraints_are_holonomic(system: System) -> bool | None:
+    """Whether all constraints restrict positions only, in disguise or not; None if undecided."""
+    if any(row.kind not in ("holonomic", "linear", "affine") for row in system.kinematic):
+        return False
+    system = in_coordinates(system)
+    pfaffian, contradictory = _pfaffian(system, [row for row in system.kinematic if row.kind != "holonomic"])
+    return None if contradictory else pfaffian.integrable
+
+
+def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, bool]:
+    """The forms of velocity-linear rows together with the differentials of holonomic ones, and whether they contradict."""
+    holonomic = [_written_out(row.residual, system) for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
+    variables: tuple[Symbol, ...] = (*system.coordinates, TIME)
+    forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
+    forms += [tuple(phi.diff(z) for z in variables) for phi in holonomic]
+    symbols = [z for form in forms for e in form for z in e.free_symbols]
+    points = points_on(holonomic, [*variables, *symbols], count=9)
+    with_time, without = rank_with_and_without(forms, points) if forms and points else (0, 0)
+    return Pfaffian(variables, tuple(forms), points, bool(holonomic)), with_time > without
+
+
+def _form(residual: Expr, system: System, variables: Sequence[Symbol]) -> tuple[Expr, ...]:
+    r"""$A_i\, dq^i + b\, dt$ of the row $A_i q'^i + b = 0$."""
+    velocities = dict.fromkeys(system.velocities, S.Zero)
+    components = {q: residual.diff(q.d()) for q in system.coordinates} | {TIME: residual.xreplace(velocities)}
+    return tuple(components.get(z, S.Zero) for z in variables)
+
+
+def _written_out(residual: Expr, system: System) -> Expr:
+    """The row with its inputs as functions of time; an open input becomes a generic polynomial, which decides ranks and brackets."""
+    generic = sum((Rational(7 + 3 * k, 5 + k) * TIME**k for k in range(6)), S.Zero)
+    defined = {z.base: generic if e is None else e for z, e in system.inputs.items()}
+    jets = jets_in(residual, Input)
+    return residual.xreplace({z: total_derivative(defined[z.base], z.order) for z in jets}) if jets else residual
+
+
+def _explicit(pfaffian: Pfaffian, system: System) -> bool:
+    """Whether integrals can be written down: on all of space, and with every input known."""
+    rows = [row.residual for row in system.kinematic]
+    open_inputs = {z.base for z, e in system.inputs.items() if e is None}
+    return not pfaffian.restricted and not any(z.base in open_inputs for e in rows for z in jets_in(e, Input))
+
+
+def _integral_count(pfaffian: Pfaffian, system: System) -> int | None:
+    """The number of integrals, less those that the holonomic rows account for."""
+    holonomic = sum(row.kind == "holonomic" and not row.has_action for row in system.kinematic)
+    forms = pfaffian.forms[len(pfaffian.forms) - holonomic :]
+    held = Pfaffian(pfaffian.variables, forms, pfaffian.points).rank
+    with deadline(_SECONDS):
+        return pfaffian.integrable_part.rank - held
+    return None
+
+
+def _redundant(system: System) -> tuple[int, ...]:
+    """Rows whose gradient, on the manifold, depends on those of earlier rows prolonged to the same order."""
+    rows = system.kinematic
+    if len(rows) < 2:
+        return ()
+    calculus = contact_calculus(system)
+    top = max(row.order for row in rows)
+    prolonged = [[calculus.total(row.residual, k) for k in range(top - row.order + 1)] for row in rows]
+    everything = [e for family in prolonged for e in family]
+    points = points_on(everything, [])
+    jets = sorted({z for e in everything for z in jets_in(e)}, key=lambda z: z.name)
+    kept: list[Expr] = []
+    redundant = []
+    for k in sorted(range(len(rows)), key=lambda k: (rows[k].order, k)):
+        gradients = [[e.diff(z) for z in jets] for e in [*kept, rows[k].residual]]
+        if generic_rank(gradients, points) < len(gradients) and (points or points.rows):
+            redundant.append(k)
+        else:
+            kept += prolonged[k]
+    return tuple(sorted(redundant))
+
+
+def _virtual(system: System) -> str:
+    if system.variational is None:
+        return "not stated"
+    stated = [row.coefficients for row in system.variational]
+    computed = [chetaev_row(system, row) for row in system.kinematic]
+    points = points_of(system, system.kinematic)
+    stated_spans_more, computed_spans_more = inclusion(stated, computed, system.coordinates, points)
+    if stated_spans_more and computed_spans_more:
+        return "equals"
+    if computed_spans_more:
+        return "contains"
+    return "is contained in" if stated_spans_more else "differs"

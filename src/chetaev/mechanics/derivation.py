@@ -1,0 +1,93 @@
+"""derive: from a system and a principle to its equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.symbols import jets_in
+from chetaev.core.system import System
+from chetaev.mechanics.classify import constraints_are_holonomic
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles import Hamilton, Lowered, Principle
+
+
+def derive(system: Any, principle: Principle | None = None) -> Equations:
+    """The equations of motion of a system, or of a model, under a principle.
+
+    Without a principle only an unconstrained system is accepted (Hamilton's principle); no principle is ever chosen silently.
+
+    >>> oscillator = System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="oscillator")
+    >>> print(derive(oscillator))
+    oscillator · Hamilton()
+      E_x  k*x + m*x'' = 0
+      1 equation for 1 unknown: x
+    """
+    system, principle = _with_principle(system, principle)
+    lowered = principle.lower(system)
+    _require_velocities(lowered)
+    return Equations(lowered, principle)
+
+
+def _with_principle(given: Any, principle: Principle | None) -> tuple[System, Principle]:
+    system = given if isinstance(given, System) else getattr(given, "system", None)
+    if not isinstance(system, System):
+        hint = f'derive(ch.gallery("{given}"))' if isinstance(given, str) else "derive(system, principle)"
+        raise UsageError(f"derive takes a System or a Model, not {type(given).__name__}.", where="derive", hint=hint)
+    if principle is None and system is not given:
+        principle = given.principle
+    if isinstance(principle, type) and issubclass(principle, Principle):
+        raise PrincipleError(f"{principle.__name__} is a class.", where=f"derive {system.label}", hint=f"{principle.__name__}()")
+    if principle is None:
+        return system, _only_principle(system)
+    if not isinstance(principle, Principle):
+        raise PrincipleError(f"{principle!r} is not a principle.", where=f"derive {system.label}", hint="for example DAlembert()")
+    return system, principle
+
+
+def _only_principle(system: System) -> Principle:
+    """Hamilton's principle, if nothing in the system calls for another."""
+    call = system.name if system.name.isidentifier() else "system"
+    where = f"derive {system.label}"
+    if system.action is not None:
+        raise PrincipleError(
+            f"The system has an action variable {system.action.base} and no principle is named.",
+            where=where,
+            hint=f"derive({call}, Herglotz())" if not system.kinematic else f"derive({call}, Herglotz(DAlembert()))",
+        )
+    if system.variational is not None:
+        raise PrincipleError("Variational rows and no principle named.", where=where, hint=f"derive({call}, VirtualWork())")
+    if not system.kinematic:
+        return Hamilton()
+    holonomic = constraints_are_holonomic(system)
+    kind = {True: "holonomic ", False: "nonholonomic ", None: ""}[holonomic]
+    if not holonomic and any(row.kind == "holonomic" for row in system.kinematic):
+        kind = ""
+    count = _counted(len(system.kinematic), f"{kind}constraint")
+    why = "d'Alembert and vakonomic motions agree here." if holonomic else "d'Alembert and vakonomic motions differ here."
+    first = "DAlembert()" if all(row.kind in ("holonomic", "linear", "affine") for row in system.kinematic) else "Chetaev()"
+    raise PrincipleError(
+        f"{count} and no principle named.",
+        where=where,
+        why=why if first == "DAlembert()" else "Chetaev and vakonomic motions differ here.",
+        hint=f"derive({call}, {first})  or  derive({call}, Vakonomic())",
+    )
+
+
+def _require_velocities(lowered: Lowered) -> None:
+    """A Lagrangian without velocities is almost always a slip; where it has a meaning, something else moves."""
+    system = lowered.system
+    moving = [lowered.lagrangian, system.dissipation, *system.forces.values()]
+    deliberate = system.lagrangian == 0 and (system.kinematic or system.forces)
+    if not deliberate and not any(z.order for e in moving for z in jets_in(e)):
+        raise PrincipleError(
+            "The Lagrangian contains no velocity.",
+            where=f"derive {system.label}",
+            why="Nothing in it resists acceleration, so no motion follows.",
+            hint="velocities are written x'; for a system without inertia give its dissipation or lagrangian=0",
+        )
+
+
+def _counted(number: int, noun: str) -> str:
+    words = ("No", "One", "Two", "Three", "Four", "Five", "Six")
+    return f"{words[number] if number < len(words) else number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,148 @@
+r"""Distributions of vector fields, their annihilators, brackets, and Frobenius' theorem.
+
+A set of rows affine in the velocities, $A^a_i(q, t)\, q'^i + b^a(q, t) = 0$, is a system of 1-forms $A^a_i\, dq^i + b^a\, dt$ on the space
+of coordinates and time. Brought to the form $\theta^a = dz_{p_a} + R^a_f\, dz_f$ it annihilates the fields
+$X_f = \partial_f - R^a_f\, \partial_{p_a}$, and
+
+$$ -d\theta^a(X_f, X_g) = \theta^a([X_f, X_g]) = X_g(R^a_f) - X_f(R^a_g). $$
+
+The system is integrable if and only if all of these vanish; the rank of what does not vanish says how many integrals are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from sympy import Add, Expr, S, Symbol
+
+from chetaev.core.exact.field import Residue
+from chetaev.core.exact.matrices import null_space, rank
+from chetaev.core.zero import charted, vanishes
+from chetaev.mechanics.ranks.exact import FieldPoints
+from chetaev.mechanics.ranks.generic import Point, Points, generic_rank, zero_on
+from chetaev.mechanics.ranks.row_reduction import Reduced, row_reduce
+
+Field = Mapping[Symbol, Expr]
+"""A vector field by its components that are not zero."""
+
+
+def apply(field: Field, function: Expr) -> Expr:
+    """The derivative of a function along a field."""
+    return Add(*[component * function.diff(z) for z, component in field.items()])
+
+
+def bracket(x: Field, y: Field) -> dict[Symbol, Expr]:
+    """The Lie bracket $[X, Y]$."""
+    components = {z: apply(x, y.get(z, S.Zero)) - apply(y, x.get(z, S.Zero)) for z in {**x, **y}}
+    return {z: c for z, c in components.items() if c != 0}
+
+
+@dataclass(frozen=True)
+class Pfaffian:
+    """A system of 1-forms on some variables, seen at points of a submanifold (all of space, if nothing else restricts them)."""
+
+    variables: tuple[Symbol, ...]
+    forms: tuple[tuple[Expr, ...], ...]
+    points: Sequence[Point]
+    restricted: bool = False
+    """Whether the points lie on a proper submanifold."""
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        r"""The forms as $dz_p + R_f\, dz_f$."""
+        return row_reduce(self.forms, self.points)
+
+    @property
+    def rank(self) -> int:
+        """The number of independent forms."""
+        return len(self.reduced.pivots)
+
+    @cached_property
+    def fields(self) -> tuple[dict[Symbol, Expr], ...]:
+        """A basis of the annihilated vector fields."""
+        z, r = self.variables, self.reduced
+        return tuple({z[f]: S.One} | {z[p]: -r.rows[a][f] for a, p in r.pivots.items() if r.rows[a][f] != 0} for f in r.free_columns())
+
+    @cached_property
+    def curvature(self) -> list[list[Expr]]:
+        r"""$\theta^a([X_f, X_g])$: one line per pair of fields, one column per form."""
+        pivots = [self.variables[p] for p in self.reduced.pivots.values()]
+        return [[b.get(p, S.Zero) for p in pivots] for b in (bracket(x, y) for x, y in combinations(self.fields, 2))]
+
+    @cached_property
+    def lost(self) -> int | None:
+        r"""How many forms the first derived system has less: the exact rank of the curvature; None if no exact point is found.
+
+        At a point the curvature is $d\theta^a$ on the null space of the forms, so nothing has to be solved in symbols.
+        """
+        if not isinstance(self.points, Points):
+            return None
+        n = len(self.variables)
+        sides = list(combinations(range(n), 2))
+        turns = [[form[j].diff(self.variables[i]) - form[i].diff(self.variables[j]) for i, j in sides] for form in self.forms]
+        flat = [charted(e) for line in (*self.forms, *turns) for e in line]
+        ranks = []
+        for spot, values in FieldPoints(self.points.rows, flat).values(flat):
+            p, entries = spot.field.p, iter(values)
+            forms = [[next(entries) for _ in range(n)] for _ in self.forms]
+            fields = null_space(forms, n, p)
+            matrix = []
+            for _ in self.forms:
+                slopes = dict(zip(sides, (next(entries) for _ in sides), strict=True))
+                matrix.append([_twisted(slopes, x, y, p) for x, y in combinations(fields, 2)])
+            ranks.append(rank(matrix, p))
+        return max(ranks, default=None)
+
+    @cached_property
+    def integrable(self) -> bool | None:
+        """Frobenius' condition: True, False, or None where no proof was found."""
+        if self.lost is not None:
+            return self.lost == 0
+        entries = [e for line in self.curvature for e in line if e != 0]
+        answers = zero_on(entries, self.points) if self.restricted else [vanishes(e) for e in entries]
+        if False in answers:
+            return False
+        return None if None in answers else True
+
+    def derived(self) -> Pfaffian:
+        """The forms whose exterior derivative lies in the system: the next term of the derived flag."""
+        if self.lost == 0:
+            return self
+        if self.lost is not None and self.lost == self.rank:
+            return Pfaffian(self.variables, (), self.points, self.restricted)
+        pivot_rows = [self.reduced.rows[a] for a in self.reduced.pivots]
+        if not self.curvature or not pivot_rows:
+            return self
+        solved = row_reduce(self.curvature, self.points)
+        combinations_ = []
+        for f in solved.free_columns():
+            weights = {f: S.One} | {p: -solved.rows[a][f] for a, p in solved.pivots.items()}
+            combinations_.append(tuple(Add(*[w * pivot_rows[a][i] for a, w in weights.items()]) for i in range(len(self.variables))))
+        return Pfaffian(self.variables, tuple(combinations_), self.points, self.restricted)
+
+    @cached_property
+    def integrable_part(self) -> Pfaffian:
+        """The largest integrable subsystem, by Cartan's derived flag; its rank is the number of integrals."""
+        system = self
+        while True:
+            smaller = system.derived()
+            if smaller.rank == system.rank:
+                return system
+            system = smaller
+
+
+def _twisted(slopes: Mapping[tuple[int, int], Residue], x: Sequence[Residue], y: Sequence[Residue], p: int) -> Residue:
+    """The value of a 2-form, given by its components above the diagonal, on two vectors."""
+    total: Residue = 0
+    for (i, j), slope in slopes.items():
+        if slope != 0:
+            total = (total + slope * (x[i] * y[j] - x[j] * y[i])) % p
+    return total
+
+
+def rank_with_and_without(forms: Sequence[Sequence[Expr]], points: Sequence[Point]) -> tuple[int, int]:
+    """The generic rank of forms with and without their last column, the coefficient of dt."""
+    return generic_rank(forms, points), generic_rank([row[:-1] for row in forms], points)

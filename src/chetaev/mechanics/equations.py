@@ -1,0 +1,215 @@
+"""Equations of motion: labelled rows that know where they come from, and how they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.calculus import SYMBOLIC, Algebra
+from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.notation import Vocabulary, show
+from chetaev.core.notation.lexer import spell
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
+from chetaev.core.system import System
+from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, reaction
+from chetaev.mechanics.principles.base import Lowered, Principle
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The rows `E_i = u_i + lambda_a R_V[a, i]`, the kinematic rows, and `s' = L` under Herglotz' principle.
+
+    Symbolic rows are formed when somebody reads them; numerics forms the same rows on its own graph by `assembled`.
+    """
+
+    lowered: Lowered
+    principle: Principle
+    rewritten: tuple[Row[Expr], ...] | None = None
+    """Rows that replace the assembled ones, after `eliminate` or `simplify`."""
+    assumptions: tuple[Expr, ...] = ()
+    """Expressions that must not vanish for the rows to hold."""
+
+    @property
+    def system(self) -> System:
+        """The system the equations belong to."""
+        return self.lowered.system
+
+    @cached_property
+    def rows(self) -> tuple[Row[Expr], ...]:
+        """The rows as SymPy expressions."""
+        return self.assembled(SYMBOLIC)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the rows, without forming them."""
+        if self.rewritten is not None:
+            return tuple(row.label for row in self.rewritten)
+        action = () if self.lowered.action is None else ("action",)
+        return (*[f"E_{q.base}" for q in self.lowered.varied], *[f"kinematic[{k}]" for k in range(len(self.system.kinematic))], *action)
+
+    def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
+        """The rows in any algebra."""
+        with deep():
+            if self.rewritten is None:
+                return assemble(self.lowered, algebra)
+            return tuple(replace(row, lhs=algebra.of(row.lhs), rhs=algebra.of(row.rhs)) for row in self.rewritten)
+
+    @property
+    def multipliers(self) -> tuple[Multiplier, ...]:
+        """The multipliers that occur, in the order of their rows."""
+        if self.rewritten is None:
+            return self.lowered.multipliers
+        present = {z.base for row in self.rewritten for z in jets_in(row.residual, Multiplier)}
+        return tuple(m for m in self.lowered.multipliers if m.base in present)
+
+    @property
+    def unknowns(self) -> tuple[Jet, ...]:
+        """Coordinates, multipliers, and the action variable."""
+        action = (self.lowered.action,) if self.lowered.action is not None else ()
+        return (*self.system.coordinates, *self.multipliers, *action)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of rows and number of unknowns."""
+        coordinates, kinematic = len(self.lowered.varied), len(self.system.kinematic)
+        action = self.lowered.action is not None
+        rows = coordinates + kinematic + action if self.rewritten is None else len(self.rewritten)
+        return rows, len(self.unknowns)
+
+    @property
+    def lagrangian(self) -> Expr:
+        """The lowered Lagrangian: under vakonomic principles it contains the multipliers."""
+        return self.lowered.lagrangian
+
+    @property
+    def variational(self) -> tuple[Any, ...]:
+        """The rows of R_V, by coordinate; one per reaction."""
+        return tuple(self.lowered.reactions.values())
+
+    def total(self, expression: Expr, times: int = 1) -> Expr:
+        """The total derivative along the motion, with `s' = L` where there is an action variable."""
+        return calculus_of(self.lowered, SYMBOLIC).total(expression, times)
+
+    def reaction(self, coordinate: Coordinate | str) -> Expr:
+        r"""The generalised reaction $\lambda_a R_V^a{}_i$ on a coordinate.
+
+        A multiplier that is varied adds to it what it adds to the free equation, $E_i[L] - E_i[L + \lambda R_K]$.
+        """
+        q = Coordinate(spell(coordinate)) if isinstance(coordinate, str) else coordinate
+        if q not in self.system.coordinates:
+            known = " ".join(z.base for z in self.system.coordinates)
+            raise ModelError(f"{q} is not a coordinate.", where=f"reaction on {self.system.label}", hint=f"one of {known}")
+        acting = reaction(self.lowered, q)
+        if not self.lowered.costates:
+            return acting
+        calculus = calculus_of(self.lowered, SYMBOLIC)
+        i = self.system.coordinates.index(q)
+        free, whole = (euler_lagrange(calculus, e)[i] for e in (self.system.lagrangian, self.lagrangian))
+        return free - whole + acting
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names an expression about the motion may use: those of the system, multipliers and `s'`."""
+        names = self.system.vocabulary
+        jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
+        reason = "the multiplier of a reaction carries no prime: it is not part of the state."
+        rate = "" if self.system.action is None else self.system.action.d().name  # has a value once the motion is there
+        forbidden = {name: why for name, why in names.forbidden.items() if name != rate}
+        return replace(names, jets=jets, forbidden={**forbidden, **{f"{m.base}'": reason for m in self.lowered.reactions}})
+
+    def eliminate(self) -> Equations:
+        """The equations without multipliers: virtual work against a basis of C_V. `assumptions` says where that is valid."""
+        from chetaev.mechanics.multiplier_elimination import without_multipliers
+
+        if not self.multipliers:
+            return self
+        moving = sorted((z for row in self.rows for z in jets_in(row.residual, Multiplier) if z.order), key=lambda z: z.name)
+        if moving:
+            raise PrincipleError(
+                f"{moving[0].base} cannot be eliminated.",
+                where=f"eliminate {self.system.label}",
+                why="Its derivative occurs: the multipliers of vakonomic motion are part of the state.",
+                hint="transform to momenta, or keep the multipliers",
+            )
+        with deep():
+            rows, assumptions = without_multipliers(self)
+        return replace(self, rewritten=rows, assumptions=(*self.assumptions, *assumptions))
+
+    def simplify(self, seconds: float = 10.0) -> Equations:
+        """The same rows simplified by SymPy, as far as the time allows; rows not reached stay as they are."""
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            raise UsageError(
+                f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
+            )
+        rows = list(self.rows)
+        with deadline(seconds), deep():  # what is finished in time is kept, the rest is right but long
+            for k, row in enumerate(rows):
+                rows[k] = replace(row, lhs=sympy.simplify(row.lhs), rhs=sympy.simplify(row.rhs))
+        return replace(self, rewritten=tuple(rows))
+
+    def __iter__(self) -> Iterator[Row[Expr]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return self.counts[0]
+
+    def __getitem__(self, key: int | str) -> Row[Expr]:
+        """A row by number or by label."""
+        if isinstance(key, int):
+            return self.rows[key]
+        for row in self.rows:
+            if row.label == key:
+                return row
+        labels = " ".join(row.label for row in self.rows)
+        raise UsageError(f"no row {key!r}.", where=f"equations of {self.system.label}", hint=f"one of {labels}")
+
+    def __str__(self) -> str:
+        width = max(len(row.label) for row in self.rows)
+        lines = [f"{self.system.name or 'system'} · {self.principle}"]
+        lines += [f"  {row.label:<{width}}  {self._row_text(row)}" for row in self.rows]
+        lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
+        lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
+        lines.append(f"  {self._count()}")
+        if self.assumptions:
+            lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Equations of {self.system.label} under {self.principle}: {self._count()}>"
+
+    def latex(self) -> str:
+        """All rows as a LaTeX `aligned` block."""
+        rows = [rf"{show(row.lhs, 'latex')} &= {show(row.rhs, 'latex')}" for row in self.rows]
+        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _row_text(self, row: Row[Expr]) -> str:
+        """A row as text; kinematic rows as the user wrote them."""
+        for k, constraint in enumerate(self.system.kinematic):
+            if row.label == f"kinematic[{k}]" and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
+                return str(constraint)
+        return f"{show(row.lhs)} = {show(row.rhs)}"
+
+    def _quotes(self, name: str) -> bool:
+        """Whether a kinematic row, shown as the user wrote it, uses a named expression."""
+        return any(re.search(rf"\b{name}\b", row.text) for row in self.system.kinematic)
+
+    def _count(self) -> str:
+        rows, unknowns = self.counts
+        names = " ".join(z.base for z in self.unknowns)
+        text = f"{rows} equation{'s' * (rows != 1)} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
+        if rows > unknowns:
+            text += f"  ({rows - unknowns} more equation{'s' * (rows - unknowns > 1)} than unknowns: overdetermined)"
+        if rows < unknowns:
+            text += f"  ({unknowns - rows} more unknown{'s' * (unknowns - rows > 1)} than equations: underdetermined)"
+        return text

@@ -1,0 +1,132 @@
+"""A model: a system with its principle, values, initial data and run settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from inspect import cleandoc
+from typing import Any
+
+from chetaev.core.errors import ModelError, PrincipleError
+from chetaev.core.scene import Scene
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.text import fault
+from chetaev.core.system import System
+from chetaev.mechanics.principles import Principle
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """What a model file holds, and what the gallery says about it besides. `derive` and `evaluate` accept it.
+
+    `also` names other principles worth trying on the same system, each with the initial data it needs in addition.
+    `invariants` are expressions that stay constant along the motion under the model's own principle.
+    """
+
+    system: System
+    principle: Principle
+    parameters: Mapping[str, Any] = field(default_factory=Frozen)
+    start: State = field(default_factory=State)
+    t: tuple[float, float] = (0.0, 10.0)
+    tolerance: float | tuple[float, float] = 1e-9
+    """Relative, or relative and absolute."""
+    inputs: Mapping[str, Any] = field(default_factory=Frozen)
+    also: Mapping[Principle, Mapping[str, Any]] = field(default_factory=Frozen)
+    invariants: Mapping[str, str] = field(default_factory=Frozen)
+    prose: str = ""
+    reference: str = ""
+    corrections: tuple[str, ...] = ()
+    max_step: float | None = None
+    """The longest step of an integrator; None = as long as the tolerance allows."""
+    method: Any = None
+    """How to step, a `Method`; None means the usual one. Methods are values of the numerics, which a model only carries."""
+    scale: Mapping[str, Any] = field(default_factory=Frozen)
+    """Typical sizes of jets."""
+    conserve: str | None = None
+    """`energy` to project onto it."""
+    branch: int | str | None = None
+    """Which of several manifolds the motion lives on."""
+    gauge: Mapping[str, Any] = field(default_factory=Frozen)
+    """What the equations leave free."""
+    events: tuple[Any, ...] = ()
+    """Expressions, or `On(...)`."""
+    scene: Scene | None = None
+    """What a picture of the model shows; None means a default scene by the kinds and names of the coordinates."""
+
+    def __post_init__(self) -> None:
+        for name in ("parameters", "inputs", "also", "invariants", "scale", "gauge"):
+            object.__setattr__(self, name, Frozen(getattr(self, name)))
+        if not isinstance(self.start, State):
+            object.__setattr__(self, "start", State(self.start))
+        if self.scene is not None and not isinstance(self.scene, Scene):
+            what = f"{type(self.scene).__name__} is no scene."
+            raise ModelError(what, where=f"model {self.system.label}", hint='ch.plot.Scene([ch.plot.Point("x, y")])')
+        object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
+        object.__setattr__(self, "corrections", tuple(self.corrections))
+        object.__setattr__(self, "events", (self.events,) if isinstance(self.events, str) else tuple(self.events))
+        if isinstance(self.tolerance, list):
+            object.__setattr__(self, "tolerance", tuple(self.tolerance))
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        """Refuse prose, names and values that a terminal would obey."""
+        titled = {"prose": self.prose, "reference": self.reference}
+        titled |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
+        named = {"parameter": self.parameters, "input": self.inputs, "scale of": self.scale, "gauge of": self.gauge}
+        named |= {"start": self.start.fixed, "guess": self.start.guess, "invariant": self.invariants}
+        for kind, given in [*named.items(), *((f"start under {principle}:", data) for principle, data in self.also.items())]:
+            titled |= {f"the name of {kind} {name!r}": str(name) for name in given}
+            titled |= {f"{kind} {name!r}": value for name, value in given.items() if isinstance(value, str)}
+        several = (self.prose, self.reference, *self.corrections)
+        for title, text in titled.items():
+            reason = fault(text, lines=text in several or not title.startswith(("the name of", "invariant")))
+            if reason:
+                raise ModelError(f"{title} {reason}", where=f"model {self.system.label}", hint="plain text")
+
+    @property
+    def name(self) -> str:
+        """The system's name."""
+        return self.system.name
+
+    @property
+    def principles(self) -> tuple[Principle, ...]:
+        """The model's own principle, then the others."""
+        return (self.principle, *self.also)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Which motion is meant, as arguments of `simulate` and `evaluate`."""
+        return {"branch": self.branch, "gauge": self.gauge or None}
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """How the motion is computed, as arguments of `simulate` besides the start, the interval and the values."""
+        settings = {"tolerance": self.tolerance, "max_step": self.max_step, "method": self.method, "conserve": self.conserve}
+        return {**settings, "scale": self.scale or None, "events": self.events, **self.choice}
+
+    def under(self, principle: Principle) -> Model:
+        """The same model under one of its other principles, with the initial data that one needs."""
+        if principle == self.principle:
+            return self
+        if principle not in self.also:
+            known = ", ".join(map(str, self.principles))
+            raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=f"one of {known}")
+        start = State({**self.start.fixed, **self.also[principle]}, self.start.guess)
+        return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen(), branch=None, gauge=Frozen())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} = {v}" for name, v in self.parameters.items())
+        data = [f"{name} = {v}" for name, v in self.start.fixed.items()]
+        data += [f"{name} = {v} (guess)" for name, v in self.start.guess.items()]
+        lines = [self.prose, "", str(self.system), f"{'principle':<15} {self.principle}"]
+        if values:
+            lines.append(f"{'values':<15} {values}")
+        lines.append(f"{'start':<15} {', '.join(data)}")
+        lines += [f"{'correction':<15} {text}" for text in self.corrections]
+        if self.reference:
+            lines.append(f"{'reference':<15} {self.reference}")
+        return "\n".join(lines).lstrip("\n")

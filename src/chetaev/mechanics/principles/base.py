@@ -1,0 +1,293 @@
+r"""What a principle is: a rule that rewrites a system into normal form.
+
+Normal form: rows $E_i = u_i + \lambda_a R_V^a{}_i$ together with $R_K = 0$, where $E_i$ is the Euler-Lagrange expression of the lowered
+Lagrangian. The assembler knows no principle, and a principle knows no assembler.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from typing import Any, ClassVar, final
+
+from sympy import Add, Expr, Rational, S
+
+from chetaev.core.calculus import SYMBOLIC, Calculus
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
+from chetaev.core.system import System
+from chetaev.core.values import Tape
+from chetaev.core.zero import random_point, seems_zero
+from chetaev.mechanics.ranks.exact import exact_rank
+from chetaev.mechanics.ranks.generic import Point, Points, matrices_at, points_on, rank
+
+_POINTS = 9
+"""Enough for several scales: constraints and their rows may be defined in a part of space only."""
+
+RowV = Frozen[Coordinate, Expr]
+"""One row of R_V: the coefficients of the variations."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A system in normal form.
+
+    `lagrangian` is the one whose Euler-Lagrange expressions are formed. `reactions` maps a multiplier to the row of R_V that it multiplies.
+    `costates` are multipliers that stand in the Lagrangian and are varied like coordinates. With an `action` the expressions are those of
+    Herglotz.
+
+    Rows may be given as plain mappings and their coefficients as numbers: they are checked and made unchangeable here.
+    """
+
+    system: System
+    lagrangian: Expr
+    reactions: Frozen[Multiplier, RowV] = field(default_factory=Frozen)
+    costates: tuple[Multiplier, ...] = ()
+    action: Action | None = None
+
+    def __post_init__(self) -> None:
+        reactions = {m: Frozen({q: _expression(c) for q, c in row.items()}) for m, row in dict(self.reactions).items()}
+        object.__setattr__(self, "lagrangian", _expression(self.lagrangian))
+        object.__setattr__(self, "reactions", Frozen(reactions))
+        object.__setattr__(self, "costates", tuple(self.costates))
+        self._check()
+
+    def _check(self) -> None:
+        for m in (*self.reactions, *self.costates):
+            if not isinstance(m, Multiplier) or m.order:
+                raise UsageError(f"{m!r} is not a multiplier.", where="Lowered", hint="multipliers(count) makes lambda1, lambda2, ...")
+        both = set(self.reactions) & set(self.costates)
+        if both:
+            name = min(m.base for m in both)
+            raise UsageError(f"{name} has a reaction and is a costate.", where="Lowered", hint="one multiplier for each")
+        for m, row in self.reactions.items():
+            foreign = [q for q in row if q not in self.system.coordinates]
+            if foreign:
+                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is no coordinate.", where="Lowered")
+
+    @cached_property
+    def multipliers(self) -> tuple[Multiplier, ...]:
+        """All multipliers, in the order of their numbers where there are both kinds."""
+        if not self.costates or not self.reactions:
+            return (*self.costates, *self.reactions)
+        return tuple(sorted((*self.costates, *self.reactions), key=_number))
+
+    def is_reaction(self, z: object) -> bool:
+        """Whether a jet is the multiplier of a reaction, or one of its derivatives: then it is no part of the state."""
+        return isinstance(z, Multiplier) and Multiplier(z.base) in self.reactions
+
+    def is_costate(self, z: object) -> bool:
+        """Whether a jet is a multiplier that is varied, or one of its derivatives."""
+        return isinstance(z, Multiplier) and Multiplier(z.base) in self.costates
+
+    @cached_property
+    def varied_rows(self) -> Frozen[int, Multiplier]:
+        """The kinematic rows that are variations of costates, by number."""
+        slopes = {self.lagrangian.diff(m): m for m in self.costates}
+        rows = {k: slopes.get(row.residual) for k, row in enumerate(self.system.kinematic)}
+        return Frozen({k: m for k, m in rows.items() if m is not None})
+
+    @cached_property
+    def varied(self) -> tuple[Coordinate, ...]:
+        """The coordinates on whose variations something acts; the row of any other coordinate would read 0 = 0."""
+        bases = (
+            moved_by(self.lagrangian)
+            | moved_by(self.system.dissipation)
+            | {q.base for row in self.reactions.values() for q in row}
+            | {q.base for q in self.system.forces}
+        )
+        return tuple(q for a, q in enumerate(self.system.coordinates) if q.base in bases or self._turns(a))
+
+    def _turns(self, a: int) -> bool:
+        r"""Whether $C^c_{ab}\,\xi^b p_c$ is not zero: a momentum about one axis of a group coordinate acts on the others as they turn."""
+        frame = self.system.frame
+        turning = [(c, v * value) for b, v in enumerate(frame.velocities) for c, value in frame.bracket(a, b).items()]
+        orders = range(order_in(self.lagrangian, Coordinate) if turning else 0)
+        return any(not seems_zero(Add(*[e * self.lagrangian.diff(frame.velocities[c].d(k)) for c, e in turning])) for k in orders)
+
+
+def _expression(given: Any) -> Expr:
+    """An expression, or a number as one; a text is data, and is not read here."""
+    if isinstance(given, Expr):
+        return given
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return Rational(str(given))
+    raise UsageError(f"{given!r} is not an expression.", where="Lowered", hint="numbers and SymPy expressions in the system's symbols")
+
+
+class Principle(ABC):
+    """A rule that decides the motion. Principles are values: two of the same kind with the same settings are equal.
+
+    The settings are the arguments of its constructor, kept under their names as attributes.
+    """
+
+    word: ClassVar[str]
+    """Its name in model files and on the command line."""
+    title: ClassVar[str] = ""
+    """How a report calls it; its name in Python if nothing is said."""
+    papers: ClassVar[tuple[str, ...]] = ()
+    """The papers that state it, by the numbers of `chetaev.report.citations`."""
+    takes_action: ClassVar[bool] = False
+    """Whether it gives a meaning to the action variable."""
+
+    @classmethod
+    def setting_names(cls) -> tuple[str, ...]:
+        """The names of what a principle of this kind is made with."""
+        return () if cls.__init__ is object.__init__ else tuple(signature(cls).parameters)
+
+    @classmethod
+    def holds_principles(cls, setting: str) -> bool:
+        """Whether a setting is a principle, or a mapping to principles: then its words in files are those of principles."""
+        return False
+
+    @classmethod
+    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Principle:
+        """The principle of `word(positional, name=value)` on the command line."""
+        return cls(*positional, **named)
+
+    def settings(self) -> dict[str, Any]:
+        """What this principle was made with, by name; a setting that says nothing is left out."""
+        return {name: getattr(self, name) for name in self.setting_names()}
+
+    def in_words(self) -> str:
+        """How a report calls this principle."""
+        return self.title or str(self)
+
+    def cited(self) -> tuple[str, ...]:
+        """The papers behind this principle."""
+        return self.papers
+
+    @final
+    def lower(self, system: System) -> Lowered:
+        """The system in normal form, or a PrincipleError."""
+        if system.action is not None and not self.takes_action:
+            s = system.action.base
+            raise self.refusal(
+                system,
+                f"The system has an action variable {s}, to which {self} gives no meaning.",
+                why=f"Only Herglotz' principle sets {s}' = L.",
+                hint=f"Herglotz({self})" if str(self) != "Hamilton()" else "Herglotz()",
+            )
+        with deep():
+            return self.rewrite(system)
+
+    @abstractmethod
+    def rewrite(self, system: System) -> Lowered:
+        """The rule itself."""
+
+    @final
+    def refusal(self, system: System, what: str, *, why: str = "", hint: str = "") -> PrincipleError:
+        """The error that says why this principle does not apply."""
+        return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.settings().items())})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.settings() == other.settings()
+
+    def __hash__(self) -> int:
+        return hash((type(self), _hashable(self.settings())))
+
+
+def _hashable(value: Any) -> Any:
+    """A value by which equal settings have equal hashes, whatever container holds them."""
+    if isinstance(value, Mapping):
+        return frozenset((name, _hashable(v)) for name, v in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    return value if value.__hash__ is not None else repr(value)
+
+
+def _number(m: Multiplier) -> float:
+    """The number of `lambda1`, `lambda2`, ...; infinite for other names."""
+    digits = m.base.removeprefix("lambda")
+    return int(digits) if digits.isdecimal() else math.inf
+
+
+def with_reactions(rows: Sequence[Mapping[Coordinate, Expr]]) -> Frozen[Multiplier, RowV]:
+    """Rows of R_V with the multipliers `lambda1`, `lambda2`, ..."""
+    return Frozen({m: Frozen(row) for m, row in zip(multipliers(len(rows)), rows, strict=True)})
+
+
+def multipliers(count: int) -> tuple[Multiplier, ...]:
+    """`lambda1`, `lambda2`, ..."""
+    return tuple(Multiplier(f"lambda{k + 1}") for k in range(count))
+
+
+def chetaev_row(system: System, row: Constraint) -> RowV:
+    r"""$R_V^i = \partial R_K / \partial q_i^{(k)}$ at the row's own order $k$ and at fixed time.
+
+    A holonomic row with the action variable, $\varphi(q, s, t) = 0$, stands for its derivative with $s' = L$:
+    $R_V^i = \varphi_{q^i} + \varphi_s\, \partial L / \partial q'^i$ for a Lagrangian of first order. For one of order $N > 1$ that
+    derivative is a row of order $N$, and Chetaev's rule gives $\varphi_s\, \partial L / \partial q_i^{(N)}$.
+    """
+    residual, order = row.residual, row.order
+    if row.has_action and order == 0:
+        order = max(1, order_in(system.lagrangian, Coordinate))
+        residual = contact_calculus(system).total(residual)
+    gradient = contact_calculus(system).gradient(residual, [q.d(order) for q in system.coordinates])
+    return Frozen({q: c for q, c in zip(system.coordinates, gradient, strict=True) if c != 0})
+
+
+def contact_calculus(system: System) -> Calculus[Expr]:
+    """Differentiation on the system's jets, with `s' = L` if there is an action variable."""
+    return Calculus(SYMBOLIC, system.frame, system.action, system.lagrangian if system.action else None)
+
+
+def points_of(system: System, rows: Sequence[Constraint]) -> Points:
+    """Random points of the constraint manifold, every row prolonged to the highest order among them."""
+    calculus = contact_calculus(system)
+    top = max((r.order for r in rows), default=0)
+    prolonged = []
+    for row in rows:
+        e = row.residual
+        prolonged.append(system.charted(e))
+        for _ in range(top - row.order):
+            e = calculus.total(e)
+            prolonged.append(system.charted(e))
+    found = points_on(prolonged, [], count=_POINTS) or points_on([], [z for e in prolonged for z in e.free_symbols], count=_POINTS)
+    return Points((with_entries(system, point, seed) for seed, point in enumerate(found)), found.rows)
+
+
+def with_entries(system: System, point: Point, seed: int = 0) -> Point:
+    """A point with values for the entries of all group coordinates, which its places determine; places it lacks are drawn by chance."""
+    if not system.groups:
+        return point
+    places = [z for group in system.groups.values() for z in group.places]
+    full = {**random_point(places, seed), **point}
+    entries = {z: e for group in system.groups.values() for z, e in group.chart.items()}
+    return {**full, **dict(zip(entries, Tape(list(entries.values()))(full), strict=True))}
+
+
+def matrix(rows: Sequence[RowV], coordinates: Sequence[Coordinate]) -> list[list[Expr]]:
+    """R_V as a matrix of expressions."""
+    return [[row.get(q, S.Zero) for q in coordinates] for row in rows]
+
+
+def same_span(first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]) -> bool:
+    """Whether two sets of rows span the same covectors where the constraints hold."""
+    return inclusion(first, second, coordinates, points) == (True, True)
+
+
+def inclusion(
+    first: Sequence[RowV], second: Sequence[RowV], coordinates: Sequence[Coordinate], points: Sequence[Point]
+) -> tuple[bool, bool]:
+    """Whether the span of the first rows contains that of the second, and the other way round, where the constraints hold."""
+    both, n = matrix([*first, *second], coordinates), len(first)
+    rows = points.rows if isinstance(points, Points) else ()
+    exact = [exact_rank(part, rows) for part in (both, both[:n], both[n:])]
+    ranks = [tuple(exact)] if None not in exact else [(rank(a), rank(a[:n]), rank(a[n:])) for a in matrices_at(both, points)]
+    if not ranks:
+        return False, False  # no point where the rows are defined was found: agreement cannot be claimed
+    return all(r == r1 for r, r1, _ in ranks), all(r == r2 for r, _, r2 in ranks)

@@ -1,0 +1,95 @@
+"""Chetaev's principle and its generalisation to constraints of higher order."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+import sympy
+from sympy import Expr
+
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.symbols import TIME, jets_in
+from chetaev.core.system import System
+from chetaev.core.values import Tape
+from chetaev.core.zero import random_point
+from chetaev.mechanics.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
+from chetaev.mechanics.principles.computed import lowered_with
+from chetaev.mechanics.ranks.exact import exactly_zero
+from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
+
+_ELSEWHERE = 5
+_SMALL = 1e-3
+
+
+@final
+class Chetaev(Principle):
+    r"""$R_V^a{}_i = \partial R_K^a / \partial q_i^{(k_a)}$, where $k_a$ is the row's own order (001, section 4 and Remark 4.1).
+
+    Rows may be nonlinear and of any order. They must be independent in their highest derivatives on the constraint manifold; where they
+    are not, a combination of them is a constraint of lower order that has to be stated itself.
+    """
+
+    word = "chetaev"
+    title = "Chetaev's principle"
+    papers = ("001",)
+
+    def rewrite(self, system: System) -> Lowered:
+        rows = [chetaev_row(system, row) for row in system.kinematic]
+        points = points_of(system, system.kinematic)
+        for k, row in enumerate(rows):
+            if _vanishes_on_itself(row, points):
+                raise self.refusal(
+                    system,
+                    f"kinematic[{k}] has no slope in its highest derivatives where it holds: {system.kinematic[k]}.",
+                    why="A square, or another multiple root, gives no direction to a reaction.",
+                    hint="state the root itself, such as x' = 0 instead of x'^2 = 0",
+                )
+        found = generic_rank(matrix(rows, system.coordinates), points)
+        if found < len(rows):
+            why, hint = _consequence(system, rows)
+            raise self.refusal(
+                system,
+                f"The {len(rows)} kinematic rows are not independent in their highest derivatives: their rank is {found}.",
+                why=why,
+                hint=f"{hint}, or VirtualWork() with rows of your own",
+            )
+        return lowered_with(self, system)
+
+
+def _vanishes_on_itself(row: RowV, points: Points) -> bool:
+    """Whether all coefficients of a row vanish on the constraint.
+
+    Where that cannot be told exactly: whether they are small there beside what they are elsewhere, since a multiple root is only neared.
+    """
+    exact = exactly_zero(list(row.values()), points.rows)
+    if exact is not None:
+        return all(exact)
+    entries = [list(row.values())]
+    on = [float(np.abs(a).max()) for a in matrices_at(entries, points)]
+    off = [
+        float(np.abs(a).max()) for a in matrices_at(entries, [random_point(Tape(entries[0]).symbols, seed) for seed in range(_ELSEWHERE)])
+    ]
+    return bool(on) and bool(off) and max(on) < _SMALL * float(np.median(off))
+
+
+def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
+    """The lower-order equation that follows from dependent rows, in words, and what to do about it."""
+    instead = "state the lower-order row instead of one of them"
+    calculus = contact_calculus(system)
+    top = max(row.order for row in system.kinematic)
+    raised = [calculus.total(row.residual, top - row.order) for row in system.kinematic]
+    combination: Expr | None = None
+    with deadline(3.0):
+        null = sympy.Matrix(matrix(rows, system.coordinates)).T.nullspace()
+        if null:
+            combination = sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], raised, strict=True)]))
+    if combination is None:
+        return "On the constraint manifold a combination of them contains lower derivatives only.", instead
+    if combination == 0:
+        return "One of them repeats the others: a combination of them is 0 = 0.", "remove the row that repeats others"
+    if not jets_in(combination) and TIME not in combination.free_symbols:
+        unless = " unless that holds" if combination.free_symbols else ""
+        return f"They contradict each other{unless}: a combination of them is {show(combination)} = 0.", "remove a row that cannot hold"
+    return f"A combination of them is of lower order: {show(combination)} = 0.", instead

@@ -1,0 +1,29 @@
+"""Hamilton's principle: no constraint, nothing to add."""
+
+from __future__ import annotations
+
+from typing import final
+
+from chetaev.core.system import System
+from chetaev.mechanics.principles.base import Lowered, Principle
+
+
+@final
+class Hamilton(Principle):
+    r"""The action is stationary among all curves: $E_i = u_i$.
+
+    Refuses constraints of either kind; one that is holonomic can be treated by `DAlembert` or `Vakonomic` alike.
+    """
+
+    word = "hamilton"
+    title = "Hamilton's principle"
+
+    def rewrite(self, system: System) -> Lowered:
+        if system.kinematic or system.variational is not None:
+            stated = "kinematic" if system.kinematic else "variational"
+            raise self.refusal(
+                system,
+                f"Hamilton's principle knows no constraints, and the system states {stated} rows.",
+                hint="DAlembert(), Chetaev(), VirtualWork() or Vakonomic()",
+            )
+        return Lowered(system, system.lagrangian)

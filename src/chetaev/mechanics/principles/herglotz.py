@@ -1,0 +1,65 @@
+"""Herglotz' principle: contact dynamics, where the Lagrangian depends on the action."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, final
+
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.system import System
+from chetaev.mechanics.principles.base import Lowered, Principle
+from chetaev.mechanics.principles.hamilton import Hamilton
+
+
+@final
+class Herglotz(Principle):
+    r"""The action variable obeys $s' = L$ and is stationary at the end of the motion (002, (13)):
+    $E_i = \sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_i^{(k)}$ with the Lagrangian `inner` has lowered.
+
+    `Herglotz()` is `Herglotz(Hamilton())`; `Herglotz(DAlembert())` is the nonholonomic contact equation (27) of 002,
+    `Herglotz(Vakonomic())` the reduced vakonomic equation of its section 5.4.
+    """
+
+    word = "herglotz"
+    papers = ("002",)
+    takes_action = True
+
+    def __init__(self, inner: Principle | None = None) -> None:
+        self.inner = Hamilton() if inner is None else inner
+        if not isinstance(self.inner, Principle) or isinstance(self.inner, Herglotz):
+            raise UsageError(
+                f"Herglotz takes one of the other principles, not {self.inner!r}.",
+                where="Herglotz",
+                hint="for example Herglotz(DAlembert())",
+            )
+
+    @classmethod
+    def holds_principles(cls, setting: str) -> bool:
+        return setting == "inner"
+
+    def settings(self) -> dict[str, Any]:
+        return {} if self.inner == Hamilton() else {"inner": self.inner}
+
+    def in_words(self) -> str:
+        return "Herglotz' principle" if self.inner == Hamilton() else f"Herglotz' principle over {self.inner.in_words()}"
+
+    def cited(self) -> tuple[str, ...]:
+        return (*self.papers, *self.inner.cited())
+
+    def rewrite(self, system: System) -> Lowered:
+        if system.action is None:
+            raise self.refusal(
+                system,
+                "No action variable is declared.",
+                why="Herglotz' principle needs a name for the action, with s' = L.",
+                hint='System(..., action="s")',
+            )
+        try:
+            return replace(self.inner.rewrite(system), action=system.action)
+        except PrincipleError as refused:
+            hint = re.sub(r"\b[A-Z]\w+\(\)", lambda found: f"Herglotz({found.group()})", refused.hint)
+            raise self.refusal(system, refused.what, why=refused.why, hint=hint) from None
+
+    def __str__(self) -> str:
+        return f"Herglotz({self.inner})" if self.inner != Hamilton() else "Herglotz()"

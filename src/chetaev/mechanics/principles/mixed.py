@@ -1,0 +1,100 @@
+"""Several principles in one system: each kinematic row is treated by its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from sympy import Add
+
+from chetaev.core.constraints import Constraint
+from chetaev.core.errors import UsageError
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Multiplier
+from chetaev.core.system import System
+from chetaev.mechanics.principles.base import Lowered, Principle, RowV, multipliers
+
+
+@final
+class Mixed(Principle):
+    r"""Some rows vakonomic, others by reactions: $E_i[L + \lambda_b R_K^b] = u_i + \lambda_a R_V^a{}_i$.
+
+    `Mixed({"kinematic[0]": Vakonomic(), "kinematic[1]": DAlembert()})` names a principle for every kinematic row. The multiplier of
+    `kinematic[k]` is `lambda{k+1}`: part of the state if the row is varied, the multiplier of a reaction otherwise.
+    """
+
+    word = "mixed"
+
+    def __init__(self, rows: Mapping[str, Principle]) -> None:
+        if not isinstance(rows, Mapping) or not rows or not all(isinstance(p, Principle) for p in rows.values()):
+            raise UsageError("Mixed takes a principle for each row.", where="Mixed", hint='Mixed({"kinematic[0]": Vakonomic(), ...})')
+        for label, principle in rows.items():
+            if isinstance(principle, Mixed) or principle.takes_action:
+                hint = "Herglotz(Mixed({...}))" if principle.takes_action else "one principle for each row"
+                raise UsageError(f"{principle} is not a principle for one row, {label}.", where="Mixed", hint=hint)
+        self.rows: Frozen[str, Principle] = Frozen({str(label): principle for label, principle in rows.items()})
+
+    @classmethod
+    def holds_principles(cls, setting: str) -> bool:
+        return setting == "rows"
+
+    @classmethod
+    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Principle:
+        """`mixed(kinematic[0]=vakonomic, kinematic[1]=dalembert)`."""
+        return cls(*positional, **({"rows": named} if named else {}))
+
+    def in_words(self) -> str:
+        parts = [f"{principle.in_words()} for {label}" for label, principle in self.rows.items()]
+        return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
+
+    def cited(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for principle in self.rows.values() for key in principle.cited()))
+
+    def __str__(self) -> str:
+        return f"Mixed({{{', '.join(f'{label!r}: {principle}' for label, principle in self.rows.items())}}})"
+
+    def rewrite(self, system: System) -> Lowered:
+        reactions: dict[Multiplier, RowV] = {}
+        costates: list[Multiplier] = []
+        added = []
+        for principle, numbers in self._parts(system).items():
+            part = principle.rewrite(self._with_rows(system, principle, [system.kinematic[k] for k in numbers]))
+            if len(part.multipliers) != len(numbers):
+                raise self.refusal(
+                    system,
+                    f"{principle} has {len(part.multipliers)} multipliers for {len(numbers)} kinematic rows.",
+                    why="In a mixture each kinematic row has one multiplier.",
+                    hint="state as many variational rows as kinematic rows under it",
+                )
+            own = multipliers(len(system.kinematic))
+            names: dict[Multiplier, Multiplier] = {old: own[k] for old, k in zip(part.multipliers, numbers, strict=True)}
+            reactions |= {names[m]: row for m, row in part.reactions.items()}
+            costates += [names[m] for m in part.costates]
+            added.append((part.lagrangian - system.lagrangian).xreplace(names))
+        return Lowered(
+            system,
+            Add(system.lagrangian, *added),
+            Frozen({m: reactions[m] for m in multipliers(len(system.kinematic)) if m in reactions}),
+            tuple(m for m in multipliers(len(system.kinematic)) if m in costates),
+        )
+
+    def _parts(self, system: System) -> dict[Principle, list[int]]:
+        """The numbers of the rows that each principle treats."""
+        labels = [f"kinematic[{k}]" for k in range(len(system.kinematic))]
+        unknown = [label for label in self.rows if label not in labels]
+        missing = [label for label in labels if label not in self.rows]
+        if unknown:
+            known = " ".join(labels) or "none"
+            raise self.refusal(system, f"{unknown[0]} is not a kinematic row.", hint=f"the rows: {known}")
+        if missing:
+            raise self.refusal(system, f"no principle is named for {' '.join(missing)}.", hint=f'{{..., "{missing[0]}": DAlembert()}}')
+        found: dict[Principle, list[int]] = {}
+        for k, label in enumerate(labels):
+            found.setdefault(self.rows[label], []).append(k)
+        return found
+
+    def _with_rows(self, system: System, principle: Principle, rows: Sequence[Constraint]) -> System:
+        """The system with some of its rows. Stated variations belong to the principle that asks for them."""
+        asks = any(p.word == "virtual-work" for p in self.rows.values())
+        stated = system.variational if not asks or principle.word == "virtual-work" else None
+        return system.replace(kinematic=list(rows), variational=stated)

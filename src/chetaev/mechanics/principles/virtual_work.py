@@ -1,0 +1,31 @@
+"""The principle of virtual work with variational constraints of their own."""
+
+from __future__ import annotations
+
+from typing import final
+
+from chetaev.core.system import System
+from chetaev.mechanics.principles.base import Lowered, Principle, with_reactions
+
+
+@final
+class VirtualWork(Principle):
+    r"""$E_i = u_i + \lambda_a R_V^a{}_i$ with the rows $R_V$ the system states, independent of $R_K$ (001, section 4; 000, Theorem 17).
+
+    Tyres, servo-constraints and friction as a constraint. Any orders, any numbers: n + #C_V unknowns, n + #C_K equations.
+    """
+
+    word = "virtual-work"
+    title = "the principle of virtual work with stated variations"
+    papers = ("000", "001")
+
+    def rewrite(self, system: System) -> Lowered:
+        if system.variational is None:
+            raise self.refusal(
+                system,
+                "No variational rows are stated.",
+                why="Under virtual work the directions of virtual displacements are data, not a consequence of the kinematic rows.",
+                hint='variational=["δx - cos(theta)*δpsi = 0", ...], or variational=[] if there are no reactions',
+            )
+        rows = tuple(row.coefficients for row in system.variational)
+        return Lowered(system, system.lagrangian, with_reactions(rows))

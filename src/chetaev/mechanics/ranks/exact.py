@@ -1,0 +1,158 @@
+"""Generic ranks on a constraint manifold, found exactly: in a finite field, at random points that satisfy the rows.
+
+A rank off the manifold is the wrong rank: two rows may be independent everywhere except exactly where the motion lives. So random points
+of the manifold are made over the field (`chetaev.core.exact.manifold`), order by order as a motion is completed: rows without derivatives
+restrict positions, those with first derivatives velocities. Where that fails (loops of rods, rows of high degree) the answer is None, and
+numbers with their doubts have to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sympy import Symbol
+
+from chetaev.core.calculus import SYMBOLIC, Algebra
+from chetaev.core.exact.field import OutsideDomain, Residue
+from chetaev.core.exact.manifold import Single, Stage, points_of
+from chetaev.core.exact.matrices import rank
+from chetaev.core.exact.signature import TRIALS, Spot
+from chetaev.core.symbols import Input, Jet, Parameter
+from chetaev.core.zero import charted
+
+_ROOTED = 6
+"""Points where the rank is asked if roots occur: entries such as sqrt(u^2) - u vanish at half of them."""
+
+
+Staged = Sequence[tuple[Sequence[Any], Sequence[Symbol]]]
+"""Rows that are met one after the other, each group by moving some symbols."""
+
+
+class FieldPoints:
+    """Points of a constraint manifold in the field, with a value for every symbol; empty if none is found.
+
+    Rows are met order by order, or in the given stages.
+    """
+
+    def __init__(
+        self, rows: Sequence[Any], expressions: Sequence[Any], algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+    ) -> None:
+        self.algebra = algebra
+        rows = [charted(row) for row in rows] if algebra is SYMBOLIC else rows
+        present = algebra.symbols_of([*rows, *expressions])
+        self.symbols: list[Symbol] = sorted(present, key=lambda z: z.name)
+        whole, _ = algebra.program(rows, self.symbols)
+        asked, _ = algebra.program(expressions, self.symbols)
+        count = _ROOTED if whole.roots or asked.roots else TRIALS
+        steps = self._steps(self._by_order(rows) if stages is None else stages)
+        self.spots: list[Spot] = [] if steps is None else points_of(whole, steps, count)
+
+    def values(self, expressions: Sequence[Any]) -> list[tuple[Spot, list[Residue]]]:
+        """Expressions at those of the points at which they have values."""
+        program, _ = self.algebra.program(expressions, self.symbols)
+        found = []
+        for spot in self.spots:
+            try:
+                found.append((spot, spot.run(program)))
+            except OutsideDomain:
+                continue
+        return found
+
+    def _by_order(self, rows: Sequence[Any]) -> Staged:
+        """The rows of each order, and their highest jets."""
+        orders = [max((z.order for z in self.algebra.symbols(row) if _is_unknown(z)), default=0) for row in rows]
+        found = []
+        for order in sorted(set(orders)):
+            staged = [row for row, k in zip(rows, orders, strict=True) if k == order]
+            jets = {z for row in staged for z in self.algebra.symbols(row) if _is_unknown(z) and z.order == order}
+            found.append((staged, sorted(jets, key=lambda z: z.name)))
+        return found
+
+    def _steps(self, stages: Staged) -> list[Stage | Single] | None:
+        """What meets the rows one stage after the other; None if that is not known."""
+        steps: list[Stage | Single] = []
+        met: set[Symbol] = set()
+        for staged, moved in stages:
+            if not staged:
+                continue
+            present = set().union(*[self.algebra.symbols(row) for row in staged])
+            jets = [z for z in moved if z in present and z not in met]
+            found = self._stage(staged, jets) or self._one_by_one(staged, jets, met)
+            if found is None:
+                return None
+            steps += found
+            met |= set().union(*[self.algebra.symbols(row) for row in staged])
+        return steps
+
+    def _stage(self, rows: Sequence[Any], jets: Sequence[Symbol]) -> list[Stage | Single] | None:
+        """All rows at once, if they are affine in their jets."""
+        slopes = [slope for row in rows for slope in self.algebra.gradient(row, jets)]
+        if not jets or any(self.algebra.which_contain(slopes, jets)):
+            return None
+        program, _ = self.algebra.program([*rows, *slopes], self.symbols)
+        return [Stage(program, len(rows), tuple(self.symbols.index(z) for z in jets))]
+
+    def _one_by_one(self, rows: Sequence[Any], jets: Sequence[Symbol], met: set[Symbol]) -> list[Stage | Single] | None:
+        """Each row by a jet of its own, or by a parameter of its own, which no row met before contains."""
+        steps: list[Stage | Single] = []
+        left, fixed = list(rows), set(met)
+        while left:
+            chosen = self._next(left, jets, fixed)
+            if chosen is None:
+                return None
+            row, step = chosen
+            steps.append(step)
+            fixed |= self.algebra.symbols(row)
+            left = [other for other in left if other is not row]
+        return steps
+
+    def _next(self, rows: Sequence[Any], jets: Sequence[Symbol], fixed: set[Symbol]) -> tuple[Any, Single] | None:
+        """A row that can be met without moving what is fixed. Rows with the fewest such symbols come first, the others can wait."""
+        choices = []
+        for row in rows:
+            present = self.algebra.symbols(row) - fixed
+            own = [z for z in jets if z in present]
+            own += sorted((z for z in present if isinstance(z, Parameter)), key=lambda z: z.name)
+            found = [(z, slopes) for z in own if (slopes := self._slopes(row, z)) is not None]
+            if found:
+                choices.append((len(found), row, *found[0]))
+        if not choices:
+            return None
+        _, row, z, slopes = min(choices, key=lambda choice: choice[0])
+        program, _ = self.algebra.program([row, *slopes], self.symbols)
+        return row, Single(program, self.symbols.index(z))
+
+    def _slopes(self, row: Any, z: Symbol) -> list[Any] | None:
+        """The first and the second slope of a row by a symbol of which it is a polynomial of degree two at most; None if it is not."""
+        first = self.algebra.gradient(row, [z])
+        second = self.algebra.gradient(first[0], [z])
+        return None if any(self.algebra.which_contain(second, [z])) else [*first, *second]
+
+
+def _is_unknown(z: Symbol) -> bool:
+    return isinstance(z, Jet) and not isinstance(z, Input)
+
+
+def exact_rank(
+    entries: Sequence[Sequence[Any]], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+) -> int | None:
+    """The generic rank of a matrix where the rows hold; None if no point of that manifold is found over the field."""
+    if not entries or not entries[0]:
+        return 0
+    flat = [charted(e) if algebra is SYMBOLIC else e for line in entries for e in line]
+    width = len(entries[0])
+    found = FieldPoints(rows, flat, algebra, stages).values(flat)
+    ranks = [rank([values[k : k + width] for k in range(0, len(values), width)], spot.field.p) for spot, values in found]
+    return max(ranks, default=None)
+
+
+def exactly_zero(
+    expressions: Sequence[Any], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+) -> list[bool] | None:
+    """Which expressions vanish wherever the rows hold; None if no point of that manifold is found over the field."""
+    expressions = [charted(e) for e in expressions] if algebra is SYMBOLIC else expressions
+    found = FieldPoints(rows, expressions, algebra, stages).values(expressions)
+    if not found:
+        return None
+    return [all(values[k] == 0 for _, values in found) for k in range(len(expressions))]

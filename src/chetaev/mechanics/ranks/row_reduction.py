@@ -1,0 +1,75 @@
+"""Row reduction of matrices of expressions, with pivots that do not vanish where it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from sympy import Expr, S, preorder_traversal
+
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.ranks.generic import Point, matrices_at, zero_on
+
+_SMALL = 1e-9
+"""Entries below this, at points of order one, are pivots only if there are no others."""
+_LONG = 200
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Rows whose pivot columns form the identity; rows without a pivot are zero on the manifold."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    pivots: dict[int, int]
+    """The pivot column of each row that has one."""
+    divisors: tuple[Expr, ...]
+    """What was divided by and is not constant."""
+
+    def free_columns(self) -> list[int]:
+        """The columns without a pivot."""
+        width = len(self.rows[0]) if self.rows else 0
+        return [i for i in range(width) if i not in self.pivots.values()]
+
+
+def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Reduced:
+    """Gauss-Jordan elimination with the simplest pivots, constants first; those that have a size at all points are preferred.
+
+    It ends where everything left is zero on the set of the points, which is a formal question.
+    """
+    rows = [list(row) for row in matrix]
+    pivots: dict[int, int] = {}
+    divisors: list[Expr] = []
+    while True:
+        places = [
+            (a, i) for a, row in enumerate(rows) for i, e in enumerate(row) if a not in pivots and i not in pivots.values() and e != 0
+        ]
+        zero = zero_on([rows[a][i] for a, i in places], points)
+        sizes = [abs(m) for m in matrices_at(rows, points)]
+        choices = [
+            (not all(size[a, i] > _SMALL for size in sizes), _cost(rows[a][i]), a, i)
+            for (a, i), nothing in zip(places, zero, strict=True)
+            if nothing is False
+        ]
+        if not choices:
+            return Reduced(tuple(map(tuple, rows)), pivots, tuple(divisors))
+        _, _, a, i = min(choices)
+        pivot = rows[a][i]
+        pivots[a] = i
+        if not pivot.is_number:
+            divisors.append(pivot.as_coeff_Mul()[1])
+        rows[a] = [e / pivot for e in rows[a]]
+        for b in range(len(rows)):
+            factor = rows[b][i]
+            if b != a and factor != 0:
+                rows[b] = [_cleared(e - factor * p) for e, p in zip(rows[b], rows[a], strict=True)]
+
+
+def _cost(entry: Expr) -> int:
+    """Constants before everything else, then short expressions."""
+    return -1 if entry.is_number else sum(1 for _ in islice(preorder_traversal(entry), _LONG))
+
+
+def _cleared(e: Expr) -> Expr:
+    """An entry, or an exact zero if it seems to be one."""
+    return S.Zero if e != 0 and e.free_symbols and seems_zero(e) else e

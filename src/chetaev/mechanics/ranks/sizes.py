@@ -1,0 +1,231 @@
+r"""How large the jets of a system are: the units in which its numbers are of order one.
+
+A random point of order one is a random point of nothing where lengths are written in nanometres. The rows themselves tell their units: the
+terms of a sum are alike in size, arguments of sine or exp are of order one, and $\dot q$ is $q$ by a time that all coordinates share. In
+logarithms these are linear equations for the sizes of coordinates and of time, with the numbers of the text on the right-hand side; they
+are met in the mean. Another choice of units changes the sizes as it should, and no misfit, so that what is sampled at these sizes does not
+depend on units.
+
+Where all numbers are of order one there is nothing to find. Numbers that no choice of units explains, a speed of light beside a speed of a
+train, have no common size: then nothing is said either, and points of order one are as good as others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import frexp, isfinite, log, log2
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import lsqr
+from sympy import Symbol
+
+from chetaev.core.calculus import Algebra
+from chetaev.core.exact.program import Program
+from chetaev.core.symbols import TIME, Jet, Parameter, Place
+from chetaev.mechanics.ranks.factored import Matrix
+
+_ORDINARY = 10.0
+"""Numbers between 2^-10 and 2^10 are of order one."""
+_EXPLAINED = 10.0
+"""What two terms of a sum may differ by, as a power of two, in a choice of units that explains the numbers."""
+
+Form = tuple[float, Mapping[Any, float]]
+"""The logarithm, to base two, of a size: a number and multiples of unknown logarithms."""
+
+
+Sizes = Mapping[Symbol, float]
+"""The sizes of symbols; one for what is not listed."""
+ORDINARY: Sizes = MappingProxyType({})
+"""All symbols are of order one."""
+
+
+class Slopes:
+    """Rows and their slopes by some jets at points, in units in which rows and jets are of order one."""
+
+    def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any], sizes: Sizes) -> None:
+        self.count, self.jets = len(rows), jets
+        self.units = units_of(jets, sizes)
+        self._tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
+        self._rows = row_sizes(rows, algebra, sizes)
+
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        """What a point has to have values for."""
+        return self._tape.symbols
+
+    def __call__(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
+        """The rows and their slopes; `Undefined` where one has no value."""
+        values = np.array(self._tape(at), dtype=float)
+        jacobian = values[self.count :].reshape(self.count, len(self.jets))
+        return values[: self.count] / self._rows, jacobian * self.units / self._rows[:, None]
+
+
+def units_of(symbols: Sequence[Symbol], sizes: Sizes) -> Matrix:
+    """The sizes of some symbols as an array."""
+    return np.array([sizes.get(z, 1.0) for z in symbols])
+
+
+def largest_of_kind(jets: Mapping[Jet, float], sizes: Sizes) -> dict[Jet, float]:
+    """For each jet the largest value among those of its kind and order, compared and written in units of their sizes."""
+    largest: dict[tuple[type[Jet], int], float] = {}
+    for z, v in jets.items():
+        kind = type(z), z.order
+        largest[kind] = max(largest.get(kind, 0.0), abs(v) / sizes.get(z, 1.0))
+    return {z: largest[type(z), z.order] * sizes.get(z, 1.0) for z in jets}
+
+
+def natural_sizes(
+    rows: Sequence[Any], algebra: Algebra[Any], known: Mapping[Symbol, float] | None = None, symbols: Sequence[Symbol] = ()
+) -> Sizes:
+    """The sizes of symbols that rows suggest, with values of some parameters; empty where they are of order one or none suit all rows."""
+    program, order = algebra.program(rows)
+    values = {z: abs(float(v)) for z, v in (known or {}).items() if isinstance(z, Parameter) and v != 0 and isfinite(v)}
+    if not _extreme(program, order, values):
+        return ORDINARY
+    fit = _Fit(order, values)
+    fit.read(program)
+    found = fit.solved()
+    if found is None:
+        return ORDINARY
+    logs = {z: found(fit.of_symbol(z)) for z in {*order, *symbols}}
+    return {z: _power(v) for z, v in logs.items()} if max(map(abs, logs.values()), default=0.0) > _ORDINARY / 2 else ORDINARY
+
+
+def row_sizes(rows: Sequence[Any], algebra: Algebra[Any], sizes: Sizes) -> Matrix:
+    """The size of each row: that of its largest term, where symbols have given sizes."""
+    if not sizes:
+        return np.ones(len(rows))
+    program, order = algebra.program(rows)
+    outputs = _Fit(order, {z: sizes.get(z, 1.0) for z in order}).read(program)
+    return np.array([1.0 if form is None else _power(form[0]) for form in outputs])
+
+
+def _power(exponent: float) -> float:
+    return 2.0 ** max(-900, min(900, round(exponent)))
+
+
+def _extreme(program: Program, order: Sequence[Symbol], values: Mapping[Symbol, float]) -> bool:
+    """Whether any number is far from one."""
+    numbers = [line[2] for line in program.lines if line[0] == "number" and line[2]]
+    return any(abs(_log(c)) > _ORDINARY for c in [*numbers, *[values[z] for z in order if z in values]])
+
+
+def _log(number: Fraction | float) -> float:
+    if isinstance(number, Fraction):
+        return log2(abs(number.numerator)) - log2(number.denominator)
+    mantissa, exponent = frexp(abs(number))
+    return log(mantissa, 2) + exponent
+
+
+class _Fit:
+    """Equations between logarithms of sizes, read from a program."""
+
+    def __init__(self, order: Sequence[Symbol], values: Mapping[Symbol, float]) -> None:
+        self.order, self.values = order, values
+        self._slots: dict[int, Form | None] = {}
+        self._equations: list[Form] = []
+        self._sums = 0
+
+    def of_symbol(self, z: Symbol) -> Form:
+        """The size of a symbol."""
+        if z in self.values:
+            return _log(self.values[z]), {}
+        if z == TIME:
+            return 0.0, {TIME: 1.0}
+        if isinstance(z, Place):
+            return 0.0, {}
+        if isinstance(z, Jet):
+            return 0.0, {z.base: 1.0, TIME: -float(z.order)} if z.order else {z.base: 1.0}
+        return 0.0, {z: 1.0}
+
+    def read(self, program: Program) -> list[Form | None]:
+        """Take up the equations of a program; the sizes of its outputs, None for zero."""
+        for operation, target, a, b in program.lines:
+            self._slots[target] = self._line(operation, a, b)
+        return [self._slots[slot] for slot in program.outputs]
+
+    def _line(self, operation: str, a: Any, b: Any) -> Form | None:
+        if operation == "input":
+            return self.of_symbol(self.order[a])
+        if operation == "number":
+            return (_log(a), {}) if a else None
+        if operation in ("constant", "undefined"):
+            return 0.0, {}
+        first = self._slots[a]
+        if operation in _ALIKE:
+            return self._alike(first, self._slots[b])
+        if operation in _SAME:
+            return first
+        if operation == "where":
+            return self._slots[b]
+        if operation in _FACTORS:
+            second = None if b is None else self._slots.get(b)
+            return self._product(operation, first, second)
+        if operation == "power":
+            return None if first is None else _scaled(first, float(b))
+        return self._function(operation, first, None if b is None else self._slots.get(b))
+
+    def _product(self, operation: str, a: Form | None, b: Form | None) -> Form | None:
+        if operation in ("mul", "div"):
+            return None if a is None or b is None else _added(a, b, 1.0 if operation == "mul" else -1.0)
+        if a is None:
+            return None
+        return (a[0] + 1.0, a[1]) if operation == "twice" else _scaled(a, _FACTORS[operation])
+
+    def _alike(self, a: Form | None, b: Form | None) -> Form | None:
+        """The size of a sum, to which both terms are alike."""
+        if a is None or b is None:
+            return b if a is None else a
+        if not a[1] and not b[1]:
+            return max(a, b, key=lambda form: form[0])
+        self._sums += 1
+        total: Form = (0.0, {self._sums: 1.0})
+        self._equations += [_added(a, total, -1.0), _added(b, total, -1.0)]
+        return total
+
+    def _function(self, operation: str, a: Form | None, b: Form | None) -> Form:
+        """Functions have arguments and values of order one; signs ask nothing of their argument, comparisons and angles two equal ones."""
+        if operation in ("less", "equal", "atan2"):
+            self._alike(a, b)
+        elif operation not in ("sign", "step", "not"):
+            self._equations += [form for form in (a, b) if form is not None and form[1]]
+        return 0.0, {}
+
+    def solved(self) -> Any:
+        """What reads a size; None where no sizes suit all equations."""
+        names = {name: k for k, name in enumerate(dict.fromkeys(name for _, parts in self._equations for name in parts))}
+        if not names:
+            return None
+        entries = list(self._entries(names))
+        data, lines, columns = zip(*entries, strict=True) if entries else ((), (), ())
+        matrix = csr_matrix((data, (lines, columns)), shape=(len(self._equations), len(names)))
+        right = -np.array([number for number, _ in self._equations])
+        found = lsqr(matrix, right, atol=1e-12, btol=1e-12)[0]
+        if not np.abs(matrix @ found - right).max(initial=0.0) < _EXPLAINED:
+            return None
+        return lambda form: form[0] + sum(c * (float(found[names[name]]) if name in names else 0.0) for name, c in form[1].items())
+
+    def _entries(self, names: Mapping[Any, int]) -> Iterator[tuple[float, int, int]]:
+        for line, (_, parts) in enumerate(self._equations):
+            for name, c in parts.items():
+                yield c, line, names[name]
+
+
+_ALIKE = frozenset("add sub min max".split())
+_SAME = frozenset("neg assign abs".split())
+_FACTORS = {"mul": 1.0, "div": 1.0, "sq": 2.0, "twice": 1.0, "inv": -1.0, "sqrt": 0.5}
+
+
+def _scaled(form: Form, factor: float) -> Form:
+    return form[0] * factor, {name: c * factor for name, c in form[1].items()}
+
+
+def _added(a: Form, b: Form, factor: float) -> Form:
+    parts = dict(a[1])
+    for name, c in b[1].items():
+        parts[name] = parts.get(name, 0.0) + factor * c
+    return a[0] + factor * b[0], {name: c for name, c in parts.items() if c}

@@ -1,8 +1,0 @@
-"""The notation: text to expressions, expressions to text and LaTeX, and SymPy on both sides."""
-
-from chetaev.notation.convert import from_sympy, to_sympy
-from chetaev.notation.parser import parse_expression, parse_row
-from chetaev.notation.show import show
-from chetaev.notation.vocabulary import Vocabulary
-
-__all__ = ["Vocabulary", "from_sympy", "parse_expression", "parse_row", "show", "to_sympy"]

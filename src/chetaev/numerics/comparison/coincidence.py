@@ -1,0 +1,76 @@
+r"""Vakonomic motions that are motions of another principle: which initial multipliers make them so?
+
+The accelerations, and their derivatives, of the vakonomic motion at a state are functions of the multipliers there. They are matched with
+those of the other motion by Gauss-Newton steps, and a simulation decides whether the motions really coincide. For a rolling disk the answer
+is $\lambda = -\dot\theta(\cos\varphi, \sin\varphi)$ in our signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.motion.values_at import values_at
+
+Array = NDArray[np.float64]
+_STEPS = 12
+_MATCHED = 1e-9
+_SAME = 1e-6
+_ORDERS = (2, 3)
+
+
+def coinciding_multipliers(
+    vakonomic: Equations, other: Trajectory, times: Array, parameters: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> Frozen[str, float] | None:
+    """Initial multipliers with which the vakonomic motion is the given motion of another principle; None if there are none."""
+    coordinates = vakonomic.system.coordinates
+    names = [m.base for m in vakonomic.multipliers]
+    system = vakonomic.system
+    places = [z for group in system.groups.values() for z in group.places]
+    positions = [*[q for q in coordinates if q not in system.frame.turning], *places]
+    start = {z.name: float(other[z.name][0]) for z in (*positions, *[q.d() for q in coordinates])}
+    if other.equations.lowered.action is not None:
+        start[other.equations.lowered.action.name] = float(other[other.equations.lowered.action.name][0])
+    jets = [q.d(order) for order in _ORDERS for q in coordinates]
+    values: dict[str, Any] = {"parameters": parameters, "t": float(times[0]), "inputs": inputs}
+    wanted = np.array(values_at(other.equations, start, jets, **values))
+
+    def rates(multipliers: Array) -> Array:
+        return np.array(values_at(vakonomic, {**start, **dict(zip(names, map(float, multipliers), strict=True))}, jets, **values))
+
+    try:
+        found = _matched(rates, wanted, len(names))
+        if found is None:
+            return None
+        data = dict(zip(names, map(float, found), strict=True))
+        motion = simulate(vakonomic, {**start, **data}, times, tolerance=1e-10, parameters=parameters, inputs=inputs)
+    except (InitialError, StateError):  # the multipliers wandered to a singular state: these motions do not coincide
+        return None
+    if len(motion.t) < len(times) or len(other.t) < len(times):
+        return None
+    known = positions or [q.d() for q in coordinates]  # of a reduced system only velocities are known
+    apart = max(float(np.abs(motion[z.name] - other[z.name]).max()) for z in known)
+    return Frozen(data) if apart < _SAME else None
+
+
+def _matched(rates: Any, wanted: Array, count: int) -> Array | None:
+    """Multipliers with the wanted rates, by Gauss-Newton with differences; None if the rates cannot be reached."""
+    found = np.zeros(count)
+    scale = max(1.0, float(np.abs(wanted).max()))
+    for _ in range(_STEPS):
+        here = rates(found)
+        residual = here - wanted
+        if np.abs(residual).max() < _MATCHED * scale:
+            return found
+        step = 1e-6
+        slopes = np.column_stack([(rates(found + step * e) - rates(found - step * e)) / (2 * step) for e in np.eye(count)])
+        found = found - np.linalg.lstsq(slopes, residual, rcond=1e-9)[0]
+    return None

@@ -1,0 +1,175 @@
+r"""Corner functions written with modes, from the inside out.
+
+$$ \mathrm{sign}(s) \to m, \quad \mathrm{step}(s) \to \tfrac{1+m}{2}, \quad |s| \to m\,s, \quad
+   \max(a, b) \to \tfrac{1+m}{2}\,a + \tfrac{1-m}{2}\,b, \quad \mathrm{piecewise}(s, a, b) \to a \text{ or } b, $$
+
+where $m = \pm 1$ stands for the sign of the switching function $s$, which is $a - b$ for max and min.
+
+*Corners inside one another.* The switching function of an outer corner $C$ contains the modes of the corners inside it. Where it only
+bends with such a mode, as with those of abs, min and max, it is continuous and its own root is the place where $C$ switches. Where it
+*jumps*, as in $\max(0, \mathrm{sign}(t - 1))$, it changes its sign without a root. Then the corner is written out,
+
+$$ C(u(m)) = \tfrac{1+m}{2}\,C(u(1)) + \tfrac{1-m}{2}\,C(u(-1)), $$
+
+so that no switching function contains a mode it jumps with. It jumps unless $u(1) - u(-1)$ is divisible by the switching function of $m$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sympy
+from sympy import Expr, Mul, S, Symbol
+
+from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, corners_in
+from chetaev.core.symbols import TIME, Jet
+from chetaev.core.zero import zero_signatures
+
+ModeOf = Callable[[Expr, Expr | None], Expr | None]
+"""A switching function, and how the user wrote it if that is known, to plus or minus the symbol of its mode; None if it has none."""
+FunctionOf = Callable[[Symbol], Expr | None]
+"""The switching function of a mode that may change; None for other symbols."""
+
+_JUMPING = (Sign, Step, Branch)
+"""Corner functions whose value jumps; the others are continuous."""
+_MOST_EXPANDED = 60
+"""Operations of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
+_MOST_ALIKE = 6
+"""Up to so many modes inside a switching function it is looked whether it vanishes identically on one side of one of them."""
+
+
+class Rewriting:
+    """Expressions with their corners written with modes. What was met once is remembered, so that shared parts are rewritten once."""
+
+    def __init__(self, mode_of: ModeOf, function_of: FunctionOf) -> None:
+        self._mode_of, self._function_of = mode_of, function_of
+        self._known: dict[Expr, Expr] = {}
+        self._made: dict[tuple[type, tuple[Expr, ...]], Expr] = {}
+        self._stepping: set[Symbol] = set()
+        """Modes of sign, step and piecewise: an expression may jump with these only."""
+
+    def __call__(self, e: Expr) -> Expr:
+        """An expression without the corners that have a mode."""
+        if e not in self._known:
+            self._known[e] = self._rewritten(e)
+        return self._known[e]
+
+    def _rewritten(self, e: Expr) -> Expr:
+        if not e.args or not corners_in(e):
+            return e
+        if isinstance(e, Maximum | Minimum):
+            e = _without_repetitions(e)
+        inner = tuple(self(a) for a in e.args)
+        kind = type(e)
+        if not isinstance(e, (Sign, Step, Branch, Magnitude, Maximum, Minimum)):
+            return e.func(*inner)
+        return self._corner(kind, inner, _argument(kind, e.args))
+
+    def _corner(self, kind: type, arguments: tuple[Expr, ...], written: Expr | None) -> Expr:
+        """A corner function of arguments without corners."""
+        key = (kind, arguments)
+        if key not in self._made:
+            self._made[key] = self._new_corner(kind, arguments, written)
+        return self._made[key]
+
+    def _new_corner(self, kind: type, arguments: tuple[Expr, ...], written: Expr | None) -> Expr:
+        u = _argument(kind, arguments)
+        if not u.free_symbols:  # such as max(0, 1)
+            evaluated = kind(*arguments)
+            if not isinstance(evaluated, kind):
+                return evaluated
+        m = self._divides(u)
+        if m is not None:
+            sides = []
+            for value in (S.One, S.NegativeOne):
+                there = {m: value}
+                sides.append(self._corner(kind, tuple(a.xreplace(there) for a in arguments), None).xreplace(there))
+            return _mean(m, *sides)
+        symbol = self._mode_of(u, written)
+        if symbol is None:
+            return kind(*arguments)
+        found = _smoothed(kind, arguments, u, symbol)
+        if kind in _JUMPING:
+            self._stepping |= {z for z in found.free_symbols if self._function_of(z) is not None}
+        return found
+
+    def _divides(self, u: Expr) -> Symbol | None:
+        """A mode at which the corner of u has to be written out."""
+        inside = sorted((z for z in u.free_symbols if self._function_of(z) is not None), key=lambda z: str(z.name))
+        jumping = next((m for m in inside if m in self._stepping and self._jumps(u, m)), None)
+        if jumping is not None or len(inside) > _MOST_ALIKE:
+            return jumping
+        return next((m for m in inside if S.Zero in (u.xreplace({m: S.One}), u.xreplace({m: S.NegativeOne}))), None)
+
+    def _jumps(self, u: Expr, m: Symbol) -> bool:
+        """Whether an expression has two values where the switching function of a mode vanishes; in doubt it has."""
+        function = self._function_of(m)
+        assert function is not None  # noqa: S101 - asked of modes that may change only
+        return not divisible(u.xreplace({m: S.One}) - u.xreplace({m: S.NegativeOne}), function)
+
+
+def _argument(kind: type, arguments: tuple[Expr, ...]) -> Expr:
+    """What vanishes where a corner function switches."""
+    return arguments[0] - arguments[1] if kind in (Maximum, Minimum) else arguments[0]
+
+
+def _smoothed(kind: type, arguments: tuple[Expr, ...], u: Expr, m: Expr) -> Expr:
+    if kind is Sign:
+        return m
+    if kind is Step:
+        return (1 + m) / 2
+    if kind is Magnitude:
+        return m * u
+    if kind is Branch:
+        _, a, b = arguments
+        return Branch(m, a, b)
+    a, b = arguments
+    return _mean(m, a, b) if kind is Maximum else _mean(m, b, a)
+
+
+def _mean(m: Expr, above: Expr, below: Expr) -> Expr:
+    """One expression where a mode is 1 and another where it is -1. Each stands in it once, so that nested corners grow in proportion."""
+    return above if above == below else (1 + m) / 2 * above + (1 - m) / 2 * below
+
+
+def _without_repetitions(e: Expr) -> Expr:
+    """max(a, max(a, b)) as max(a, b), for any number of values."""
+    kind = type(e)
+    leaves: dict[Expr, None] = {}
+    count, stack = 0, [e]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, kind):
+            stack += reversed(node.args)
+        else:
+            count += 1
+            leaves[node] = None
+    if len(leaves) == count:
+        return e
+    first, *others = reversed(leaves)
+    for other in others:
+        first = kind(other, first)
+    return first
+
+
+def divisible(difference: Expr, s: Expr) -> bool:
+    """Whether a difference is known to vanish where s does.
+
+    Where s is affine in one of its symbols, that one is put in and the signature of what is left decides. Else both are taken as
+    polynomials in whatever they consist of, and the difference has to be a multiple of s.
+    """
+    if difference == 0 or s in Mul.make_args(difference):
+        return True
+    if difference.has(Branch):
+        return False
+    for z in sorted((z for z in s.free_symbols if isinstance(z, Jet) or z == TIME), key=lambda z: str(z.name)):
+        slope = s.diff(z)
+        if z not in slope.free_symbols:
+            return zero_signatures([difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})])[0]
+    if difference.count_ops() + s.count_ops() > _MOST_EXPANDED:
+        return False
+    try:
+        (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference, s), field=True)
+    except sympy.PolynomialError:
+        return False
+    return bool(dividend.rem(divisor).is_zero)

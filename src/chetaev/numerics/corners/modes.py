@@ -1,0 +1,438 @@
+r"""Modes: corner functions made smooth, one number $m = \pm 1$ for every switching function (`corners` says how).
+
+The result is a smooth system whose modes are parameters, so that one compilation serves all of them, and a surface $s = 0$ is an event at
+which a number changes. Functions that are equal up to a positive factor share a mode, those that differ by a sign share it too.
+The two sides of `piecewise` need not have values everywhere, and modes in a mass, a constraint or a reaction decide what the equations
+determine: these modes are put in as numbers, and each choice is a system with its own structure, compiled by itself.
+
+*Sliding.* Where the motion is pressed onto $s = 0$ from both sides (dry friction at rest) the mode becomes an unknown between -1 and 1 and
+the row $s = 0$ is added (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988): the same kind of system
+as before, with one more multiplier that does no virtual work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import sympy
+from sympy import Expr, Integer, S, Symbol
+
+from chetaev.core.constraints import Constraint, VariationalConstraint
+from chetaev.core.functions import CORNERS, Branch, Sign, corners_in
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, moved_by
+from chetaev.core.system import System
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles.base import RowV
+from chetaev.numerics.corners.corners import Rewriting
+from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
+from chetaev.numerics.graphs.binding import Binding
+
+SLIDING = 0
+"""The value of a mode in a configuration while the motion stays on its surface."""
+
+_MOST_THOUGHT = 60
+"""Operations of a factor up to which SymPy is asked for its sign, which takes long for large sums."""
+
+Configuration = tuple[int, ...]
+"""For every mode +1, -1 or SLIDING."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A switching function, smooth in itself, and the symbol that stands for its sign."""
+
+    symbol: Parameter
+    function: Expr
+    text: str
+    """The function as the user would write it."""
+
+    @property
+    def unknown(self) -> Multiplier:
+        """The mode as an unknown of sliding motion."""
+        return Multiplier(str(self.symbol.name))
+
+    @property
+    def unknowns(self) -> tuple[Multiplier, ...]:
+        """All unknowns of sliding motion."""
+        return (self.unknown,)
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether the function depends on parameters alone, so that the mode never changes."""
+        return _constant(self.function)
+
+    @cached_property
+    def jets(self) -> frozenset[Jet]:
+        """The jets in the function, without inputs."""
+        return frozenset(jets_in(self.function) - jets_in(self.function, Input))
+
+    @cached_property
+    def of_time(self) -> bool:
+        """Whether the function depends on time and parameters alone."""
+        return TIME in self.function.free_symbols and not jets_in(self.function) and not moved_by(self.function)
+
+
+@dataclass(frozen=True)
+class Direction(Mode):
+    """The square of a speed on whose unit vector a force depends (`directions`). Its mode is 1 in motion, and SLIDING is rest."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def unknowns(self) -> tuple[Multiplier, ...]:
+        """The components of the vector that takes the place of the unit vector at rest."""
+        return tuple(Multiplier(f"{c.velocity.name} over {self.symbol.name}") for c in self.components)
+
+    @property
+    def length(self) -> Expr:
+        """The square of that vector's length."""
+        return sympy.Add(*[c.weight * n**2 for c, n in zip(self.components, self.unknowns, strict=True)])
+
+
+@dataclass(frozen=True)
+class Switched:
+    """Equations without corners, and the modes that replace them."""
+
+    original: Equations
+    smooth: Equations
+    modes: tuple[Mode, ...]
+    inputs: Frozen[str, Expr]
+    """The functions of time the run is driven by, without corners."""
+    chosen: frozenset[Symbol] = frozenset()
+    """Modes that are put in as numbers: one of the two sides may have no value, or another structure."""
+
+    def equations(self, configuration: Configuration) -> Equations:
+        """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they have to be chosen."""
+        slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING)
+        numbers = self._numbers(configuration)
+        plain = with_numbers(self.smooth, Frozen(numbers)) if numbers else self.smooth
+        return sliding(plain, slides) if slides else plain
+
+    def _numbers(self, configuration: Configuration) -> dict[Symbol, Expr]:
+        """The values of the modes that are put in as numbers."""
+        return {mode.symbol: Integer(m) for mode, m in zip(self.modes, configuration, strict=True) if m and mode.symbol in self.chosen}
+
+    def binding(self, binding: Binding, configuration: Configuration) -> Binding:
+        """Values for all parameters, modes among them."""
+        values = {mode.symbol: float(m) for mode, m in zip(self.modes, configuration, strict=True) if m != SLIDING}
+        numbers = self._numbers(configuration)
+        inputs = {name: e.xreplace(numbers) for name, e in self.inputs.items()} if numbers else self.inputs
+        return Binding({**binding.parameters, **values}, inputs)
+
+    def read(self, expression: Expr, configuration: Configuration) -> Expr:
+        """An expression of the user's where the modes are known: sign(s) is 0 on the surface s = 0 while the motion slides there."""
+        known = {mode.symbol: S.Zero for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        expression = self._resting(expression, configuration, reading=True)
+        return self.replaced(expression).xreplace({**known, **self._numbers(configuration)})
+
+    def driven(self, expression: Expr, configuration: Configuration) -> Expr:
+        """An expression of the equations where the modes are known: sign(s) is the unknown of sliding motion on s = 0."""
+        known = {mode.symbol: self.held(mode) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        found = self._resting(self.replaced(expression), configuration, reading=False)
+        for symbol in known:
+            found = _interpolated(found, symbol)
+        return found.xreplace({**known, **self._numbers(configuration)})
+
+    def _resting(self, expression: Expr, configuration: Configuration, reading: bool) -> Expr:
+        """An expression with what takes the place of unit vectors of velocities that vanish: nothing, or the unknowns."""
+        for mode, m in zip(self.modes, configuration, strict=True):
+            if m == SLIDING and isinstance(mode, Direction) and any(power.base == mode.function for power in expression.atoms(sympy.Pow)):
+                limit = at_rest(expression, mode.function, mode.components, mode.unknowns)
+                expression = expression if limit is None else limit
+                expression = expression.xreplace(dict.fromkeys(mode.unknowns, S.Zero)) if reading else expression
+        return expression
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether the modes of one compilation do not suffice for all configurations."""
+        return bool(self.chosen) or any(isinstance(mode, Direction) for mode in self.modes)
+
+    def held(self, mode: Mode) -> Expr:
+        """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
+        if isinstance(mode, Direction):
+            return mode.length
+        tilted = tilted_by(self.smooth, mode)
+        return mode.unknown if tilted is None else mode.unknown / tilted
+
+    def replaced(self, expression: Expr) -> Expr:
+        """An expression in which the corners that have a mode are written with it; others stay."""
+        if not self.modes or not expression.has(*CORNERS):
+            return expression
+        table = {mode.function: mode for mode in self.modes}
+        changing = {mode.symbol: mode.function for mode in self.modes if not mode.constant}
+
+        def known(s: Expr, _: Expr | None) -> Expr | None:
+            core, sign = _canonical(s)
+            return sign * table[core].symbol if core in table else None
+
+        with deep():
+            return Rewriting(known, changing.get)(expression)
+
+    def mode(self, s: Expr) -> tuple[int, int] | None:
+        """The place of the mode of a switching function, and +1 or -1 if the mode is that function's sign or its opposite."""
+        core, sign = _canonical(self.replaced(s))
+        found = [k for k, mode in enumerate(self.modes) if mode.function == core]
+        return (found[0], sign) if found else None
+
+
+@lru_cache(maxsize=64)
+def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
+    """The equations with a mode for every corner, in their data and in the functions of time that drive them."""
+    modes: dict[Expr, Mode] = {}
+    changing: dict[Symbol, Expr] = {}
+    signs: dict[Symbol, Expr] = {}
+
+    def mode_of(s: Expr, written: Expr | None) -> Expr:
+        core, sign = _canonical(s)
+        if core not in modes:
+            plain = core.xreplace(signs) if written is None else _canonical(written)[0]
+            mode = Mode(_unused(f"sign of {show(plain)}", signs), core, show(plain))
+            modes[core], signs[mode.symbol] = mode, Sign(plain)
+            if not mode.constant:
+                changing[mode.symbol] = core
+        return sign * modes[core].symbol
+
+    one = Rewriting(mode_of, changing.get)
+    with deep():
+        rewritten = _rewritten(equations, one)
+        driving = Frozen({name: one(e) for name, e in inputs.items()})
+    moving = directions_in(rewritten)
+    if not modes and not moving:
+        return Switched(equations, equations, (), inputs)
+    plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
+    unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
+    found = (*modes.values(), *unit)
+    system = rewritten.system
+    with_modes = _with_parts(system, parameters=(*system.parameters, *[mode.symbol for mode in found]))
+    smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
+    return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
+
+
+def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[Symbol]) -> frozenset[Symbol]:
+    """The modes by which `piecewise` chooses, and those that may stand in the system Jacobian, whose rank they then decide."""
+    found: set[Symbol] = set()
+
+    def look(e: Expr) -> Expr:
+        for branch in e.atoms(Branch):
+            found.update(branch.args[0].free_symbols)
+        return e
+
+    _rewritten(equations, look)
+    for e in inputs.values():
+        look(e)
+    lowered = equations.lowered
+    found |= _beside(lowered.lagrangian, lambda z: z.order > 0)
+    rows = [*[row.residual for row in lowered.system.kinematic], *[row.lhs - row.rhs for row in equations.rewritten or ()]]
+    for row in rows:
+        highest = max((z.order for z in jets_in(row)), default=0)
+        found |= _beside(row, lambda z, highest=highest: z.order == highest)  # type: ignore[misc]
+    for reaction in lowered.reactions.values():
+        found |= {z for c in reaction.values() for z in c.free_symbols}
+    return frozenset(found) & frozenset(modes)
+
+
+def nested_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]:
+    """The corner functions with others inside, in the data of the equations and in the inputs, as the user wrote them."""
+    found: dict[Expr, None] = {}
+
+    def look(e: Expr) -> Expr:
+        stack, seen = [e], {e}
+        while stack:
+            node = stack.pop()
+            if isinstance(node, CORNERS):
+                if len(corners_in(node)) > 1:
+                    found[node] = None
+                continue
+            new = [a for a in node.args if a not in seen]
+            seen.update(new)
+            stack += new
+        return e
+
+    if switched.modes:
+        _rewritten(switched.original, look)
+        for e in inputs.values():
+            look(e)
+    return list(found)
+
+
+def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
+    """The symbols of those terms of an expression that contain a wanted jet."""
+    terms = [term.free_symbols for term in sympy.Add.make_args(e)]
+    return {z for symbols in terms if any(isinstance(z, Jet) and wanted(z) for z in symbols) for z in symbols}
+
+
+@lru_cache(maxsize=64)
+def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equations:
+    """Equations with numbers in place of some modes."""
+    with deep():
+        rewritten = _rewritten(equations, lambda e: e.xreplace(values))
+    system = rewritten.lowered.system
+    system = _with_parts(system, parameters=tuple(p for p in system.parameters if p not in values))
+    return replace(rewritten, lowered=replace(rewritten.lowered, system=system))
+
+
+@lru_cache(maxsize=64)
+def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
+    r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
+
+    A mode that tilts one reaction, as in $\delta y - \mu\,\mathrm{sign}(x')\,\delta x = 0$, occurs as $\lambda m$ only, a product of two
+    unknowns. The product is the unknown then, the multiplier of the part of the reaction that $m$ multiplies.
+    """
+    resting = [mode for mode in modes if isinstance(mode, Direction)]
+    for direction in resting:
+        equations = _at_rest(equations, direction)
+    modes = tuple(mode for mode in modes if mode not in resting)
+    if not modes:
+        return equations
+    unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
+    tilted = {mode: a for mode in modes if (a := tilted_by(equations, mode)) is not None}
+
+    def one(e: Expr) -> Expr:
+        for symbol in unknowns:
+            e = _interpolated(e, symbol)
+        return e.xreplace(unknowns)
+
+    with deep():
+        rewritten = _rewritten(equations, one)
+        rows = tuple(Constraint(one(mode.function)) for mode in modes)
+    lowered = rewritten.lowered
+    system = _with_parts(
+        lowered.system,
+        parameters=tuple(p for p in lowered.system.parameters if p not in unknowns),
+        kinematic=(*lowered.system.kinematic, *rows),
+    )
+    reactions: dict[Multiplier, RowV] = dict(lowered.reactions)
+    for mode, m in tilted.items():
+        with deep():
+            reactions[m] = Frozen({q: c.xreplace({mode.unknown: S.Zero}) for q, c in reactions[m].items()})
+    slopes = [_slopes_by(equations, mode, tilted[mode]) if mode in tilted else {} for mode in modes]
+    reactions |= {unknowns[mode.symbol]: Frozen({q: one(c) for q, c in row.items()}) for mode, row in zip(modes, slopes, strict=True)}
+    lowered = replace(lowered, system=system, reactions=Frozen(reactions))
+    written = rewritten.rewritten
+    if written is not None:
+        first = len(equations.system.kinematic)
+        written = (*written, *[Row(f"kinematic[{first + k}]", row.lhs, row.rhs, "sliding") for k, row in enumerate(rows)])
+    return replace(rewritten, lowered=lowered, rewritten=written)
+
+
+def _at_rest(equations: Equations, mode: Direction) -> Equations:
+    """The equations while a speed is zero: its unit vector is unknown in the forces, and its components vanish."""
+    lowered = equations.lowered
+    forces = {}
+    with deep():
+        for q, e in acting(equations).items():
+            limit = at_rest(e, mode.function, mode.components, mode.unknowns)
+            forces[q] = e if limit is None else limit
+    system = _with_parts(
+        lowered.system,
+        forces=Frozen(forces),
+        dissipation=S.Zero,
+        parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
+        kinematic=(*lowered.system.kinematic, *[Constraint(c.form) for c in mode.components]),
+    )
+    idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
+    lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))
+    return replace(equations, lowered=lowered)
+
+
+@lru_cache(maxsize=64)
+def tilted_by(equations: Equations, mode: Mode) -> Multiplier | None:
+    """The multiplier of the one reaction that a mode tilts, if it stands nowhere else."""
+    lowered = equations.lowered
+    system = lowered.system
+    elsewhere = [lowered.lagrangian, system.dissipation, *system.forces.values(), *[row.residual for row in system.kinematic]]
+    if equations.rewritten is not None or any(mode.symbol in e.free_symbols for e in elsewhere):
+        return None
+    found = [m for m, row in lowered.reactions.items() if any(mode.symbol in c.free_symbols for c in row.values())]
+    return found[0] if len(found) == 1 else None
+
+
+def _slopes_by(equations: Equations, mode: Mode, m: Multiplier) -> dict[Any, Expr]:
+    """What a mode multiplies in a reaction."""
+    row = equations.lowered.reactions[m]
+    sides = [{q: c.xreplace({mode.symbol: side}) for q, c in row.items()} for side in (S.One, S.NegativeOne)]
+    return {q: (sides[0][q] - sides[1][q]) / 2 for q in row}
+
+
+def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
+    """Whether some modes stand in a momentum: then the classical rule D sign = 0 says nothing about motion on the surface."""
+    lagrangian = equations.lowered.lagrangian
+    velocities = [z for z in jets_in(lagrangian) if z.order]
+    return any(mode.symbol in lagrangian.diff(z).free_symbols for mode in modes for z in velocities)
+
+
+# ------------------------------------------------------------ rewriting
+
+
+def _constant(function: Expr) -> bool:
+    """Whether a switching function depends on parameters alone."""
+    return not jets_in(function) and not moved_by(function) and TIME not in function.free_symbols
+
+
+def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
+    """A parameter of this name, or of one like it: different functions may read alike once modes inside them are written as signs."""
+    while Parameter(name) in taken:
+        name += " again"
+    return Parameter(name)
+
+
+def _canonical(s: Expr) -> tuple[Expr, int]:
+    """A switching function without positive factors, and with the sign that SymPy thinks of as plain."""
+    content, s = s.as_content_primitive()
+    sign = -1 if content.is_negative else 1
+    factors = sympy.Mul.make_args(s)
+    definite = {f: f.is_negative for f in factors if f.count_ops() <= _MOST_THOUGHT and (f.is_positive or f.is_negative)}
+    if definite:
+        s = sympy.Mul(*[f for f in factors if f not in definite])
+        sign *= (-1) ** sum(definite[f] for f in factors if f in definite)
+    return (-s, -sign) if s.could_extract_minus_sign() else (s, sign)
+
+
+def _interpolated(e: Expr, m: Symbol) -> Expr:
+    r"""An expression made linear in a mode, $\tfrac12(e_+ + e_-) + \tfrac{m}{2}(e_+ - e_-)$: Filippov's mean of the two sides."""
+    if m not in e.free_symbols or (m not in e.diff(m).free_symbols and not e.has(Branch)):
+        return e
+    above, below = e.xreplace({m: S.One}), e.xreplace({m: S.NegativeOne})
+    return (above + below) / 2 + m * (above - below) / 2
+
+
+def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
+    """Equations with a change made to every expression of their data."""
+    lowered = equations.lowered
+    system = lowered.system
+    changed = _with_parts(
+        system,
+        lagrangian=one(system.lagrangian),
+        kinematic=tuple(Constraint(one(row.lhs), one(row.rhs), row.text) for row in system.kinematic),
+        variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
+        forces=Frozen({q: one(u) for q, u in system.forces.items()}),
+        dissipation=one(system.dissipation),
+    )
+    new = replace(
+        lowered,
+        system=changed,
+        lagrangian=one(lowered.lagrangian),
+        reactions=Frozen({m: Frozen({q: one(c) for q, c in row.items()}) for m, row in lowered.reactions.items()}),
+    )
+    rows = equations.rewritten
+    written = None if rows is None else tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in rows)
+    return replace(equations, lowered=new, rewritten=written)
+
+
+def _variational(row: VariationalConstraint, one: Callable[[Expr], Expr]) -> VariationalConstraint:
+    return VariationalConstraint(Frozen({q: one(c) for q, c in row.coefficients.items()}), row.text)
+
+
+def _with_parts(system: System, **changes: Any) -> System:
+    """A system with some parts exchanged that need no reading: they were read before."""
+    changed: System = object.__new__(System)
+    for part in fields(System):
+        object.__setattr__(changed, part.name, changes.get(part.name, getattr(system, part.name)))
+    return changed

@@ -1,0 +1,141 @@
+r"""Planar friction: forces along the unit vector of a velocity, $-\mu\,w/|w|$ with $|w|^2 = \sum_j c_j w_j^2$.
+
+At rest, $w = 0$, such a force has no value. In the limit it may be any force of the set that the unit vectors span: with an unknown $n$
+in place of $w/|w|$ and the rows $w_j = 0$, the body rests as long as $\sum_j c_j n_j^2 \le 1$. It sets off where this is exceeded, in the
+direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law in two or more
+dimensions, isotropic or not, and Filippov's convex hull for forces of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from sympy import Add, Dummy, Expr, Mul, Pow, S, Symbol, nan, zoo
+
+from chetaev.core.notation import show
+from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.flow.compiled import Array
+
+_WIDEST = 1e12
+"""The acceleration of a body that sets off, in units of what acts on it, beyond which none is looked for."""
+
+
+@dataclass(frozen=True)
+class Component:
+    r"""One $c\,w^2$ of the square of a speed, with the velocity in which $w$ is affine."""
+
+    weight: Expr
+    form: Expr
+    velocity: Jet
+
+    def velocity_for(self, value: Expr) -> Expr:
+        """The velocity for which the form has a value."""
+        return (value - self.form.xreplace({self.velocity: S.Zero})) / self.form.diff(self.velocity)
+
+
+def directions_in(equations: Equations) -> dict[Expr, tuple[Component, ...]]:
+    """The squares of speeds by whose unit vectors forces depend, with their components."""
+    if equations.rewritten is not None:
+        return {}
+    forces = acting(equations)
+    found = {}
+    for square in _squares(forces.values()):
+        components = _components(square)
+        if components and any(_depends(e, square, components) for e in forces.values()):
+            found[square] = components
+    return found
+
+
+def acting(equations: Equations) -> dict[Coordinate, Expr]:
+    """The forces on all coordinates, those of the dissipation function among them."""
+    system = equations.lowered.system
+    dissipation = system.dissipation
+    found = {q: system.forces.get(q, S.Zero) - (dissipation.diff(q.d()) if dissipation != 0 else S.Zero) for q in system.coordinates}
+    return {q: e for q, e in found.items() if e != 0}
+
+
+def _squares(forces: Iterable[Expr]) -> list[Expr]:
+    """What stands under a root in a denominator and contains velocities."""
+    found: dict[Expr, None] = {}
+    for e in forces:
+        for power in e.atoms(Pow):
+            if (
+                power.exp.is_Rational
+                and power.exp.q == 2
+                and power.exp.is_negative
+                and any(z.order for z in jets_in(power.base, Coordinate))
+            ):
+                found[power.base] = None
+    return sorted(found, key=str)
+
+
+def _components(square: Expr) -> tuple[Component, ...]:
+    """A sum of squares of forms, each affine in a velocity of its own; empty if it is not one, or of less than two."""
+    found: list[Component] = []
+    for term in Add.make_args(square):
+        moving = [f for f in Mul.make_args(term) if any(z.order for z in jets_in(f, Coordinate))]
+        if len(moving) != 1 or not moving[0].is_Pow or moving[0].exp != 2:
+            return ()
+        form, weight = moving[0].base, term / moving[0]
+        taken = {c.velocity for c in found}
+        own = [z for z in sorted(jets_in(form, Coordinate), key=lambda z: z.name) if z.order == 1 and z not in taken]
+        own = [z for z in own if z not in form.diff(z).free_symbols]
+        if not own or any(z.order > 1 for z in jets_in(form, Coordinate)):
+            return ()
+        found.append(Component(weight, form, own[0]))
+    velocities = {c.velocity for c in found}
+    apart = all(not (velocities - {c.velocity}) & c.form.free_symbols for c in found)
+    return tuple(found) if len(found) > 1 and apart else ()
+
+
+def _depends(e: Expr, square: Expr, components: tuple[Component, ...]) -> bool:
+    """Whether the limit of a force at rest depends on the direction in which rest is approached, and has a value."""
+    unit = [Dummy(f"n{k}", real=True) for k in range(len(components))]
+    limit = at_rest(e, square, components, unit)
+    return limit is not None and any(n in limit.free_symbols for n in unit)
+
+
+def at_rest(e: Expr, square: Expr, components: tuple[Component, ...], unit: list[Symbol] | tuple[Symbol, ...]) -> Expr | None:
+    """The limit of an expression where the speed vanishes in the direction of a unit vector; None if there is none."""
+    speed = Dummy("speed", positive=True)
+    powers = {power: speed ** (2 * power.exp) for power in e.atoms(Pow) if power.base == square}
+    moving = {c.velocity: c.velocity_for(speed * n) for c, n in zip(components, unit, strict=True)}
+    found = e.xreplace(powers).xreplace(moving)
+    if speed not in found.free_symbols:
+        return found
+    found = found.expand().xreplace({speed: S.Zero})
+    return None if found.has(zoo, nan) else found
+
+
+def named(square: Expr, taken: Callable[[Symbol], bool]) -> Parameter:
+    """The parameter that stands for the level below which a speed counts as rest."""
+    name = f"rest of {show(square)}"
+    while taken(Parameter(name)):
+        name += " again"
+    return Parameter(name)
+
+
+def setting_off(given: Array, resisting: Array, weights: Array) -> Array | None:
+    r"""The unit vector $n$ with $a - B n = \kappa n$, $\kappa \ge 0$: the direction in which a body sets off; None if it stays."""
+
+    def unit(kappa: float) -> Array:
+        return np.array(np.linalg.solve(resisting + kappa * np.eye(len(given)), given), dtype=float)
+
+    def excess(kappa: float) -> float:
+        return float(weights @ unit(kappa) ** 2) - 1.0
+
+    size = float(np.abs(given).max(initial=0.0)) * float(np.sqrt(weights.max()))
+    if size == 0 or not np.isfinite(resisting).all():
+        return None
+    if excess(0.0) <= 0:
+        return unit(0.0) / np.sqrt(excess(0.0) + 1.0)
+    high = size
+    while excess(high) > 0:
+        high *= 2
+        if high > _WIDEST * size:
+            return None
+    return unit(float(brentq(excess, 0.0, high, xtol=1e-15 * high)))

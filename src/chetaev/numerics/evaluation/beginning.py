@@ -1,0 +1,147 @@
+"""Where a motion begins: initial data completed, and the side of every switching surface found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.state import State
+from chetaev.core.symbols import Input, Jet, jets_in
+from chetaev.numerics.corners.modes import Configuration, Direction
+from chetaev.numerics.evaluation.evaluate import evaluate_from
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.pieces.piece import Seat, Setting
+from chetaev.numerics.pieces.switching import TOO_LARGE, Jets, Surfaces
+from chetaev.numerics.start.completed import Completed, on_its_component, state_at
+from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.signs import signs_at
+
+
+@dataclass(frozen=True)
+class Start:
+    """A setting and a state in it."""
+
+    setting: Setting
+    jets: Mapping[Jet, float]
+
+
+def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
+    """The state completed by the constraints, under the modes that are right for it; an InitialError where no side, or several, are."""
+    known: dict[Configuration, dict[Jet, float]] = {}
+
+    def jets(here: Setting) -> dict[Jet, float]:
+        if here.configuration not in known:
+            known[here.configuration] = _completed(here, _state(surfaces, here.configuration, start, t, where), t)
+        return known[here.configuration]
+
+    def first(configuration: Configuration) -> Setting:
+        """The setting of the first configuration that is tried; where the state lies is known before anything is compiled."""
+        found = _state(surfaces, configuration, start, t, where)
+        if found.elsewhere:
+            surfaces.seat = Seat(t, found.state)
+        here = surfaces.setting(configuration)
+        known[configuration] = _completed(here, found, t)
+        return here
+
+    if not surfaces.switched.modes:
+        here = first(())
+        return Start(here, jets(here))
+    configuration = first(signs_at(surfaces.switched, surfaces.binding, start, t, where)).configuration
+    for _ in range(2 * len(configuration) + 2):
+        here = surfaces.setting(configuration)
+        signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
+        open_modes = surfaces.vanishing(here, t, jets(here))
+        wanted = tuple(m if k in open_modes else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
+        if wanted == configuration:
+            break
+        configuration = wanted
+    else:
+        raise InitialError("no choice of signs agrees with the data.", where=where, why="Each one leads to the opposite sign.")
+    here = surfaces.setting(configuration)
+    _require_one_acceleration(surfaces, here, start, t, jets, where)
+    met = surfaces.vanishing(here, t, jets(here))
+    if not met:
+        return Start(here, jets(here))
+    names = ", ".join(surfaces.switched.modes[k].text for k in met)
+    try:
+        choice = surfaces.choose(configuration, met, t, jets)
+        if len(choice.configurations) == 1:
+            there = surfaces.setting(choice.configurations[0])
+            return Start(there, jets(there))
+    except InitialError:  # a speed as good as zero is still one that was given: the motion comes to rest by itself
+        return Start(here, jets(here))
+    if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
+        return moving
+    if not choice.configurations:
+        raise InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
+    raise InitialError(
+        f"the motion from this state is not unique: {names} = 0.",
+        where=where,
+        why="The equations lead away from this surface to both sides.",
+        hint=f"say which side: a state with {names} a little above or below zero",
+    )
+
+
+def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Jets) -> Start | None:
+    """The start of a body that planar friction does not hold at rest."""
+    direction = surfaces.switched.modes[met[0]]
+    if len(met) > 1 or not isinstance(direction, Direction):
+        return None
+    there = surfaces.setting(tuple(1 if k == met[0] else m for k, m in enumerate(here.configuration)))
+    moving = surfaces.resting.set_off(there, direction, t, jets(here))
+    return None if moving is None else Start(there, moving)
+
+
+def _require_one_acceleration(
+    surfaces: Surfaces, here: Setting, start: State | Mapping[str, Any] | None, t: float, jets: Jets, where: str
+) -> None:
+    """An InitialError if a corner of accelerations fits the data with either sign, as in x'' = 2*abs(x'') - 3, and no guess selects one."""
+    switched = surfaces.switched
+    data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
+    known = data.guess.keys() | data.fixed.keys()
+    for k, mode in enumerate(switched.modes):
+        above = jets_in(mode.function) - set(here.flow.state) - jets_in(mode.function, Input)
+        if not above or above <= known:
+            continue
+        other = surfaces.setting(tuple(-m if j == k else m for j, m in enumerate(here.configuration)))
+        try:
+            value = surfaces.values(other, t, jets(other))[k]
+        except StateError:
+            continue
+        if int(np.sign(value)) == other.configuration[k]:
+            names = " ".join(sorted(z.name for z in above))
+            raise InitialError(
+                f"the equations are not linear in {names}, and both signs of {mode.text} fit the data.",
+                where=where,
+                hint=f'say which one: State({{...}}, guess={{"{sorted(z.name for z in above)[0]}": ...}})',
+            )
+
+
+def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float, where: str) -> Completed:
+    """The data completed by the constraints of a configuration."""
+    switched = surfaces.switched
+    equations, bound = switched.equations(configuration), switched.binding(surfaces.binding, configuration)
+    binding = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
+    found = state_at(equations, {} if start is None else start, binding, t, where)
+    return on_its_component(found)
+
+
+def _completed(here: Setting, found: Completed, t: float) -> dict[Jet, float]:
+    if not _clearly_determined(here, found, t):
+        found = replace(found, state=evaluate_from(found).jets)  # or a word on why there is no motion
+    return {z: found.state[z] for z in here.flow.state}
+
+
+def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
+    """Whether the system Jacobian has full rank at a state, the rates have values there, and nothing given might contradict them."""
+    system, state = found.problem.system, found.state
+    if not found.regular or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
+        return False
+    if system.equations.multipliers:  # which are not among the rates: a row without a value is told here
+        found.problem.numbers(system.stage(0), (), {**state, **dict.fromkeys(system.structure.top, 0.0)})
+    rates = here.compiled.rhs(t, here.native(state, 0.0), here.parameters(t))
+    return bool(np.isfinite(rates).all())

@@ -1,0 +1,92 @@
+"""evaluate where corners bend the equations: in the configuration of the state, as simulate would begin there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sympy import Add, Symbol
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.state import State
+from chetaev.core.symbols import Input, jets_in
+from chetaev.core.values import Undefined, value
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.evaluation.evaluate import Evaluation, Sides, evaluate_from
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.pieces.planar_rest import CRAWLING
+from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.start.completed import state_at
+from chetaev.numerics.start.signs import signs_at
+
+_TOLERANCE = 1e-9
+"""How near to a surface a state lies on it, as in a run with the usual tolerance."""
+_ON_SURFACE = 1e-12
+"""Part of its own terms below which a switching function vanishes."""
+
+
+def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
+    """What lies above a state. Where it lies on switching surfaces the side is the one the motion takes, or the motion stays on them."""
+    configuration = signs_at(switched, binding, start, t, where)
+    for _ in range(2 * len(configuration) + 2):
+        try:
+            found = _in(switched, configuration, start, binding, t, where)
+        except (InitialError, StateError):
+            break  # the side may be wrong: the search for the right one also says what is the matter if there is none
+        signs = _signs(switched, found, configuration)
+        if signs is None:
+            break
+        if signs == configuration:
+            return found
+        configuration = signs
+    begun = begin(Surfaces(switched, binding, _TOLERANCE, 1.0), start, t, where)
+    if not _sets_off(switched, begun):
+        return _in(switched, begun.setting.configuration, start, binding, t, where)
+    found = _in(switched, begun.setting.configuration, {z.name: v for z, v in begun.jets.items()}, binding, t, where)
+    return replace(found, jets={z: 0.0 if abs(v) <= CRAWLING else v for z, v in found.jets.items()})
+
+
+def _sets_off(switched: Switched, begun: Start) -> bool:
+    """Whether a body begins to move from rest against planar friction: its speed has a direction only, for which the start has no room."""
+    modes = zip(switched.modes, begun.setting.configuration, strict=True)
+    crawling = {c.velocity for mode, m in modes if isinstance(mode, Direction) and m != SLIDING for c in mode.components}
+    return any(0 < abs(begun.jets.get(z, 0.0)) <= CRAWLING for z in crawling)
+
+
+def _in(
+    switched: Switched, configuration: Configuration, start: State | Mapping[str, Any], binding: Binding, t: float, where: str
+) -> Evaluation:
+    """The values in one configuration, under the names of the user's equations."""
+    equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
+    own = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
+    found = evaluate_from(state_at(equations, start, own, t, where))
+    unknown = {z for mode, m in zip(switched.modes, configuration, strict=True) if m == SLIDING for z in mode.unknowns}
+    modes: dict[Symbol, float] = {z: v for z, v in bound.parameters.items() if z not in binding.parameters}
+    modes |= {z: v for z, v in found.jets.items() if z in unknown}
+    jets = {z: v for z, v in found.jets.items() if z not in unknown}
+    return replace(found, equations=switched.original, jets=jets, binding=binding, sides=Sides(equations, modes))
+
+
+def _signs(switched: Switched, found: Evaluation, configuration: Configuration) -> Configuration | None:
+    """The signs of the switching functions at what was found; None if one of them vanishes, or is not known."""
+    assert found.sides is not None  # noqa: S101 - made so
+    signs = []
+    for mode, m in zip(switched.modes, configuration, strict=True):
+        function = switched.smooth.system.charted(mode.function)
+        if mode.constant and not jets_in(function):
+            signs.append(m)
+            continue
+        if not jets_in(function) - jets_in(function, Input) <= found.state:
+            return None
+        point = {**found.binding.at(function.free_symbols - found.sides.modes.keys(), found.t), **found.jets, **found.sides.modes}
+        try:
+            here, *terms = (float(value(e, point)) for e in (function, *Add.make_args(function)))
+        except Undefined:
+            return None
+        if abs(here) <= _ON_SURFACE * max(map(abs, terms), default=0.0):
+            return None
+        signs.append(int(np.sign(here)))
+    return tuple(signs)

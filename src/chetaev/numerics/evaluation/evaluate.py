@@ -1,0 +1,317 @@
+"""evaluate: accelerations and multipliers at a state; residual: how far given jets are from a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from sympy import Expr, Symbol
+
+from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
+from chetaev.core.group_lookup import group_named
+from chetaev.core.notation import parse_expression, show
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Input, Jet, jets_in
+from chetaev.core.values import Tape, Undefined, value
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.ranks.factored import Matrix, equilibrated
+from chetaev.numerics.corners.modes import smooth
+from chetaev.numerics.evaluation.shown import written
+from chetaev.numerics.flow.local_rank import factored_at, require_clear
+from chetaev.numerics.flow.pole_rewriting import last_digits_changed
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets
+from chetaev.numerics.graphs.binding import Binding, bind, number
+from chetaev.numerics.start.attitude import Array, matrices
+from chetaev.numerics.start.completed import Completed, on_its_component, state_at
+from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.state_faults import inconsistent, singular_here
+from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
+
+_ROUNDED = 2.0**-50
+"""Some last digits of a double, relative to it."""
+_INCONSISTENT = 1e-8
+_ROUND_OFF = 30
+_SMALL_ROW = 1e-6
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The equations of a configuration of corners, without corners, and the values of their modes."""
+
+    equations: Equations
+    modes: Mapping[Symbol, float]
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Mapping[str, float]):
+    """Values by name: jets, multipliers, and any expression in them."""
+
+    equations: Equations
+    jets: Mapping[Jet, float]
+    binding: Binding
+    t: float
+    undetermined: tuple[str, ...] = ()
+    """Multipliers of redundant constraints: not unique, given with the least norm. Reactions are unique."""
+    state: frozenset[Jet] = field(default=frozenset(), repr=False, compare=False)
+    """The jets below those that the equations are solved for."""
+    sides: Sides | None = None
+    """Where the equations have corners: the configuration of the state, in which the values were found."""
+
+    def __getitem__(self, name: str) -> float:
+        for jet, v in self.jets.items():
+            if jet.name == name:
+                return v
+        return self._value(parse_expression(name, self.equations.vocabulary, f"evaluation of {self.equations.system.label}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return (jet.name for jet in self.jets)
+
+    def __len__(self) -> int:
+        return len(self.jets)
+
+    def reaction(self, coordinate: str) -> float:
+        """The generalised reaction on a coordinate."""
+        if self.sides is None:
+            return self._value(self.equations.reaction(coordinate))
+        return self._value(self.sides.equations.reaction(coordinate), self.sides.modes)
+
+    def __str__(self) -> str:
+        return written(self.equations.system, self.jets, self.undetermined, lambda small: _nearby(self, small))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def rotation(self, name: str) -> Array:
+        """The matrix of a group coordinate."""
+        group = group_named(self.equations.system, name, f"evaluation of {self.equations.system.label}")
+        return matrices(group, np.array([self.jets[z] for z in group.places]))
+
+    def _value(self, expression: Expr, modes: Mapping[Symbol, float] = MappingProxyType({})) -> float:
+        expression = self.equations.system.charted(expression)
+        missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input) - modes.keys()
+        if missing:
+            raise NotationError(
+                f"{sorted(z.name for z in missing)[0]} is not known here.", where=f"evaluation of {self.equations.system.label}"
+            )
+        try:
+            given = self.binding.at(expression.free_symbols - modes.keys(), self.t)
+            return float(value(expression, {**given, **self.jets, **modes}))
+        except Undefined as cause:
+            where = f"evaluation of {self.equations.system.label}"
+            raise StateError(f"{show(expression)} has no finite value here ({cause}).", where=where) from None
+
+    def __contains__(self, name: object) -> bool:
+        return any(jet.name == name for jet in self.jets)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A value that was computed, or a default."""
+        return next((v for jet, v in self.jets.items() if jet.name == name), default)
+
+
+def evaluate(
+    equations: Any,
+    start: State | Mapping[str, Any] | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    t: float | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    branch: Any = None,
+    gauge: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """All jets up to the accelerations, and the multipliers, at a state and a time (0 if none is given).
+
+    A model brings its own start, initial time and values; what is given here takes precedence.
+
+    Missing initial values are computed from the constraints where they enter linearly. At a state where the equations do not
+    determine the motion a StateError says which unknown is left open. Of several manifolds on which motions live `branch` names one, by
+    number or by its constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. `gauge` gives functions that the equations
+    leave free (`{"q2": "sin(t)"}`).
+
+    >>> from chetaev import DAlembert, System
+    >>> knife = System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y' = x'*tan(theta)"])
+    >>> now = evaluate(derive(knife, DAlembert()), {"x": 0, "y": 0, "theta": 0, "x'": 2, "theta'": 3})
+    >>> round(now["y''"], 12), round(now["lambda1"], 12)
+    (6.0, 6.0)
+    """
+    if isinstance(equations, Model):
+        model, equations = equations, derive(equations)
+        start = model.start if start is None else start
+        t = model.t[0] if t is None else t
+        branch, gauge = (own if given is None else given for own, given in zip(model.choice.values(), (branch, gauge), strict=True))
+        parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
+    if not isinstance(equations, Equations):
+        hint = "evaluate(ch.derive(system, principle), start, ...)"
+        raise UsageError(f"evaluate takes equations or a model, not {type(equations).__name__}.", where="evaluate", hint=hint)
+    if start is None:
+        raise UsageError("no state is given.", where=f"evaluate {equations.system.label}", hint='evaluate(equations, {"x": 0, ...})')
+    where = f"evaluate {equations.system.label}"
+    binding = bind(equations.system, parameters, inputs, where)
+    t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
+    wish = Wish(start, t, branch, gauge, where, instant=True)
+    meant = chosen(equations, binding, wish)
+    try:
+        if meant.completed is not None and not smooth(meant.equations, Frozen(binding.inputs)).modes:
+            return evaluate_from(meant.completed)
+        return evaluate_at(meant.equations, meant.start, binding, t, meant.where)
+    except StateError as fault:
+        unclear = several_at(equations, binding, wish) if branch is None else None
+        raise unclear or fault from None
+
+
+def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
+    """The same for equations whose motion is determined, with values for everything they leave open."""
+    switched = smooth(equations, Frozen(binding.inputs))
+    if switched.modes:
+        from chetaev.numerics.evaluation.corners import evaluate_on_its_side  # which builds on this module
+
+        return evaluate_on_its_side(switched, start, binding, t, where)
+    return evaluate_from(state_at(equations, start, binding, t, where))
+
+
+def evaluate_from(found: Completed) -> Evaluation:
+    """What lies above a state."""
+    problem, jets = on_its_component(found).problem, dict(found.state)
+    system = problem.system
+    for level in range(_levels(system)):
+        jets |= _solved_at_level(problem, level, jets)
+    _check_given(jets, found.data.fixed, frozenset(found.state), problem.where)
+    return Evaluation(
+        found.equations, _selected(system, jets), problem.binding, problem.t, system.undetermined, frozenset(system.structure.state)
+    )
+
+
+def _nearby(now: Evaluation, small: Sequence[Jet]) -> list[dict[Jet, float]]:
+    """Some jets again, for states with other last digits: those above the state, and those that the rest of the state determines."""
+    state = {z: v for z, v in now.jets.items() if z in now.state}
+    found: list[dict[Jet, float]] = []
+    for seed in range(3):
+        moved = last_digits_changed(state, seed)
+        left_out = [{w: v for w, v in moved.items() if w != z} for z in small if z in state]
+        for given in [moved, *left_out]:
+            there = _tried(now, given)
+            found.append({z: there[z] for z in small if z in there and z not in given})
+    return found
+
+
+def _tried(now: Evaluation, given: Mapping[Jet, float]) -> Mapping[Jet, float]:
+    """The jets for another state; none where it does not determine them, or a last digit decides whether there are any."""
+    try:
+        start = {z.name: v for z, v in given.items()}
+        return evaluate_at(now.equations, start, now.binding, now.t, f"evaluation of {now.equations.system.label}").jets
+    except (InitialError, StateError):
+        return {}
+
+
+def residual(
+    equations: Equations,
+    jets: Mapping[str, Any],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+) -> dict[str, float]:
+    """`lhs - rhs` of every row, by label, for jets and multipliers given by name: zero on a motion."""
+    where = f"residual of {equations.system.label}"
+    binding = bind(equations.system, parameters, inputs, where)
+    read = read_state(equations, jets, binding, where)
+    t = number(t, dict(binding.parameters), f"{where}, t", InitialError)
+    tape = Tape([equations.system.charted(row.residual) for row in equations.rows])
+    point = {**_inputs_at(binding, tape, t, where), **read.fixed, **read.guess}
+    missing = sorted(z.name for z in tape.symbols if z not in point)
+    if missing:
+        raise InitialError(f"no value for {' '.join(missing)}.", where=where, hint="give every jet that occurs in the rows")
+    try:
+        return dict(zip([row.label for row in equations.rows], map(float, tape(point)), strict=True))
+    except Undefined as cause:
+        raise StateError(f"the equations have no finite value here ({cause}).", where=where) from None
+
+
+def _inputs_at(binding: Binding, tape: Tape, t: float, where: str) -> dict[Any, float]:
+    try:
+        return binding.at(tape.symbols, t)
+    except Undefined:
+        raise StateError(f"an input has no finite value at t = {t:g}.", where=where) from None
+
+
+def _levels(system: Prolongation) -> int:
+    """How many levels of derivatives above the state are needed."""
+    wanted = system.reported
+    offsets = zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True)
+    return max(1, *(wanted[z] - d + 1 for z, d in offsets))
+
+
+def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) -> dict[Jet, float]:
+    """The jets `level` above the top, from the rows differentiated as often; the rows are linear in them."""
+    pairs = problem.system.stage(level)
+    unknowns = [z.d(level) for z in problem.system.structure.top]
+    trial = dict.fromkeys(unknowns, 0.0)
+    values, factored = factored_at(problem, pairs, unknowns, {**jets, **trial})
+    require_clear(problem, pairs, unknowns, factored)
+    step, null, jacobian = factored.solved(-values), factored.null, factored.jacobian
+    if null.shape[1] > (problem.system.generic_nullity or 0):
+        raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})
+    trial = {z: float(s) for z, s in zip(unknowns, step, strict=True)}
+    left, _ = problem.numbers(pairs, unknowns, {**jets, **trial})
+    if len(pairs) > len(unknowns) - null.shape[1] and _contradict(problem, pairs, jets, trial, left, values, jacobian):
+        raise inconsistent(problem, pairs, left)
+    better = factored.solved(-left)  # removes round-off
+    return {z: float(trial[z] + s) for z, s in zip(unknowns, better, strict=True)}
+
+
+def _contradict(
+    problem: Problem,
+    pairs: Sequence[Pair],
+    jets: Mapping[Jet, float],
+    trial: Mapping[Jet, float],
+    left: Matrix,
+    values: Matrix,
+    jacobian: Matrix,
+) -> bool:
+    """Whether rows that depend on each other are left with more than round-off.
+
+    What is left counts against the terms of its row, each row in its own units. Terms may cancel inside a row before they are seen here, so
+    a suspicion is checked by changing the last digits of the state and solving again: what moves as much as it is large is round-off.
+    """
+    rows = equilibrated(jacobian, 0.0)[0]
+    sizes = (np.abs(values) + np.abs(jacobian) @ np.abs(list(trial.values()))) / rows
+    excess = np.abs(left) / rows - _INCONSISTENT * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
+    if not np.any(excess > 0):
+        return False
+    noise, unknowns = np.zeros(len(left)), list(trial)
+    for seed in range(3):
+        moved = {**jets, **last_digits_changed(jets, seed), **dict.fromkeys(unknowns, 0.0)}
+        there, slopes = problem.numbers(pairs, unknowns, moved)
+        moved |= {z: float(v) for z, v in zip(unknowns, least_norm(np.where(jacobian == 0, 0.0, slopes), -there)[0], strict=True)}
+        noise = np.maximum(noise, np.abs(problem.numbers(pairs, unknowns[:0], moved)[0] - left))
+    return bool(np.any((excess > 0) & (np.abs(left) > _ROUND_OFF * noise)))
+
+
+def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: frozenset[Jet], where: str) -> None:
+    """Fixed values must agree with what the equations say; those of the state up to the round-off of all jets together."""
+    round_off = _ROUNDED * max(map(abs, jets.values()), default=0.0)
+    for z, v in fixed.items():
+        if z not in jets:
+            raise InitialError(f"{z.name} is beyond what is computed here.", where=where, hint="leave it out")
+        alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
+        if abs(jets[z] - v) > max(_INCONSISTENT * max(alike, abs(v)), round_off if z in state else 0.0):
+            raise InitialError(
+                f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
+                where=where,
+                why=f"{z.name} is not a free initial value here.",
+                hint="leave it out, or give it as a guess",
+            )
+
+
+def _selected(system: Prolongation, jets: Mapping[Jet, float]) -> dict[Jet, float]:
+    """The wanted jets, in the order of the unknowns."""
+    found: dict[Jet, float] = {}
+    for z, order in system.reported.items():
+        found |= {w: jets[w] for w in system.structure.at_order(z, 1, 0)}
+        found |= {z.d(k): jets[z.d(k)] for k in range(1, order + 1)}
+    return found

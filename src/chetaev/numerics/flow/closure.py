@@ -1,0 +1,308 @@
+r"""Equations closed by their own consequences.
+
+The rows differentiated as Pryce's offsets say are linear in the top jets, $A(x)\, y + b(x) = 0$. Where $A$ has fewer pivots than rows, the
+rows without a pivot leave expressions $\ell(x)$ after the elimination. If these do not vanish where the rows below hold, they are
+constraints that no single row shows: they join the system as rows of their own, with their derivatives, and the elimination is repeated
+until nothing new is left. What remains is a system like any other, perhaps with more rows than unknowns: its constraints are known, its
+motion is solved for by an elimination with as many pivots as the rank, and whatever works with rows and their derivatives works with it.
+
+The expressions live on the graph; whether they vanish is decided at random points of the constraint set: evidence, not a proof. It is the
+reduction of P. J. Rabier and W. C. Rheinboldt, A geometric treatment of implicit differential-algebraic equations, J. Differential
+Equations 109 (1994) 110-146, with the submanifolds given by rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.core.symbols import Input, Jet, Multiplier
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.exact import exact_rank
+from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
+from chetaev.mechanics.ranks.sizes import row_sizes
+from chetaev.mechanics.structure import loose_structure
+from chetaev.numerics.flow.affine import plainly_affine
+from chetaev.numerics.flow.elimination import PivotOrder, Samples, elimination_order, samples_of, solve
+from chetaev.numerics.flow.forty_digits import sure_rank
+from chetaev.numerics.flow.prolongation import Prolongation, open_jets
+from chetaev.numerics.flow.sampling import points_from, points_near
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.residues import Residues, residues_of
+
+_ROUNDS = 6
+_POINTS = 8
+_VANISHES = 1e-6
+_SMALLEST = 1e-2
+"""Part of its usual size that the change of an expression counts as at least, where all jets are small by chance."""
+_LARGEST = 100_000
+
+
+class End(StrEnum):
+    """How the closure ended."""
+
+    CLOSED = "closed"
+    """Nothing new arises; tops that are still open are free."""
+    EMPTY = "empty"
+    """No point satisfies all rows."""
+    UNCLEAR = "unclear"
+    """Ranks or the budget did not allow a conclusion."""
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """A relation between jets of the state that follows from several rows."""
+
+    label: str
+    origins: tuple[str, ...]
+    """The rows it is made of."""
+    size: float
+    """How large it is at a random state, with values of order one, where only the rows before it hold."""
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The system with its consequences, and what is left open."""
+
+    system: Prolongation
+    end: End
+    consequences: tuple[Consequence, ...]
+    opened: tuple[Jet, ...] = ()
+    """Tops the equations leave open."""
+    free: tuple[Jet, ...] = ()
+    """Independent ones among the open tops of coordinates: one for each free function."""
+    dimension: int | None = None
+    """The dimension of the manifold of states."""
+    others: tuple[Closure, ...] = ()
+    """Other families of states, met by chance: the constraint set is a union."""
+
+    @property
+    def determined(self) -> bool:
+        """Whether the motion is unique."""
+        return self.end is End.CLOSED and not self.free
+
+
+def closure_with(equations: Equations, rows: Sequence[Expr], labels: Sequence[str]) -> Closure:
+    """The closure with further rows: a gauge $q_j = u_j(t)$, or what singles out a branch."""
+    system = _stated(equations)
+    return closure(system.extended([system.algebra.of(row) for row in rows], labels))
+
+
+@lru_cache(maxsize=32)
+def closure_of(equations: Equations) -> Closure:
+    """The closure of any equations, square or not; remembered."""
+    return closure(_stated(equations))
+
+
+def _stated(equations: Equations) -> Prolongation:
+    """The rows as they are stated, raised so that they are linear in their top jets."""
+    found = loose_structure(equations, GraphAlgebra())
+    system = Prolongation(equations, found, count=_POINTS)
+    if not system.curved(system.stage(0), found.top):
+        plain = plainly_affine(found)
+        return system if plain is found else Prolongation(equations, plain, count=_POINTS)
+    c, d = (tuple(k + 1 for k in offsets) for offsets in (found.row_offsets, found.unknown_offsets))
+    return Prolongation(equations, replace(found, row_offsets=c, unknown_offsets=d), count=_POINTS)
+
+
+def closure(system: Prolongation, *, alone: bool = False) -> Closure:
+    """Add consequences until the rows are closed; `alone` asks for no other families of states."""
+    base = system
+    known: tuple[Consequence, ...] = ()
+    relations: list[ca.SX] = []
+    others: list[Point] = []
+    for _ in range(_ROUNDS):
+        r, usual, strange = _clusters(system)
+        others += strange
+        if not usual:
+            return Closure(system, End.UNCLEAR if system.points else End.EMPTY, known)
+        points, matrices = zip(*usual, strict=True)
+        samples, residues = samples_of(system, points), residues_of(system.algebra, system.structure.jacobian)
+        order = elimination_order(samples, r, residues=residues)
+        if len(order.pairs) < r:
+            return Closure(system, End.UNCLEAR, known)
+        leftover = _leftover(system, samples, residues, order)
+        sizes = _sizes(system, leftover, points)
+        done = [k for k in range(len(points)) if (sizes[k] <= _VANISHES).all()]
+        if len(done) >= min(2, len(points)):  # a family that is closed; other points may belong to other components
+            others += [point for k, point in enumerate(points) if k not in done]
+            found = _closed(base, system, known, relations, [usual[k] for k in done], r)
+            return found if alone else _with_others(found, others)
+        new = _new_relations(system, leftover, sizes, points[0], matrices[0], order, len(known))
+        known += tuple(consequence for consequence, _ in new)
+        relations += [e for _, e in new]
+        system = system.extended([e for _, e in new], [consequence.label for consequence, _ in new])
+        if any(not _jets(system, e) for _, e in new):  # a relation without unknowns: it holds nowhere, or at single times
+            return Closure(system, End.EMPTY, known)
+        if len(known) > len(base.structure.state) or _instructions(relations) > _LARGEST:
+            break  # more relations than the state has jets: most of them depend on others, and the search has lost its way
+    return Closure(system, End.UNCLEAR, known)
+
+
+Spot = tuple[Point, Matrix]
+"""A point and the system Jacobian there."""
+
+
+def _clusters(system: Prolongation) -> tuple[int, list[Spot], list[Point]]:
+    """The most frequent rank of the Jacobian, the points that have it, with the Jacobian there, and the other points.
+
+    Where numbers see less than the field does at every point, as for masses that differ by 1e-10, the field is right.
+    """
+    hidden = [system.row(pair) for pair in system.hidden()]
+    known = [(point, sure_rank(system.structure.jacobian, hidden, point, system.algebra, system.sizes)) for point in system.points]
+    ranks = Counter(r for _, r in known if r is not None)  # points where it cannot be told are left out
+    usual = max(ranks, key=lambda r: (ranks[r], r), default=0)
+    width = len(system.structure.top)
+    if ranks and max(ranks) < width and not system.added and system.exact_nullity is not None and max(ranks) < width - system.exact_nullity:
+        usual, known = width - system.exact_nullity, [(point, width - system.exact_nullity) for point in system.points]
+    kept = [point for point, r in known if r == usual]
+    matrices = matrices_at(system.structure.jacobian, kept, system.algebra)
+    return usual, list(zip(kept, matrices, strict=True)), [point for point, r in known if r is not None and r != usual]
+
+
+def _with_others(found: Closure, points: Sequence[Point]) -> Closure:
+    """A closure with those of other families: the closures near points of another kind, as far as they differ."""
+    others: list[Closure] = []
+    system = found.system.original
+    hidden = [system.row(pair) for pair in system.hidden()]
+    usual = next(iter(found.system.points), {})
+    for point in points:
+        # families differ by their states: with the parameters and the time of a usual point, exp(-b*t) is not zero by underflow
+        moved = {**usual, **{z: v for z, v in point.items() if isinstance(z, Jet) and not isinstance(z, Input)}}
+        for start in points_from(hidden, [moved], system.algebra, system.sizes) if hidden else [moved]:
+            other = closure(system.near(start), alone=True)
+            kinds = [(c.dimension, len(c.free)) for c in (found, *others)]
+            if other.end is End.CLOSED and (other.dimension, len(other.free)) not in kinds:
+                others.append(other)
+    every = (found, *others)
+    first, *rest = [c for c in every if not any(_edge_of(c, larger) for larger in every)]  # the largest is the edge of none
+    return replace(first, others=tuple(rest))
+
+
+def _edge_of(small: Closure, large: Closure) -> bool:
+    """Whether a family is the edge of a larger one of its kind, such as rest among all motions: states of the larger one come near it."""
+    if len(small.free) != len(large.free) or (small.dimension or 0) >= (large.dimension or 0):
+        return False
+    system = large.system
+    hidden = [system.row(pair) for pair in system.hidden()]
+    nearby = points_near(hidden, small.system.points[0], system.algebra, spread=0.03, sizes=system.sizes)
+    return len(system.structure.state) - system.structure.surplus - hidden_rank(system, nearby) == large.dimension
+
+
+def _instructions(rows: Sequence[ca.SX]) -> int:
+    column = ca.vertcat(*rows)
+    return int(ca.Function("rows", [ca.vertcat(*ca.symvar(column))], [column]).n_instructions())
+
+
+def _leftover(system: Prolongation, samples: Samples, residues: Residues | None, order: PivotOrder) -> tuple[tuple[int, ca.SX], ...]:
+    """What rows without a pivot leave, by row."""
+    right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
+    return solve(system.structure.jacobian, right, order, samples, residues).leftover
+
+
+def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:
+    """The leftover expressions at points, a line for each, measured by the change of an expression when a jet changes by its own size."""
+    state = list(system.structure.state)
+    entries = [[e, *system.algebra.gradient(e, state)] for _, e in leftover]
+    smallest = _SMALLEST * row_sizes([e for _, e in leftover], system.algebra, system.sizes)
+    sizes = np.full((len(points), len(leftover)), np.inf)
+    for k, point in enumerate(points):
+        found = matrices_at(entries, [point], system.algebra) if entries else []
+        if found:
+            terms = np.abs(found[0][:, 1:]) * np.array([abs(point.get(z, 0.0)) for z in state])
+            sizes[k] = np.abs(found[0][:, 0]) / np.maximum(terms.max(axis=1, initial=0.0), smallest)
+    return sizes
+
+
+def _new_relations(
+    system: Prolongation,
+    leftover: Sequence[tuple[int, ca.SX]],
+    sizes: Matrix,
+    point: Point,
+    matrix: Matrix,
+    order: PivotOrder,
+    count: int,
+) -> list[tuple[Consequence, ca.SX]]:
+    """Leftover expressions that do not vanish on the constraints known so far."""
+    pairs = system.stage(0)
+    found: list[tuple[Consequence, ca.SX]] = []
+    for k, (i, e) in enumerate(leftover):
+        if sizes[:, k].max() > _VANISHES:
+            names = tuple(system.label(pairs[a]) for a in _origins(matrix, order, i))
+            value = matrices_at([[e]], [point], system.algebra)
+            size = abs(float(value[0][0, 0])) if value else np.inf
+            found.append((Consequence(f"consequence[{count + len(found)}]", names, size), e))
+    return found
+
+
+def _origins(matrix: Matrix, order: PivotOrder, row: int) -> list[int]:
+    """The rows a leftover row is combined with to eliminate the tops, itself included."""
+    rows, columns = [i for i, _ in order.pairs], [j for _, j in order.pairs]
+    weights = np.linalg.lstsq(matrix[np.ix_(rows, columns)].T, matrix[row, columns], rcond=None)[0] if rows else np.zeros(0)
+    involved = [i for i, w in zip(rows, weights, strict=True) if abs(w) > 1e-7]
+    return sorted([*involved, row])
+
+
+def _jets(system: Prolongation, e: ca.SX) -> list[Jet]:
+    return [z for z in system.algebra.symbols(e) if isinstance(z, Jet) and not isinstance(z, Input)]
+
+
+def _closed(
+    base: Prolongation, system: Prolongation, known: tuple[Consequence, ...], relations: Sequence[ca.SX], spots: Sequence[Spot], r: int
+) -> Closure:
+    """The closed system with the relations that it needs; `r` is the rank of its Jacobian, which numbers may not see."""
+    points = [point for point, _ in spots]
+    kept = _needed(base, system, relations, points)
+    system = base.extended([relations[k] for k in kept], [known[k].label for k in kept]) if kept else base
+    system.points, system.solvable = points, True
+    top = system.structure.top
+    factored = factored_at(system.structure.jacobian, points, system.algebra, system.sizes, drawn=system.drawn)
+    nulls = [found.null if found.rank >= r else Factored(found.jacobian, rank=r).null for found in factored]
+    null = min(nulls, key=lambda n: n.shape[1])
+    opened = open_jets(top, null)
+    moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]
+    chosen: list[int] = []
+    for j in sorted(moving, key=lambda j: (top[j].order, j)):  # coordinates without inertia first
+        if np.linalg.matrix_rank(null[[*chosen, j]], tol=1e-7 * float(np.abs(null).max(initial=1.0))) > len(chosen):
+            chosen.append(j)
+    dimension = len(system.structure.state) - system.structure.surplus - _restrictions(system, points)
+    return Closure(system, End.CLOSED, tuple(known[k] for k in kept), tuple(opened), tuple(top[j] for j in chosen), dimension)
+
+
+def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX], points: Sequence[Point]) -> list[int]:
+    """The relations without which constraints or equations for the tops would be missing; the last ones are spared first."""
+    kept = list(range(len(relations)))
+    full = (hidden_rank(system, points), _top_rank(system, points))
+    for k in reversed(range(len(relations))):
+        fewer = [i for i in kept if i != k]
+        trial = base.extended([relations[i] for i in fewer], [str(i) for i in fewer]) if fewer else base
+        if (hidden_rank(trial, points), _top_rank(trial, points)) == full:
+            kept = fewer
+    return kept
+
+
+def _restrictions(system: Prolongation, points: Sequence[Point]) -> int:
+    """How many of the rows on the state are independent; where numbers see fewer than there are, and rows are affine, the field decides."""
+    found, pairs, state = hidden_rank(system, points), system.hidden(), system.structure.state
+    if found == len(pairs) or system.curved(pairs, state):
+        return found
+    entries = [system.algebra.gradient(system.row(pair), state) for pair in pairs]
+    return max(found, exact_rank(entries, (), system.algebra) or 0)
+
+
+def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
+    """How many of the rows on the state are independent, at the best of some points."""
+    entries = [system.algebra.gradient(system.row(pair), system.structure.state) for pair in system.hidden()]
+    return rank_at(entries, points, system.algebra, system.sizes)
+
+
+def _top_rank(system: Prolongation, points: Sequence[Point]) -> int:
+    return rank_at(system.structure.jacobian, points, system.algebra, system.sizes)

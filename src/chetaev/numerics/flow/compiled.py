@@ -1,0 +1,166 @@
+"""Equations made into machine code: once per equations, with parameters and inputs as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Expr, Symbol
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.errors import StateError
+from chetaev.core.symbols import TIME, Jet
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.factored import Factored
+from chetaev.numerics.flow.component import component_at
+from chetaev.numerics.flow.flow import Flow, make_flow
+from chetaev.numerics.flow.pole_rewriting import without_poles
+from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+
+Array = NDArray[np.float64]
+
+_REMEMBERED = 64
+"""Choices of pivots whose code is kept: a motion that winds through a mechanism renews them some twenty times."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The kernels of one set of equations, for one choice of pivots."""
+
+    flow: Flow
+    rhs: Kernel
+    project: Kernel | None
+    measure: Kernel
+    """Residuals, and then the sizes of their terms."""
+    labels: tuple[str, ...]
+    """What the measured residuals are called."""
+
+    @property
+    def size(self) -> int:
+        """The length of the state vector: jets below the top, and the work where energy changes."""
+        return self.flow.size
+
+    def parameters(self, binding: Binding, t: float, energy: float) -> Array:
+        """The vector p: parameters, inputs at a time, energy at the start."""
+        values = binding.at(frozenset(self.flow.arguments), t)
+        return np.array([*[values[z] for z in self.flow.arguments], energy])
+
+    def inputs(self, binding: Binding) -> Kernel | None:
+        """Machine code that gives the inputs at a time; None without inputs."""
+        if not self.flow.inputs:
+            return None
+        written = tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
+        if written not in self._made:
+            self._made[written] = compile_kernel(self._of_time([self.flow.graph.of(e) for e in written]))
+        return self._made[written]
+
+    def _of_time(self, written: Sequence[ca.SX]) -> ca.Function:
+        """A function of (t, x, p) in which the places of inputs in p are ignored."""
+        graph, flow = self.flow.graph, self.flow
+        known = graph.vector(flow.system.equations.system.parameters)
+        rest = ca.SX.sym("rest", len(flow.inputs) + 1)
+        x = ca.SX.sym("x", self.size)
+        return graph.function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], ca.vertcat(*written))
+
+    def watch(self, events: Sequence[Expr] = ()) -> Kernel:
+        """Determinant, smallest pivot, then the functions of events; remembered."""
+        key = ("watch", *events)
+        if key not in self._made:
+            self._made[key] = compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]), hot=False)
+        return self._made[key]
+
+    def conserving(self) -> Kernel:
+        """A projection onto the constraints and the energy of the start; remembered."""
+        if "conserving" not in self._made:
+            function = self.flow.project(conserve=True)
+            assert function is not None  # noqa: S101 - conservation always gives a row
+            self._made["conserving"] = compile_kernel(function)
+        return self._made["conserving"]
+
+    def energy_at(self, t: float, x: Array, p: Array) -> float:
+        """The energy at one state: its balance against nothing. The code that measures the balance is there already."""
+        state, values = np.array(x), np.array(p)
+        values[-1] = 0.0
+        state[len(self.flow.state) :] = 0.0
+        return float(self.measure(t, state, values)[len(self.labels) - 1])
+
+    @cached_property
+    def determinant(self) -> Kernel:
+        """The determinant of the system Jacobian, as `watch` gives it."""
+        return compile_kernel(self.flow.function([self.flow.determinant], "determinant"))
+
+    @cached_property
+    def energy(self) -> Kernel:
+        """The energy on the state."""
+        return compile_kernel(self.flow.function([self.flow.energy], "energy"), hot=False)
+
+    @cached_property
+    def _made(self) -> dict[Any, Kernel]:
+        """Kernels made on demand."""
+        return {}
+
+
+_COMPILED: Remembered[Compiled] = Remembered(_REMEMBERED)
+
+
+@lru_cache(maxsize=32)
+def compile_equations(equations: Equations) -> Compiled:
+    """Kernels for equations that determine their motion; remembered, because parameters are arguments."""
+    return compile_system(prolongation(equations), equations.system.label)
+
+
+def compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
+    """Kernels whose pivots suit a given state as well. Remembered by the pivots: states that share them share the code."""
+    system = without_poles(system, dict(point))
+    (here,) = system.jacobians([point])
+    if here is not None and Factored(here).nullity > (system.generic_nullity or 0):
+        near = system.near(point)  # the state's own branch, if constraints have several
+        system = near if (near.generic_nullity or 0) > (system.generic_nullity or 0) else system
+    flow = make_flow(system, (dict(point),)) or make_flow(system)  # a singular state has too few pivots: the watch will tell
+    if flow is None:
+        raise _no_order(system.equations.system.label)
+    key = (flow.order, system.generic_nullity, system.added)
+    return _COMPILED.get(system.stated, key, lambda: _compiled(flow))
+
+
+def compile_on_component(equations: Equations, binding: Binding, t: float, jets: Mapping[Jet, float]) -> Compiled:
+    """Kernels for the component of the constraint set that a state lies on."""
+    stated = square_prolongation(equations)
+    if stated is None or any(z not in jets for z in stated.structure.state):
+        return compile_equations(equations)
+    problem = Problem(stated, binding, t, f"compile {equations.system.label}")
+    state = {z: jets[z] for z in stated.structure.state}
+    system = component_at(problem, state)
+    return compile_equations(equations) if system is None or system is stated else compile_at(system, problem.point(state))
+
+
+def compile_system(system: Prolongation | None, label: str) -> Compiled:
+    """Kernels for rows that determine their motion, whatever they were made from."""
+    flow = None if system is None else make_flow(system)
+    if flow is None:
+        raise _no_order(label)
+    return _compiled(flow)
+
+
+def _no_order(label: str) -> StateError:
+    return StateError(
+        "no order of elimination solves these equations everywhere.",
+        where=f"compile {label}",
+        why="The system Jacobian is singular, and consequences of the rows do not close them: a free function is left, or no motion.",
+        hint="ch.analyze tells what becomes of a motion",
+    )
+
+
+def _compiled(flow: Flow) -> Compiled:
+    measure, labels = flow.measure()
+    project = flow.project()
+    projecting = None if project is None else compile_kernel(project)
+    return Compiled(flow, compile_kernel(flow.rhs()), projecting, compile_kernel(measure, hot=False), labels)

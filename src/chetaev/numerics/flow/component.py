@@ -1,0 +1,114 @@
+r"""The component of the constraint set that a state lies on.
+
+Rows of closed loops have sets of many components: a chain of parallelograms may be folded at any of its joints, and which rows depend on
+each other differs from one to the next. Random points lie on any of them. Where a state is given, the state decides:
+
+- If the system Jacobian is regular there, the rows determine the motion through it, and that is all there is to ask.
+- If rows depend on each other there and at all states near it, multipliers are left open and nothing else.
+- Rows may depend on each other along the motion only, as those of a platform on four parallel ropes do: nearby, where the platform turns
+  about the ropes, they do not. The motion stays where they do. This is told from a state where rows happen to depend on each other, such as
+  a parallelogram that lies flat, by looking a little ahead and back along the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import factorial
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.symbols import Jet, Place
+from chetaev.mechanics.ranks.factored import Factored, Matrix
+from chetaev.mechanics.ranks.generic import Point
+from chetaev.numerics.flow.local_rank import factored_at, require_clear
+from chetaev.numerics.flow.prolongation import Problem, Prolongation
+from chetaev.numerics.flow.sampling import points_from
+
+_AHEAD = 1e-3
+"""How far along the motion ranks are compared, relative to the size of the positions: the prediction is right to the third power of it."""
+_STILL_DEPENDENT = 1e-7
+"""Singular values below this part of the largest belong to rows that still depend on each other ahead: rows that only happen to do so at a
+state show 1e-3 there, or 1e-6 where they touch, and the error of the prediction is 1e-9."""
+_LEFT_OVER = 1e-8
+"""What rows that depend on each other may leave of their terms."""
+
+
+def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool = False) -> Prolongation | None:
+    """The rows, judged on the component that a state lies on; None if they do not determine the motion there as they are stated.
+
+    A StateError where the digits of the state do not tell. For an instant, which asks for no motion, a regular state needs no others.
+    """
+    system = problem.system
+    pairs, top = system.stage(0), system.structure.top
+    values, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
+    require_clear(problem, pairs, top, found)
+    point = problem.point(jets)
+    regular = system.square and not found.nullity
+    if instant and regular:
+        return system.standing([point], found.null)
+    if found.nullity == system.generic_nullity:
+        return system
+    if regular:
+        return system.near(point)
+    if not system.harmless(found.null) or not _consistent(found, values):
+        return None
+    near = system.near(point)
+    if near.generic_nullity == found.nullity:
+        return near
+    along = _dependent_along(problem, jets, found, values)
+    return system.standing([point, *along], found.null) if along else None
+
+
+def _consistent(found: Factored, values: Matrix) -> bool:
+    """Whether rows that depend on each other agree."""
+    tops = found.solved(-values)
+    left = np.abs(values + found.jacobian @ tops)
+    terms = np.abs(values) + np.abs(found.jacobian) @ np.abs(tops)
+    return bool(np.all(left <= _LEFT_OVER * np.maximum(terms, terms.max(initial=0.0) * _LEFT_OVER)))
+
+
+def _dependent_along(problem: Problem, jets: Mapping[Jet, float], found: Factored, values: Matrix) -> list[Point]:
+    """States a little later and a little earlier in the motion, if as many rows depend on each other there; none otherwise."""
+    system = problem.system
+    tops = dict(zip(system.structure.top, map(float, found.solved(-values)), strict=True))
+    times = _looked_at({**jets, **tops})
+    hidden = [system.row(pair) for pair in system.hidden()]
+    ahead: list[Point] = [_moved(problem, {**jets, **tops}, t) for t in times]
+    points = points_from(hidden, ahead, system.algebra) if hidden else ahead
+    matrices = [a for a in system.jacobians(points) if a is not None]
+    same = len(matrices) == len(times) and all(_small(a) == found.nullity for a in matrices)
+    return list(points) if same else []
+
+
+def _small(matrix: Matrix) -> int:
+    """How many singular values of the scaled matrix are small, or missing."""
+    return matrix.shape[1] - Factored(matrix, cut=_STILL_DEPENDENT).rank
+
+
+def _looked_at(at: Mapping[Jet, float]) -> list[float]:
+    """Times before and after in which the positions change by a small part of their size; none at rest."""
+    sizes = [max((abs(v) for z, v in at.items() if z.order == k), default=0.0) for k in range(3)]
+    reach = _AHEAD * (sizes[0] or 1.0)
+    if sizes[1] > 0:
+        step = reach / sizes[1]
+        return [step, -step]
+    return [float(np.sqrt(2 * reach / sizes[2]))] if sizes[2] > 0 else []
+
+
+def _moved(problem: Problem, at: Mapping[Jet, float], step: float) -> dict[Symbol, float]:
+    """The state after a short time, by the derivatives that are known at the state."""
+    system = problem.system
+    point = problem.point(at)
+    places = [z for z in system.structure.state if isinstance(z, Place)]
+    rates = system.rates_of(places, 2)
+    moved = dict(point)
+    for z in system.structure.state:
+        if z in rates:
+            known = [at[z], *[float(v) for v in system.algebra.tape(rates[z])(point)]]
+        else:
+            known = [at[z]]
+            while (w := z.d(len(known))) in at:
+                known.append(at[w])
+        moved[z] = sum(v * step**k / factorial(k) for k, v in enumerate(known))
+    return {z: moved[z] for z in moved if z not in system.structure.top}

@@ -1,0 +1,323 @@
+r"""Linear systems of graph expressions, solved by an elimination whose pivots are chosen once.
+
+Which entries are zero is a formal question, answered exactly by residues in a finite field (`residues`): only what is identically zero is
+left out, at every step. Which entries are good pivots is a local question, answered by numbers at several points of the constraint manifold
+at once: Markowitz' count decides among entries that are not small in their column at any of the points and larger than their own *doubt*,
+a bound of their error that is carried through the elimination. The elimination is then written out in the graph, so that solving costs only
+the operations a careful hand would write. The pivots are returned too: for a square system of full rank their product is the determinant
+up to sign, and a pivot that falls far below its reference tells that another order is needed.
+
+A matrix of rank $r$, square or not, takes $r$ pivots. Unknowns without a pivot are set to zero, and the directions in which they could
+move are returned as a basis of the null space; rows without a pivot leave an expression that must vanish if a solution exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.numerics.graphs.algebra import minus, over, times
+from chetaev.numerics.graphs.residues import Residues
+
+Matrix = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_THRESHOLD = 0.05
+"""Part of the largest entry of its column that a pivot must have at every sample; less lets round-off grow, more destroys sparsity."""
+_DIGITLESS = 4.0
+"""Entries up to so many doubts have no digit that means anything, and are no pivots."""
+_LEAST_RATIO = 1e6
+"""Ratio to its doubt that a pivot must have where no entry suits all points, unless more pivots are known to exist."""
+_EPSILON = float(np.finfo(float).eps)
+_PASSES = 6
+"""Passes of balancing, after which the largest entries of rows and columns are near one."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A solution of `A y = b` as graph expressions, and the pivots it divides by."""
+
+    solution: tuple[ca.SX, ...]
+    """With zero for unknowns that have no pivot."""
+    pivots: tuple[ca.SX, ...]
+    references: tuple[float, ...]
+    """The largest size of each pivot at the points it was chosen at."""
+    sign: int
+    """The sign of the permutation: the determinant is `sign` times the product of the pivots."""
+    null: tuple[tuple[ca.SX, ...], ...] = ()
+    """For each unknown without a pivot a vector of the null space, with 1 at its place and 0 at the others'."""
+    leftover: tuple[tuple[int, ca.SX], ...] = ()
+    """Rows without a pivot, and what is left of their right-hand sides: a solution exists where these vanish."""
+
+
+@dataclass(frozen=True)
+class PivotOrder:
+    """Which entry is eliminated when: pairs (row, column)."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A matrix at several points, with bounds of the errors of its entries; rows and columns are scaled so that units drop out."""
+
+    numbers: Matrix
+    doubts: Matrix
+    down: Matrix
+    """Scales of rows: a line per point."""
+    across: Matrix
+    """Scales of columns."""
+
+    @classmethod
+    def of(cls, matrices: Sequence[Matrix], doubts: Sequence[Matrix] | None = None) -> Samples:
+        """The largest entry of every row and column is brought near one. Without doubts, entries are taken as exact."""
+        work = np.array(matrices, dtype=float)
+        known = np.zeros_like(work) if doubts is None else np.where(np.isfinite(doubts), doubts, np.abs(work))
+        down, across = np.ones(work.shape[:2]), np.ones((len(work), work.shape[2]))
+        for _ in range(_PASSES):
+            rows, columns = (np.sqrt(np.abs(work).max(axis=axis, initial=0.0)) for axis in (2, 1))
+            rows[rows == 0], columns[columns == 0] = 1.0, 1.0
+            work = work / rows[:, :, None] / columns[:, None, :]
+            down, across = down * rows, across * columns
+        return cls(work, known / down[:, :, None] / across[:, None, :], down, across)
+
+
+def samples_of(system: Any, points: Sequence[Any]) -> Samples:
+    """The system Jacobian at random points of its manifold, at which it is defined."""
+    found = [a for a in system.measured(points) if a is not None]
+    return Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+
+
+@dataclass
+class Elimination:
+    """The numeric side of an elimination under way: what is left of the samples, and which rows and columns that is."""
+
+    numbers: Matrix
+    doubts: Matrix
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    constant: Flags
+    """Which entries are constant along a motion, as pivots to be preferred."""
+    residues: Residues | None
+    """The exact side: what is zero. None where no residue is known; then nothing is zero but what the numbers show."""
+
+    @classmethod
+    def begun(cls, samples: Samples, constant: Flags | None, residues: Residues | None) -> Elimination:
+        """Nothing is eliminated yet."""
+        _, m, n = samples.numbers.shape
+        steady = np.zeros((m, n), dtype=bool) if constant is None else np.array(constant, dtype=bool)
+        left = None if residues is None else residues.copy()
+        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.arange(m), np.arange(n), steady, left)
+        found._clear()
+        return found
+
+    def of_samples(self, which: Flags) -> Elimination:
+        """The same for some of the samples."""
+        left = None if self.residues is None else self.residues.copy()
+        return replace(self, numbers=self.numbers[which], doubts=self.doubts[which], residues=left)
+
+    def _clear(self) -> None:
+        """What is formally zero is zero in numbers too."""
+        if self.residues is not None:
+            absent = ~self.residues.present[np.ix_(self.rows, self.columns)]
+            self.numbers[:, absent], self.doubts[:, absent] = 0.0, 0.0
+
+    @property
+    def present(self) -> Flags:
+        """Which entries are not formally zero."""
+        if self.residues is not None:
+            return self.residues.present[np.ix_(self.rows, self.columns)]
+        found: Flags = (self.numbers != 0).any(axis=0)
+        return found
+
+    def eliminate(self, k: int, j: int) -> tuple[int, int]:
+        """One step with the pivot in row k and column j of what is left; the pivot's place in the whole matrix."""
+        pair = int(self.rows[k]), int(self.columns[j])
+        before = self.present
+        if self.residues is not None and self.residues.eliminate(*pair) is None:
+            self.residues = None  # zero at one of the random states by chance: nothing is called zero any more
+        work, doubts = self.numbers, self.doubts
+        others, kept = np.arange(work.shape[1]) != k, np.arange(work.shape[2]) != j
+        pivot = np.where(work[:, k, j] == 0, np.inf, work[:, k, j])[:, None, None]
+        column, row = work[:, others, j][:, :, None] / pivot, work[:, k, kept][:, None, :] / pivot
+        share = column * row * pivot
+        inherited = np.abs(column) * doubts[:, k, kept][:, None, :] + np.abs(row) * doubts[:, others, j][:, :, None]
+        inherited += np.abs(column * row) * doubts[:, k, j][:, None, None]
+        old = work[:, others][:, :, kept]
+        self.numbers = old - share
+        more = inherited + _EPSILON * (np.abs(old) + 2 * np.abs(share))
+        self.doubts = doubts[:, others][:, :, kept] + np.where(share != 0, more, 0.0)
+        touched = before[others, j][:, None] & before[k, kept][None, :]
+        made = self.constant[others, j][:, None] & self.constant[k, kept][None, :] & self.constant[k, j]
+        self.constant = self.constant[others][:, kept] & (made | ~touched)
+        self.rows, self.columns = np.delete(self.rows, k), np.delete(self.columns, j)
+        self._clear()
+        return pair
+
+    def best_pivot(self, prefer: bool, wanted: bool) -> tuple[int, int] | None:
+        """The entry of least Markowitz count that is never small in its column and has digits; constant ones first if preferred.
+
+        Where no entry suits all points: the one that is largest beside its doubt, by its worst point, if so many pivots are wanted, or if
+        it has digits everywhere.
+        """
+        sizes, present = np.abs(self.numbers), self.present
+        possible = self.possible(present)
+        certain = (sizes > _DIGITLESS * self.doubts).all(axis=0) & possible
+        allowed = (sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True)).all(axis=0) & certain & (sizes > 0).all(axis=0)
+        steady = self.constant
+        if prefer and self.residues is not None:
+            steady = self.residues.constant[np.ix_(self.rows, self.columns)]
+        if not allowed.any():
+            allowed = self._last_resort(sizes, possible, wanted)
+            if allowed is None:
+                return None
+        weight = 2 * present.size + 1 if prefer else 1
+        count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
+        k, j = np.unravel_index(int(np.argmin(np.where(allowed, count, np.iinfo(np.int64).max))), count.shape)
+        return int(k), int(j)
+
+    def possible(self, present: Flags) -> Flags:
+        """Entries that are different from zero at all random states of the field."""
+        if self.residues is None:
+            return present
+        found = np.zeros_like(present)
+        for k, j in zip(*np.nonzero(present), strict=True):
+            found[k, j] = self.residues.can_pivot(int(self.rows[k]), int(self.columns[j]))
+        return found
+
+    def _last_resort(self, sizes: Matrix, possible: Flags, wanted: bool) -> Flags | None:
+        if not possible.any():
+            return None
+        ratio = np.where(possible, ratio_to_doubt(sizes, self.doubts).min(axis=0), 0.0)
+        if wanted and ratio.max() == 0.0 and self.residues is not None:
+            return possible  # numbers are exhausted, the field is not: masses and rows that differ by less than the last digit
+        if ratio.max() <= (0.0 if wanted else _LEAST_RATIO):
+            return None
+        found: Flags = ratio == ratio.max()
+        return found
+
+
+def ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
+    """How much larger than its error each entry is; no entry is known better than the round-off of the largest one."""
+    largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 1e-300)
+    found: Matrix = sizes / np.maximum(doubts, _EPSILON * largest)
+    return found
+
+
+def elimination_order(
+    samples: Samples, rank: int | None = None, constant: Flags | None = None, residues: Residues | None = None, prefer: bool = False
+) -> PivotOrder:
+    """As many pivots as suit all sample matrices, or `rank` of them, which is known to be reached, at most.
+
+    Among entries of equal count those come first that are marked as constant: they keep their size along a motion. With `prefer`, constants
+    that the residues tell come first whatever their count.
+    """
+    work = Elimination.begun(samples, constant, residues)
+    pairs: list[tuple[int, int]] = []
+    m, n = samples.numbers.shape[1:]
+    for _ in range(min(m, n) if rank is None else min(m, n, rank)):
+        chosen = work.best_pivot(prefer, rank is not None)
+        if chosen is None:
+            break
+        pairs.append(work.eliminate(*chosen))
+    return PivotOrder(tuple(pairs))
+
+
+def solve(
+    matrix: Sequence[Sequence[ca.SX]],
+    right: Sequence[ca.SX],
+    order: PivotOrder,
+    samples: Samples,
+    residues: Residues | None = None,
+    freeze: bool = False,
+) -> Solved:
+    """The unrolled elimination in a given order. Entries are left out where their residues say that they are identically zero.
+
+    With `freeze`, entries that do not depend on the state without showing it are written without the state.
+    """
+    rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not e.is_zero()} for line in matrix]
+    b, n = list(right), samples.numbers.shape[2]
+    exact = None if residues is None else residues.copy()
+    if exact is not None:
+        exact.clear(rows, freeze)
+    pivots = []
+    remaining = dict.fromkeys(range(len(b)))
+    for i, j in order.pairs:
+        del remaining[i]
+        pivot = rows[i][j]
+        pivots.append(pivot)
+        for k in remaining:
+            if j in rows[k]:
+                factor = over(rows[k].pop(j), pivot)
+                _subtract(rows[k], rows[i], factor, j)
+                b[k] = minus(b[k], times(factor, b[i]))
+        if exact is not None and not exact.follow(i, j, rows, freeze):
+            exact = None
+    columns = [j for _, j in order.pairs]
+    free = [j for j in range(n) if j not in columns]
+    solution = _back_substituted(rows, b, order.pairs, n)
+    null = []
+    for f in free:
+        moved = [-line[f] if f in line else ca.SX(0) for line in rows]
+        direction = _back_substituted([{c: e for c, e in line.items() if c != f} for line in rows], moved, order.pairs, n)
+        direction[f] = ca.SX(1)
+        null.append(tuple(direction))
+    leftover = tuple((k, b[k]) for k in remaining)
+    sizes = pivots_of(samples, order, residues).max(axis=0, initial=0.0)
+    references = tuple(float(v) or 1.0 for v in sizes)
+    return Solved(tuple(solution), tuple(pivots), references, _permutation_sign(order.pairs), tuple(null), leftover)
+
+
+def pivots_of(samples: Samples, order: PivotOrder, residues: Residues | None = None) -> Matrix:
+    """The sizes of the pivots of an elimination in a given order: a line per matrix, a column per pivot."""
+    work = Elimination.begun(samples, None, residues)
+    found = np.zeros((len(samples.numbers), len(order.pairs)))
+    for k, (i, j) in enumerate(order.pairs):
+        row, column = int(np.flatnonzero(work.rows == i)[0]), int(np.flatnonzero(work.columns == j)[0])
+        found[:, k] = np.abs(work.numbers[:, row, column]) * samples.down[:, i] * samples.across[:, j]
+        work.eliminate(row, column)
+    return found
+
+
+def solve_positive(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX]) -> list[ca.SX]:
+    """The solution of a symmetric positive definite system, eliminated in its own order: no pivot can vanish."""
+    n = len(right)
+    return list(solve(matrix, right, PivotOrder(tuple((k, k) for k in range(n))), Samples.of([np.eye(n)])).solution)
+
+
+def _subtract(target: dict[int, ca.SX], source: dict[int, ca.SX], factor: ca.SX, skip: int) -> None:
+    for column, e in source.items():
+        if column != skip:
+            product = times(factor, e)
+            target[column] = minus(target[column], product) if column in target else -product
+
+
+def _back_substituted(rows: Sequence[dict[int, ca.SX]], b: Sequence[ca.SX], pairs: Sequence[tuple[int, int]], n: int) -> list[Any]:
+    solution: list[Any] = [None] * n
+    for i, j in reversed(pairs):
+        value = b[i]
+        for column, e in rows[i].items():
+            if column != j and solution[column] is not None:
+                value = minus(value, times(e, solution[column]))
+        solution[j] = over(value, rows[i][j])
+    return [ca.SX(0) if e is None else e for e in solution]
+
+
+def _permutation_sign(pairs: Sequence[tuple[int, int]]) -> int:
+    """The sign of the permutation of the columns that have a pivot, in the order of their rows."""
+    columns = sorted(j for _, j in pairs)
+    target = [columns.index(j) for _, j in sorted(pairs)]
+    sign, seen = 1, [False] * len(target)
+    for start in range(len(target)):
+        length, k = 0, start
+        while not seen[k]:
+            seen[k] = True
+            k = target[k]
+            length += 1
+        sign = -sign if length and length % 2 == 0 else sign
+    return sign

@@ -1,0 +1,414 @@
+"""The motion as a flow on a graph: rates of the state, the jets above it, projection onto the constraints, and what is watched.
+
+Everything here is a CasADi function of (t, x, p): time, the jets below the top (with the work done as a last component where it is
+needed), and parameters followed by the jets of inputs and the energy at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Expr, Symbol
+
+from chetaev.core.calculus import Calculus, total_derivative
+from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
+from chetaev.mechanics.ranks.exact import exactly_zero
+from chetaev.mechanics.ranks.factored import equilibrated
+from chetaev.mechanics.ranks.generic import Point
+from chetaev.numerics.flow.elimination import (
+    Flags,
+    Matrix,
+    PivotOrder,
+    Samples,
+    Solved,
+    elimination_order,
+    pivots_of,
+    solve,
+    solve_positive,
+)
+from chetaev.numerics.flow.energy import energy_and_power
+from chetaev.numerics.flow.projection import projection
+from chetaev.numerics.flow.prolongation import Prolongation
+from chetaev.numerics.graphs.algebra import GraphAlgebra, larger, over, plus, size, times
+from chetaev.numerics.graphs.bounds import Bounds
+from chetaev.numerics.graphs.magnitude import magnitudes
+from chetaev.numerics.graphs.residues import Residues, residues_of
+
+_FEW_ROWS = 16
+_ALIKE = 10.0
+"""Units of columns that differ by less than this power of two are not told apart."""
+
+Stages = list[tuple[list[ca.SX], list[Jet]]]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Graph functions of a system that determines its motion, for one choice of pivots."""
+
+    system: Prolongation
+    order: PivotOrder
+    samples: Samples
+    given: tuple[Point, ...] = ()
+    """States that the choices made here have to suit, besides random ones."""
+    residues: Residues | None = None
+    """What tells which entries of the system Jacobian are identically zero, and which are constant along a motion."""
+    freeze: bool = False
+    """Whether constant entries are written without the state: that pays where there are constraints and few rows."""
+
+    @property
+    def graph(self) -> GraphAlgebra:
+        """The algebra all expressions belong to."""
+        found: GraphAlgebra = self.system.algebra  # type: ignore[assignment]
+        return found
+
+    @property
+    def state(self) -> tuple[Jet, ...]:
+        """The jets below the top."""
+        return self.system.structure.state
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The jets of inputs that occur."""
+        pairs = [*self.system.hidden(), *self.system.stage(0)]
+        present = self.system.symbols(pairs) | self.graph.symbols(self._energy[0]) | self.graph.symbols(self._energy[1])
+        return tuple(sorted((z for z in present if isinstance(z, Input)), key=lambda z: z.name))
+
+    @property
+    def arguments(self) -> tuple[Symbol, ...]:
+        """What the vector p holds before the energy at the start."""
+        return (*self.system.equations.system.parameters, *self.inputs)
+
+    @cached_property
+    def solved(self) -> Solved:
+        """The top jets as expressions in the state."""
+        rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
+        right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
+        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
+
+    @cached_property
+    def tops(self) -> dict[Jet, ca.SX]:
+        """The top jets by name. Multipliers that redundant constraints leave open are those of least norm."""
+        top = self.system.structure.top
+        opened = [j for j, z in enumerate(top) if z.name in self.system.undetermined]
+        return dict(zip(top, _of_least_norm(self.solved, opened), strict=True))
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """States at which choices are made: the given ones and random ones of the constraint manifold."""
+        return [*self.given, *self.system.generic_points]
+
+    @cached_property
+    def rates(self) -> list[ca.SX]:
+        """The derivative of each jet of the state."""
+        return [self._rate(z) for z in self.state]
+
+    def _rate(self, z: Jet) -> ca.SX:
+        if isinstance(z, Place):
+            return self.on_state(Calculus(self.graph, self.system.equations.system.frame).total(self.graph.leaf(z)))
+        return self.tops[z.d()] if z.d() in self.tops else self.graph.leaf(z.d())
+
+    @cached_property
+    def _energy(self) -> tuple[ca.SX, ca.SX]:
+        return energy_and_power(self.system.equations, self.graph)
+
+    @cached_property
+    def energy(self) -> ca.SX:
+        """The energy on the state."""
+        return self.on_state(self._energy[0])
+
+    @cached_property
+    def power(self) -> ca.SX:
+        """The power on the state.
+
+        Reactions that were eliminated from the equations have no expression here; with them the power is the rate of the energy.
+        """
+        power = self.on_state(self._energy[1])
+        eliminated = any(isinstance(z, Multiplier) and z not in self.state for z in self.graph.symbols(power))
+        return self.rate_of(self.energy) if eliminated else power
+
+    @property
+    def has_power(self) -> bool:
+        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold."""
+        return self.conserves_energy is not True
+
+    @cached_property
+    def conserves_energy(self) -> bool | None:
+        """Whether the energy is a first integral: the power vanishes on the constraint manifold; None if that is undecided.
+
+        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
+        """
+        power = self._energy[1]
+        if power.is_zero():
+            return True
+        offsets = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
+        above = [z.order - offsets[z.base] for z in self.graph.symbols(power) if isinstance(z, Jet) and z.base in offsets]
+        whole = self.system.staged(max([0, *above]))
+        later = [whole[first:] for first in range(len(whole))]
+        affine = self._affine(whole)
+        for stages in [*later, affine, *[[stage] for stage in affine]]:
+            rows = [row for staged, _ in stages for row in staged]
+            known = exactly_zero([power], rows, self.graph, stages)
+            if known is not None and (known[0] or stages == whole):
+                return known[0]
+        return None
+
+    def _affine(self, stages: Stages) -> Stages:
+        """The rows of each stage that are affine in the jets by which the stage is met."""
+        found = []
+        for rows, jets in stages:
+            affine = [row for row in rows if not any(self.graph.which_contain(self.graph.gradient(row, jets), jets))]
+            found.append((affine, jets))
+        return found
+
+    def on_state(self, e: ca.SX) -> ca.SX:
+        """An expression with every jet above the state written out by the equations of motion."""
+        top = dict(zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True))
+        while True:
+            above = [
+                z for z in self.graph.symbols(e) if isinstance(z, Jet) and not isinstance(z, Input) and self._offset(z, top) is not None
+            ]
+            if not above:
+                return e
+            e = ca.substitute(e, self.graph.vector(above), ca.vertcat(*[self.jet(z) for z in above]))
+
+    def jet(self, z: Jet) -> ca.SX:
+        """A jet at or above the top: a top jet, or its derivative along the flow."""
+        return self.tops[z] if z in self.tops else self.rate_of(self.jet(type(z)(z.base, z.order - 1)))
+
+    def rate_of(self, e: ca.SX) -> ca.SX:
+        """The derivative of an expression of the state along the flow."""
+        moving = [w for w in self.graph.symbols(e) if isinstance(w, Jet) or w == TIME]
+        rates = dict(zip(self.state, self.rates, strict=True))
+        seeds = [ca.SX(1) if w == TIME else rates[w] if w in rates else self.graph.leaf(w.d()) for w in moving]
+        return ca.jtimes(e, self.graph.vector(moving), ca.vertcat(*seeds)) if moving else ca.SX(0)
+
+    def _offset(self, z: Jet, top: dict[Jet, int]) -> int | None:
+        """How far a jet lies above the state; None inside it."""
+        for unknown, d in top.items():
+            if unknown.base == z.base:
+                return z.order - d if z.order >= d else None
+        return None
+
+    def with_inputs(self, e: ca.SX, functions: Mapping[str, Expr]) -> ca.SX:
+        """An expression in which inputs that are no arguments of the flow are written out as functions of time."""
+        others = [z for z in self.graph.symbols(e) if isinstance(z, Input) and z not in self.inputs]
+        written = [self.graph.of(total_derivative(functions[z.base], z.order)) for z in others]
+        return ca.substitute(e, self.graph.vector(others), ca.vertcat(*written)) if others else e
+
+    # -- functions of (t, x, p) --------------------------------------------------------------------------------------------------
+
+    def function(self, outputs: Sequence[Any], name: str = "f") -> ca.Function:
+        """A CasADi function of (t, x, p) with one dense output column."""
+        column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
+        return self.graph.function(name, [self.graph.leaf(TIME), self.x, self.p], column)
+
+    @cached_property
+    def x(self) -> ca.SX:
+        """The state and the work done: made once, because CasADi takes as long to join symbols as to compute hundreds of instructions."""
+        return ca.vertcat(self.graph.vector(self.state), *self.work)
+
+    @cached_property
+    def p(self) -> ca.SX:
+        """Parameters, inputs and the energy at the start."""
+        return ca.vertcat(self.graph.vector(self.arguments), self.start_energy)
+
+    @property
+    def size(self) -> int:
+        """The length of the vector x."""
+        return len(self.state) + int(self.has_power)
+
+    @cached_property
+    def work(self) -> list[ca.SX]:
+        """The work done, the last component of x; nothing where energy is conserved."""
+        return [self.graph.leaf(Parameter("work done"))] if self.has_power else []
+
+    @cached_property
+    def start_energy(self) -> ca.SX:
+        """The energy at the start, the last component of p."""
+        return self.graph.leaf(Parameter("energy at the start"))
+
+    def rhs(self) -> ca.Function:
+        """Rates of the state."""
+        return self._rhs
+
+    @cached_property
+    def _rhs(self) -> ca.Function:
+        return self.function([*self.rates, *([self.power] if self.has_power else [])], "rhs")
+
+    def measure(self) -> tuple[ca.Function, tuple[str, ...]]:
+        """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
+        hidden = self.system.hidden()
+        balance = self.energy - self.start_energy - sum(self.work)
+        rows = [self.system.row(pair) for pair in hidden]
+        *sizes, energies = magnitudes([*rows, self._terms_of_energy])
+        exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
+        return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
+
+    @property
+    def _terms_of_energy(self) -> ca.SX:
+        """What has the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
+        lagrangian = self.system.equations.lowered.lagrangian
+        first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
+        return self.graph.of(lagrangian) if first else self._energy[0]
+
+    def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
+        """The determinant, the smallest pivot, then functions of the user's.
+
+        The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
+        same state, and relative to the largest such value at those points. Entries of a row are compared in units of their columns, else
+        a row of a small mass beside a reaction would be a row of the reaction alone: units drop out.
+        """
+        return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+
+    @cached_property
+    def determinant(self) -> ca.SX:
+        """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
+        determinant = ca.SX(self.solved.sign)
+        for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
+            determinant = determinant * (pivot / reference)
+        if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
+            determinant = ca.fabs(determinant)
+        return determinant
+
+    @cached_property
+    def pivots(self) -> ca.Function:
+        """All pivots: which of them fell, their product does not tell."""
+        return self.function(self.solved.pivots, "pivots")
+
+    @cached_property
+    def _smallest_pivot(self) -> ca.SX:
+        jacobian = self.system.structure.jacobian
+        sizes = [[None if e.is_zero() else size(e) for e in line] for line in jacobian]
+        one, units = ca.SX(1), self._column_units
+        rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in self.order.pairs}
+        inverse = {i: over(one, size) for i, size in rows.items()}
+        columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in self.order.pairs}
+        largest = one
+        # the largest inverse: that of a steady pivot is no division by the state
+        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
+            largest = larger(largest, times(over(ca.SX(usual), size(pivot)), times(rows[i], columns[j])))
+        return over(one, largest)
+
+    @cached_property
+    def lowest_pivot(self) -> ca.SX | None:
+        """What the smallest pivot is at least, at all states, as a graph of parameters; None if a pivot moves or nothing is known.
+
+        A column in units of its rows is never larger than its own unit, so the largest entry that a row can have decides.
+        """
+        if not self.freeze:
+            return None
+        entries = [e for line in self.system.structure.jacobian for e in line]
+        bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
+        largest, units = ca.SX(1), self._column_units
+        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
+            line = self.system.structure.jacobian[i]
+            sizes = [None if e.is_zero() else bounds.of(e) for e in line]
+            if not bounds.steady(pivot) or any(found is None and not e.is_zero() for found, e in zip(sizes, line, strict=True)):
+                return None
+            largest = larger(largest, times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))))
+        return over(ca.SX(1), largest)
+
+    @cached_property
+    def _column_units(self) -> Matrix:
+        """Units of the columns, as powers of two, in which the entries of a row are compared; one where all entries are of like size.
+
+        They bring the logarithms of the entries nearest to zero at the given states; what vanishes there counts as it is elsewhere.
+        """
+        sizes = np.abs(self.samples.numbers) * self.samples.down[:, :, None] * self.samples.across[:, None, :]
+        given = sizes[: max(1, len(self.given))].max(axis=0)
+        logs = np.log2(equilibrated(np.where(given > 0, given, sizes.max(axis=0)), 0.0)[2])
+        units: Matrix = 2.0 ** np.round(logs - np.median(logs))
+        return units if np.ptp(logs) > _ALIKE else np.ones_like(units)
+
+    @cached_property
+    def _usual_pivots(self) -> Matrix:
+        """The largest sizes of the pivots at the samples, in units of their rows and columns, but not more than one."""
+        samples = self.samples
+        numbers = np.abs(samples.numbers) * samples.down[:, :, None] * samples.across[:, None, :]
+        used = [i for i, _ in self.order.pairs]
+        rows = np.where((sizes := (numbers / self._column_units).max(axis=2, initial=0.0)) > 0, sizes, 1.0)
+        columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
+        found = pivots_of(samples, self.order, self.residues)
+        for k, (i, j) in enumerate(self.order.pairs):
+            found[:, k] /= rows[:, i] * columns[:, j]
+        usual: Matrix = np.minimum(found.max(axis=0), 1.0)
+        return usual
+
+    def project(self, conserve: bool = False) -> ca.Function | None:
+        """One Newton step onto the hidden constraints, positions first; None without constraints."""
+        return projection(self, conserve)
+
+
+def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
+    """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if there are too few pivots."""
+    if system.generic_nullity is None:
+        return None
+    found = [a for a in (*system.measured(extra_points, given=True), *system.measured(system.generic_points)) if a is not None]
+    if not found:
+        return None
+    rank = len(system.structure.top) - system.generic_nullity
+    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+    order, residues, freeze = _order(system, samples, rank)
+    return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None
+
+
+def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:
+    """The order by Markowitz' count, or one that takes constant pivots first where that costs less; what tells zero and constant entries;
+    and whether constant ones are written without the state.
+
+    Where there are no constraints, or many rows, nothing is gained by constant entries, and they are not preferred.
+    """
+    graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
+    residues = residues_of(graph, system.structure.jacobian)
+    sparse = elimination_order(samples, rank, _lasting(system), residues)
+    few = samples.numbers.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
+    before = None if residues is None or not few else residues.cost_of(sparse.pairs)
+    if residues is None or before is None:
+        return sparse, residues, False
+    constant = elimination_order(samples, rank, residues=residues, prefer=True)
+    after = residues.cost_of(constant.pairs) if len(constant.pairs) == rank else None
+    return (sparse if after is None or before <= after else constant), residues, True
+
+
+def _lasting(system: Prolongation) -> Flags:
+    """Which entries of the Jacobian depend on parameters only."""
+    graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
+    entries = [e for line in system.structure.jacobian for e in line]
+    moving = [z for z in graph.symbols_of(entries) if not isinstance(z, Parameter)]
+    return ~np.array(graph.which_contain(entries, moving), dtype=bool).reshape(len(system.structure.jacobian), -1)
+
+
+def _of_least_norm(solved: Solved, opened: Sequence[int]) -> list[ca.SX]:
+    r"""$y - N (N^T N)^{-1} N^T y$ for the unknowns left open, with $N$ a basis of the null space."""
+    solution = list(solved.solution)
+    if not solved.null:
+        return solution
+    null = [[column[j] for j in opened] for column in solved.null]
+    normal = [[_dot(a, b) for b in null] for a in null]
+    shares = solve_positive(normal, [_dot(a, [solution[j] for j in opened]) for a in null])
+    for k, j in enumerate(opened):
+        solution[j] = solution[j] - _dot(shares, [column[k] for column in null])
+    return solution
+
+
+def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
+    total = ca.SX(0)
+    for x, y in zip(a, b, strict=True):
+        total = plus(total, times(x, y))
+    return total
+
+
+def _in_units(sizes: Sequence[ca.SX | None], units: Matrix) -> list[ca.SX | None]:
+    """Sizes of the entries of a row in units of their columns."""
+    return [e if e is None or unit == 1 else times(e, ca.SX(1 / unit)) for e, unit in zip(sizes, map(float, units), strict=True)]
+
+
+def _largest(sizes: Sequence[ca.SX | None]) -> ca.SX:
+    """The largest of those sizes that are not zero everywhere."""
+    present = [found for found in sizes if found is not None]
+    return reduce(larger, present) if present else ca.SX(0)

@@ -1,0 +1,119 @@
+"""Ranks that floating point cannot decide, decided with forty digits.
+
+A singular value of 1e-7 may be small, or the error of a point that lies not quite on its constraint set. The instruction tape of the graph
+runs in mpmath as well as in floats: the point is polished by Newton's iteration at fixed rank, with the pseudo-inverse in floats and the
+residual in many digits, and the matrix is evaluated there. Then what is small stays small and what is zero falls to 1e-30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import mpmath
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.calculus import Algebra
+from chetaev.core.exact.many_digits import many_digit_values
+from chetaev.core.symbols import Input, Jet
+from chetaev.core.values import many_digits
+from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
+from chetaev.mechanics.ranks.sizes import ORDINARY, Sizes
+
+_DIGITS = 40
+_CUT = 1e-8
+_CLEAR, _ZERO = 1e-5, 1e-9
+_CLEAR_DIGITS, _ZERO_DIGITS = 1e-15, 1e-25
+_UNDERFLOW_DIGITS = 300
+"""Digits in which 1 + tanh(-300) is seen not to be zero. What is below 1e-300 beside 1 is taken for zero still."""
+_SHORTER = 0.9
+"""How much shorter Newton's second step is than the first where there is a root: a half at a double root, 4/5 at a fivefold one. At exp and
+tanh, which have none, both steps are as long as their width."""
+_LARGEST = 14
+_POLISH = 4
+
+
+def sure_rank(
+    entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY
+) -> int | None:
+    """The rank of a matrix at a point where rows vanish; None if it is undefined there, or if forty digits do not tell either."""
+    found = factored_at(entries, [point], algebra, sizes, POINT_ERROR if rows else STATE_ERROR)
+    if not found:
+        return None
+    r = _gap(found[0].sizes, _CUT, _CLEAR, _ZERO)
+    if r is not None or min(found[0].jacobian.shape) > _LARGEST:
+        return r
+    return _with_many_digits(entries, rows, point, algebra, found[0].scales)
+
+
+def vanishes_near(e: ca.SX, point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY) -> bool:
+    """Whether an expression that is zero at a point in floats has a root there, as x^2 has, and is not small by underflow, as exp(-1e4)."""
+    mp, _ = many_digits(_UNDERFLOW_DIGITS)
+    symbols = sorted(algebra.symbols(e), key=lambda z: z.name)
+    units = {z: sizes.get(z, 1.0) for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)}
+    program = algebra.program([e, *algebra.gradient(e, list(units))], symbols)[0]
+    at = {z: mp.mpf(point.get(z, 0.5)) for z in symbols}
+    lengths = []
+    for _ in range(2):
+        try:
+            value, *slopes = many_digit_values(program, [at[z] for z in symbols], mp)
+        except (ValueError, ZeroDivisionError, OverflowError, KeyError):
+            return True
+        steepest = sum((slope * u) ** 2 for slope, u in zip(slopes, units.values(), strict=True))
+        if value == 0 or steepest == 0:
+            return True
+        lengths.append(abs(value) / mp.sqrt(steepest))
+        at |= {z: at[z] - value / steepest * slope * u**2 for slope, (z, u) in zip(slopes, units.items(), strict=True)}
+    return bool(lengths[1] <= _SHORTER * lengths[0])
+
+
+def _gap(sizes: Any, cut: float, clear: float, zero: float) -> int | None:
+    """How many singular values are not zero, if none lies between."""
+    r = int(sum(s > cut for s in sizes))
+    sharp = (r == 0 or sizes[r - 1] > clear) and (r == len(sizes) or sizes[r] < zero)
+    return r if sharp else None
+
+
+def _with_many_digits(
+    entries: Sequence[Sequence[ca.SX]],
+    rows: Sequence[ca.SX],
+    point: Mapping[Symbol, float],
+    algebra: Algebra[Any],
+    scales: tuple[Matrix, Matrix],
+) -> int | None:
+    mp, _ = many_digits(_DIGITS)
+    flat = [e for line in entries for e in line]
+    symbols = sorted(algebra.symbols(ca.vertcat(*flat, *rows)), key=lambda z: z.name)
+    at = {z: mp.mpf(point.get(z, 0.5)) for z in symbols}
+    try:
+        at = _polished(rows, at, symbols, algebra, mp)
+        values = many_digit_values(algebra.program(flat, symbols)[0], [at[z] for z in symbols], mp)
+    except (ValueError, ZeroDivisionError, OverflowError, KeyError):
+        return None
+    m, n = len(entries), len(entries[0])
+    matrix = mp.matrix(m, n)
+    for k, v in enumerate(values):
+        matrix[k // n, k % n] = v / mp.mpf(scales[0][k // n]) / mp.mpf(scales[1][k % n])
+    sizes = list(mp.svd_r(matrix if m >= n else matrix.T, compute_uv=False))
+    return _gap([s / sizes[0] for s in sizes] if sizes[0] > 0 else sizes, _CLEAR_DIGITS, _CLEAR_DIGITS, _ZERO_DIGITS)
+
+
+def _polished(
+    rows: Sequence[ca.SX], at: dict[Symbol, Any], symbols: Sequence[Symbol], algebra: Algebra[Any], mp: mpmath.MPContext
+) -> dict[Symbol, Any]:
+    """The point moved onto the rows; the step is found in floats, with the rank frozen, and added in many digits."""
+    if not rows:
+        return at
+    jets = [z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)]
+    residual, _ = algebra.program(rows, symbols)
+    jacobian = matrices_at([algebra.gradient(r, jets) for r in rows], [{z: float(v) for z, v in at.items()}], algebra)
+    if not jacobian:
+        return at
+    inverse = np.linalg.pinv(jacobian[0], rcond=_CLEAR)
+    for _ in range(_POLISH):
+        left = many_digit_values(residual, [at[z] for z in symbols], mp)
+        for i, z in enumerate(jets):
+            at[z] = at[z] - sum((mp.mpf(float(inverse[i, k])) * v for k, v in enumerate(left)), mp.mpf(0))
+    return at

@@ -1,0 +1,91 @@
+"""The rank of the system Jacobian at a state, with the digits that the state has.
+
+Where a state is given, the state decides: a system Jacobian that is regular there settles that the rows determine the motion, whatever
+random points of other components say. The entries come with their doubts, because a slope that is round-off of a zero must not become a
+pivot, and the verdict is one of three: regular, of a smaller rank, or ill-conditioned, which is said with the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.errors import StateError
+from chetaev.core.symbols import Input, Jet, Place
+from chetaev.mechanics.ranks.factored import CUT, Factored, Matrix
+from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
+from chetaev.numerics.flow.nullspace import open_jets
+from chetaev.numerics.flow.prolongation import Pair, Problem
+from chetaev.numerics.graphs.doubts import EPSILON
+
+_SMALL_SLOPE = 1e-10
+"""Slopes below this part of the largest in their row or column may be round-off: their doubts are computed."""
+_BESIDE = 1e-2
+"""A jet is uncertain by the last digit of this part of the largest jet of its order: zeros of a symmetric motion are round-off of that."""
+_INVOLVED = 0.2
+"""Rows with this part of the largest weight in a combination that almost vanishes are named."""
+
+
+def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Factored]:
+    """Residuals of some rows at a state, and their Jacobian made ready; doubts are computed only where they may matter."""
+    values, jacobian = problem.numbers(pairs, unknowns, at)
+    found = Factored(jacobian)
+    if found.rank == min(jacobian.shape) and not _may_be_round_off(jacobian):
+        return values, found
+    return values, Factored(jacobian, doubts=doubts_at(problem, pairs, unknowns, at))
+
+
+def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """Bounds of the errors of the Jacobian's entries, from the last digits of state and parameters."""
+    tape: Any = problem.system.tape(pairs, unknowns)
+    point = {**problem.binding.at(tape.symbols, problem.t), **at}
+    found = tape.doubts(point, uncertainties(point, problem.sizes))[len(pairs) :]
+    return np.array(found, dtype=float).reshape(len(pairs), len(unknowns))
+
+
+def uncertainties(point: Mapping[Symbol, float], sizes: Sizes) -> dict[Symbol, float]:
+    """How far each value may be off: by its last digit; places of a group by that of the whole, jets also beside others of their kind."""
+    places: dict[tuple[str, ...], float] = {}
+    for z, v in point.items():
+        if isinstance(z, Place):
+            places[z.components] = max(places.get(z.components, 0.0), abs(v))
+    jets = {z: v for z, v in point.items() if isinstance(z, Jet) and not isinstance(z, Input | Place)}
+    beside = {z: _BESIDE * v for z, v in largest_of_kind(jets, sizes).items()}
+    beside |= {z: places[z.components] for z in point if isinstance(z, Place)}
+    return {z: EPSILON * max(abs(v), beside.get(z, 0.0)) for z, v in point.items()}
+
+
+def _may_be_round_off(jacobian: Matrix) -> bool:
+    sizes = np.abs(jacobian)
+    beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
+    return bool(np.any((sizes > 0) & (sizes < _SMALL_SLOPE * beside)))
+
+
+def require_clear(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> None:
+    """A StateError where the digits do not tell whether rows depend on each other.
+
+    A matrix of masses bordered by rows that differ by $e$ has a singular value of $e^2$, which round-off hides long before it hides $e$. If
+    the bordered matrix leaves multipliers open, their own columns must depend on each other, and just as clearly.
+    """
+    size = found.dropped if found.ill_conditioned else 0.0
+    opened = open_jets(unknowns, found.null)
+    if not size and opened:
+        alone = found.of_columns([k for k, z in enumerate(unknowns) if z in opened])
+        size = alone.dropped if alone.ill_conditioned else alone.kept if alone.nullity < found.nullity else 0.0
+    if size:
+        raise _ill_conditioned(problem, pairs, opened, found, size)
+
+
+def _ill_conditioned(problem: Problem, pairs: Sequence[Pair], opened: Sequence[Jet], found: Factored, size: float) -> StateError:
+    weights = np.abs(Factored(found.jacobian.T).null).max(axis=1, initial=0.0)
+    rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _INVOLVED * weights.max(initial=0.0)]
+    names = " ".join(z.name for z in opened)
+    return StateError(
+        f"the equations are ill-conditioned at this state: a singular value of the matrix for {names} is {size:.2g} of the largest.",
+        where=problem.where,
+        why=f"{', '.join(rows)} almost depend on each other, and below {CUT:g} double precision does not tell whether they do.",
+        hint="leave out a row that says the same as others, or write the difference between them as a row of its own",
+    )

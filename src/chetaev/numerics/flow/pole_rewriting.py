@@ -1,0 +1,75 @@
+"""Consequences of the rows written anew where they have a pole.
+
+A consequence is what an elimination leaves of a row, and it divides by the pivots, which were chosen at random states. At a special state a
+pivot may vanish though nothing is singular there: a ball that rolls about an axis of space, say. The consequence has no value then, or one
+without digits, and the same relation made with pivots that suit the state has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.calculus import Evaluator
+from chetaev.core.symbols import Input, Jet, Place
+from chetaev.core.values import Undefined
+from chetaev.mechanics.ranks.generic import Matrix, Point
+from chetaev.numerics.flow.closure import closure
+from chetaev.numerics.flow.prolongation import Prolongation
+from chetaev.numerics.graphs.remembered import Remembered
+
+_LAST_DIGITS = 4 * float(np.finfo(float).eps)
+_UNSTEADY = 1e-9
+_TAPES: Remembered[Evaluator] = Remembered(most=16)
+
+
+def without_poles(system: Prolongation, point: Point) -> Prolongation:
+    """The system, its consequences made anew with pivots chosen at a state if one of them has a pole there."""
+    if not has_pole(system, point):
+        return system
+    found = closure(system.original.near(point), alone=True)
+    return found.system if found.determined and not has_pole(found.system, point) else system
+
+
+def has_pole(system: Prolongation, point: Point) -> bool:
+    """Whether consequences have no value at a state, or slopes that change when its last digits do."""
+    if not system.added:
+        return False
+    here = _slopes(system, point)
+    if here is None:
+        return True
+    sizes = np.abs(here).max(axis=1, keepdims=True, initial=0.0)
+    for seed in range(2):
+        there = _slopes(system, {**point, **last_digits_changed(point, seed)})
+        if there is None or bool(np.any(np.abs(there - here) > _UNSTEADY * sizes)):
+            return True
+    return False
+
+
+def last_digits_changed(values: Mapping[Symbol, float], seed: int) -> dict[Jet, float]:
+    """Jets with other last digits. Those of a place are changed by the size of the whole: a quaternion has one length, not four."""
+    jets = [z for z in values if isinstance(z, Jet) and not isinstance(z, Input)]
+    lengths: dict[tuple[str, ...], float] = {}
+    for z in jets:
+        if isinstance(z, Place):
+            lengths[z.components] = max(lengths.get(z.components, 0.0), abs(values[z]))
+    shifts = np.random.default_rng(seed).uniform(-_LAST_DIGITS, _LAST_DIGITS, len(jets))
+    sizes = [lengths[z.components] if isinstance(z, Place) else abs(values[z]) for z in jets]
+    return {z: float(values[z] + shift * size) for z, shift, size in zip(jets, shifts, sizes, strict=True)}
+
+
+def _slopes(system: Prolongation, point: Point) -> Matrix | None:
+    """The slopes of the consequences by the jets of the state; None without a value."""
+    tape = _TAPES.get(system, "slopes", lambda: _tape(system))
+    try:
+        return np.array(tape(point), dtype=float).reshape(len(system.added), -1)
+    except Undefined:
+        return None
+
+
+def _tape(system: Prolongation) -> Evaluator:
+    first = len(system.equations.labels)
+    rows = [system.row((first + k, 0)) for k in range(len(system.added))]
+    return system.algebra.tape([slope for row in rows for slope in system.algebra.gradient(row, system.structure.state)])

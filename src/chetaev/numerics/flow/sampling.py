@@ -1,0 +1,142 @@
+r"""Points of a constraint set near a given one: the branch a user's start lies on.
+
+Rows that depend on each other at a point make Newton's iteration treacherous there: the smallest singular value is of the order of the
+distance from the set, and a full-rank step leaves it again after having come near. So the approach is damped, $(J^T J + \mu) s = -J^T F$
+with $\mu = |F|$, and the last steps are taken with the rank frozen. A point counts when the last step is small, not only the residual: at
+a multiple root the residual is small long before the point is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.calculus import Algebra
+from chetaev.core.symbols import Input, Jet
+from chetaev.core.values import Undefined
+from chetaev.core.zero import random_point
+from chetaev.mechanics.ranks.generic import Matrix, Point
+from chetaev.mechanics.ranks.sizes import Sizes, Slopes, natural_sizes
+
+_APPROACH = 40
+_POLISH = 6
+_NEAR = 1e-6
+_ARRIVED = 1e-10
+_SHORTEST = 1 / 64
+"""The shortest displacement, beside the first one, with which a point is looked for."""
+_STAYS = 0.5
+"""Part of a displacement along the set that the way back to the set may have: more, and it leads to another component."""
+
+
+def points_near(
+    rows: Sequence[Any],
+    start: Mapping[Symbol, float],
+    algebra: Algebra[Any],
+    count: int = 4,
+    spread: float = 0.1,
+    moved: Sequence[Symbol] | None = None,
+    sizes: Sizes | None = None,
+) -> list[Point]:
+    """Points where all rows vanish, reached from random displacements of a start along their set.
+
+    The jets of unknowns in the rows move, or those that are given, in units of the sizes that the rows suggest, or of given ones.
+    """
+    jets = list(moved) if moved else _moving(rows, start, algebra)
+    jets = jets if rows else [z for z in start if isinstance(z, Jet) and not isinstance(z, Input)]
+    slopes = Slopes(rows, jets, algebra, natural_sizes(rows, algebra, start, jets) if sizes is None else sizes)
+    start = {**random_point(slopes.symbols, 0), **start}
+    chance = np.random.default_rng(7)
+    sizes_there = np.maximum(1.0, np.abs([start[z] for z in jets]) / slopes.units)
+    along = _tangents(slopes, start, sizes_there)
+    found: list[Point] = []
+    shortest = spread * _SHORTEST
+    for _ in range(4 * count):
+        shift = spread * sizes_there * (along @ (along.T @ chance.standard_normal(len(jets))))
+        point = _beside(slopes, start, shift)
+        if point is not None:
+            found.append(point)
+        elif spread > shortest:  # a long displacement leads to another component of the set, or to none
+            spread /= 4
+        if len(found) == count:
+            break
+    return found
+
+
+def _moving(rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra[Any]) -> list[Symbol]:
+    """The jets of unknowns that occur in some rows."""
+    present = algebra.symbols_of(list(rows))
+    return sorted({z for z in start if z in present and isinstance(z, Jet) and not isinstance(z, Input)}, key=lambda z: z.name)
+
+
+def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> Matrix:
+    """Directions in which jets, in units of their sizes, can move along the rows, as orthonormal columns; all of them without rows."""
+    everywhere = np.eye(len(slopes.jets))
+    try:
+        _, jacobian = slopes(start)
+    except Undefined:
+        return everywhere
+    _, s, vt = np.linalg.svd(jacobian * sizes, full_matrices=True)
+    return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if slopes.count else everywhere
+
+
+def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
+    """The point of the set that a displacement along it leads to; None unless the set is met near where the displacement ends."""
+    here = _moved(slopes, start, shift)
+    point = _settled(slopes, here) if slopes.count else here
+    if point is None:
+        return None
+    back = np.array([point[z] - here[z] for z in slopes.jets]) / slopes.units
+    return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
+
+
+def _moved(slopes: Slopes, at: Mapping[Symbol, float], shift: Matrix) -> dict[Symbol, float]:
+    """A point displaced by so many units of each jet."""
+    return {**at, **{z: float(at[z] + s) for z, s in zip(slopes.jets, shift * slopes.units, strict=True)}}
+
+
+def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
+    """Points where all rows vanish, reached from given ones by moving all jets at once.
+
+    Where rows are quadratic forms in the velocities, rest is a multiple root that swallows whoever moves velocities only; moving all jets
+    leads to the other solutions, and a start that is drawn to the multiple root does not arrive.
+    """
+    if not starts:
+        return []
+    jets = _moving(rows, starts[0], algebra)
+    slopes = Slopes(rows, jets, algebra, natural_sizes(rows, algebra, starts[0], jets) if sizes is None else sizes)
+    settled = [_settled(slopes, {**random_point(slopes.symbols, 0), **start}) for start in starts]
+    return [point for point in settled if point is not None]
+
+
+def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
+    at = dict(start)
+    rank: int | None = None
+    polished = 0
+    n = len(slopes.jets)
+    try:
+        for _ in range(_APPROACH):
+            residual, jacobian = slopes(at)
+            size = float(np.abs(residual).max(initial=0.0))
+            if size < _NEAR:
+                u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
+                if rank is None:
+                    rank = int(np.sum(s > max(1e-8, 30 * size) * max(float(s.max(initial=0.0)), 1e-300)))
+                step = -vt[:rank].T @ ((u[:, :rank].T @ residual) / np.maximum(s[:rank], 1e-300))
+                polished += 1
+            else:
+                rank = None
+                damped = np.vstack([jacobian, np.sqrt(size) * np.eye(n)])
+                step = -np.linalg.lstsq(damped, np.concatenate([residual, np.zeros(n)]), rcond=None)[0]
+            at = _moved(slopes, at, step)
+            length = float(np.abs(step).max(initial=0.0))
+            if rank is not None and length < _ARRIVED:
+                residual, _ = slopes(at)
+                return at if float(np.abs(residual).max(initial=0.0)) < _ARRIVED else None
+            if polished > _POLISH or not np.isfinite(length):
+                return None
+    except Undefined:
+        return None
+    return None

@@ -1,0 +1,82 @@
+r"""The families of states on which motions live.
+
+Random points see what is generic. Where a product vanishes, one factor may vanish at every point met and another at none: Cawley's
+$q_2 q_3 = 0$. So a second probe adds each pivot of the elimination that can vanish as a row of its own and looks whether the set where it
+is a family of states of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import casadi as ca
+
+from chetaev.core.symbols import Input, Jet
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.flow.closure import Closure, End, closure, closure_of
+from chetaev.numerics.flow.elimination import elimination_order, samples_of, solve
+from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
+from chetaev.numerics.flow.prolongation import Prolongation, square_prolongation
+from chetaev.numerics.flow.sampling import points_from
+from chetaev.numerics.graphs.residues import residues_of
+
+_POINTS = 8
+_MOST = 8
+_PROBED = 1
+_LARGEST = 1e3
+_NEIGHBOURS = 2
+"""States that are needed to speak of a family."""
+
+
+@lru_cache(maxsize=32)
+def families(equations: Equations) -> Closure:
+    """The closed system for the most frequent kind of states, with the other kinds that were met."""
+    system = square_prolongation(equations)
+    regular = system is not None and system.generic_nullity is not None
+    found = closure(system.sampled(_POINTS)) if regular and system is not None else closure_of(equations)
+    if found.determined and not found.others:
+        found = replace(found, others=_on_loci(found))
+    return found
+
+
+def _on_loci(found: Closure) -> tuple[Closure, ...]:
+    """Families of states on a singular locus."""
+    for pivot in _pivots(found.system)[:_MOST]:
+        other = _on_locus(found.system, pivot)
+        if other is not None:
+            return (other,)
+    return ()
+
+
+def _pivots(system: Prolongation) -> list[ca.SX]:
+    """Pivots of the elimination that depend on the state."""
+    if not any(a is not None for a in system.jacobians(system.generic_points)):
+        return []
+    samples, residues = samples_of(system, system.generic_points), residues_of(system.algebra, system.structure.jacobian)
+    order = elimination_order(samples, len(system.structure.top) - system.nullity, residues=residues)
+    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, samples, residues).pivots
+    return [pivot for pivot in pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(pivot))]
+
+
+def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
+    """The closure near points where a pivot vanishes, if all states near them that satisfy the rows are singular too.
+
+    A locus that is approached by regular states, such as the pole of a sphere, is the edge of their family and no family of its own.
+    """
+    rows = [*[system.row(pair) for pair in system.hidden()], pivot]
+    usual = system.generic_nullity or 0
+    for point in points_from(rows, system.generic_points, system.algebra, system.sizes)[:_PROBED]:
+        if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
+            continue
+        if not vanishes_near(pivot, point, system.algebra, system.sizes):
+            continue
+        r = sure_rank(system.structure.jacobian, rows, point, system.algebra, system.sizes)
+        near = system.near(point)
+        if len(near.points) < _NEIGHBOURS:  # a point without neighbours that satisfy the rows shows no family
+            continue
+        if r is not None and r < len(system.structure.top) - usual and near.nullity > usual:
+            other = closure(system.original.near(point), alone=True)
+            if other.end is End.CLOSED:
+                return other
+    return None

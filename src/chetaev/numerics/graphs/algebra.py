@@ -1,0 +1,386 @@
+"""Expressions as an automatic-differentiation graph: the algebra that numerics works in.
+
+CasADi's SX graphs share sub-expressions and differentiate in a time proportional to their size, where SymPy's trees swell. The assembler,
+the structural analysis and everything below them run on either algebra; here is the one for numbers.
+
+A number that has no exact double, such as 1/10 or pi, is a leaf of the graph like a parameter: then 3*(1/10) - 3/10 is exactly zero for
+formal questions (`program`), and becomes 5.6e-17 only where the graph is made into a function of doubles (`function`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Expr, Mul, Rational, Symbol
+
+from chetaev.core.exact.program import Program
+from chetaev.core.functions import SMOOTH, SPELLING
+from chetaev.core.groups.coordinate import coordinate_of
+from chetaev.core.symbols import Entry, Parameter
+from chetaev.core.values import Undefined
+from chetaev.numerics.graphs import overflow as vanishing
+from chetaev.numerics.graphs.doubts import values_and_doubts
+from chetaev.numerics.machine.tape import LIMIT, program_of
+
+_UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
+_FORWARD = 2
+"""Symbols up to which derivatives are taken forward through the graph, one by one."""
+_PROGRAMS = 24
+"""Programs that a graph remembers; with fewer those of one question would drive out each other."""
+_BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
+
+
+# The operators of the Python wrapper try to read their arguments as numbers first, which takes seven times as long as the operation.
+
+
+def plus(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The sum of two expressions."""
+    return ca.SX.binary(ca.OP_ADD, a, b)
+
+
+def minus(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The difference of two expressions."""
+    return ca.SX.binary(ca.OP_SUB, a, b)
+
+
+def times(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The product of two expressions."""
+    return ca.SX.binary(ca.OP_MUL, a, b)
+
+
+def over(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The quotient of two expressions."""
+    return ca.SX.binary(ca.OP_DIV, a, b)
+
+
+def dense(a: Any) -> Any:
+    """An expression with all of its zeros; CasADi takes ten times as long to find out that there is nothing to do."""
+    return a if a.is_dense() else ca.densify(a)
+
+
+def larger(a: ca.SX, b: ca.SX) -> ca.SX:
+    """The larger of two expressions."""
+    return ca.SX.binary(ca.OP_FMAX, a, b)
+
+
+def size(a: ca.SX) -> ca.SX:
+    """The absolute value of an expression."""
+    return ca.SX.unary(ca.OP_FABS, a)
+
+
+def step(u: ca.SX) -> ca.SX:
+    """0 for u < 0, 1 for u > 0, 1/2 at 0."""
+    return times(plus(ca.SX.unary(ca.OP_SIGN, u), ca.SX(1)), ca.SX(0.5))
+
+
+def piecewise(u: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
+    """The value a where u < 0, else b; what stands on the other side need not have a value."""
+    below = ca.SX.binary(ca.OP_LT, u, ca.SX(0))
+    left = ca.SX.binary(ca.OP_IF_ELSE_ZERO, below, a)
+    return plus(left, ca.SX.binary(ca.OP_IF_ELSE_ZERO, ca.SX.unary(ca.OP_NOT, below), b))
+
+
+_BUILT: dict[str, Callable[..., ca.SX]] = {"step": step, "piecewise": piecewise}
+"""Functions made of several operations of the graph."""
+
+
+class GraphAlgebra:
+    """SX expressions; one instance owns the graph's symbols, so expressions of different instances do not mix.
+
+    The instance remembers the symbols and gradients of the expressions it was asked about: rows are asked about again and again.
+    """
+
+    def __init__(self) -> None:
+        self._leaves: dict[Symbol, ca.SX] = {}
+        self._names: dict[str, Symbol] = {}
+        self._numbers: dict[Expr, ca.SX] = {}
+        self._limits: dict[Expr, ca.SX] = {}
+        """Numbers that arguments of growing functions are compared with."""
+        self._known: dict[Expr, ca.SX] = {}
+        self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
+        self._programs: dict[Any, tuple[list[ca.SX], Program, list[Symbol]]] = {}
+        # by the address of a node; the expressions are kept, so that no other node can have it
+        self._symbols: dict[int, tuple[ca.SX, frozenset[Symbol]]] = {}
+        self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, dict[Symbol, ca.SX]]] = {}
+
+    def of(self, expression: Expr) -> ca.SX:
+        """The graph of an expression, each shared sub-expression only once."""
+        stack: list[tuple[Expr, bool]] = [(expression, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in self._known:
+                continue
+            if node.args and not ready:
+                stack.append((node, True))
+                stack += [(a, False) for a in node.args]
+                continue
+            self._known[node] = self._made(node)
+        return self._known[expression]
+
+    def leaf(self, symbol: Symbol) -> ca.SX:
+        """The graph's symbol for a symbol."""
+        if symbol not in self._leaves:
+            name = f"{type(symbol).__name__}:{symbol.name}"
+            self._leaves[symbol] = ca.SX.sym(name)
+            self._names[name] = symbol
+        return self._leaves[symbol]
+
+    def numeric(self, e: ca.SX) -> ca.SX:
+        """The expression with its numbers rounded to doubles."""
+        numbers = [*self._numbers.items(), *self._limits.items()]
+        present = {leaf.name() for leaf in ca.symvar(e)} if numbers else set()
+        used = [(leaf, _float(node)) for node, leaf in numbers if leaf.name() in present]
+        return ca.substitute(e, ca.vertcat(*[leaf for leaf, _ in used]), ca.DM([number for _, number in used])) if used else e
+
+    def function(self, name: str, arguments: Sequence[ca.SX], column: ca.SX, **options: Any) -> ca.Function:
+        """A function of doubles with one dense output column."""
+        return ca.Function(name, list(arguments), [dense(self.numeric(column))], options)
+
+    def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
+        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
+
+        The last ones are remembered: several questions are asked about the same rows.
+        """
+        key = tuple(int(e.element_hash()) if e.nnz() else 0 for e in expressions), None if symbols is None else tuple(symbols)
+        if key not in self._programs:
+            if len(self._programs) == _PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+            self._programs[key] = (list(expressions), *self._new_program(expressions, symbols))
+        _, program, order = self._programs[key]
+        return program, order
+
+    def _new_program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None) -> tuple[Program, list[Symbol]]:
+        column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
+        order = sorted(self.symbols_of(expressions), key=lambda z: z.name) if symbols is None else list(symbols)
+        leaves = [self.vector(order), *self._numbers.values(), *self._limits.values()]
+        numbers = [*map(_exact, self._numbers), *[LIMIT] * len(self._limits)]
+        found = program_of(ca.Function("exact", [ca.vertcat(*leaves)], [dense(column)]), numbers)
+        found.positive = {k for k, z in enumerate(order) if z.is_positive}
+        return found, order
+
+    def vector(self, symbols: Sequence[Symbol]) -> ca.SX:
+        """A column of leaves."""
+        key = tuple(symbols)
+        if key not in self._vectors:
+            self._vectors[key] = ca.vertcat(*map(self.leaf, key)) if key else ca.SX(0, 1)
+        return self._vectors[key]
+
+    def gradient(self, e: ca.SX, symbols: Sequence[Symbol]) -> list[ca.SX]:
+        """The partial derivatives. One sweep back through the graph gives them for all that moves, and is remembered.
+
+        For one symbol or two a sweep forward for each is made instead, as CasADi would do by itself: it leaves less round-off where slopes
+        vanish.
+        """
+        occurring = self.symbols(e)
+        present = [z for z in symbols if z in occurring]
+        several = len(present) > _FORWARD
+        key = (int(e.element_hash()), () if several else tuple(present))
+        known = self._gradients.setdefault(key, (e, {}))[1]
+        missing = {z for z in present if z not in known}
+        if missing:
+            wanted = [z for z in occurring if not isinstance(z, Parameter) or z in missing] if several else present
+            row: Any = ca.jacobian(e, self.vector(wanted))
+            known |= zip(wanted, dense(row).elements(), strict=True)
+        zero = ca.SX(0)
+        return [known.get(z, zero) for z in symbols]
+
+    def along(self, expressions: Sequence[ca.SX], rates: Mapping[Symbol, ca.SX]) -> list[ca.SX]:
+        if not rates or not expressions:
+            return [ca.SX(0) for _ in expressions]
+        column: Any = ca.jtimes(ca.vertcat(*expressions), self.vector(tuple(rates)), ca.vertcat(*rates.values()))
+        derivatives: list[ca.SX] = dense(column).elements()
+        return derivatives
+
+    def symbols(self, e: ca.SX) -> frozenset[Symbol]:
+        if not e.is_scalar(True):
+            return self._symbols_in(e)
+        if e.is_constant():
+            return frozenset()
+        key = int(e.element_hash())
+        if key not in self._symbols:
+            self._symbols[key] = (e, self._symbols_in(e))
+        return self._symbols[key][1]
+
+    def _symbols_in(self, e: ca.SX) -> frozenset[Symbol]:
+        names = self._names
+        return frozenset(names[name] for leaf in ca.symvar(e) if (name := leaf.name()) in names)
+
+    def symbols_of(self, expressions: Sequence[ca.SX]) -> frozenset[Symbol]:
+        known: list[frozenset[Symbol]] = []
+        for e in expressions:
+            if not e.is_scalar(True) or (not e.is_constant() and int(e.element_hash()) not in self._symbols):
+                return self.symbols(ca.vertcat(*expressions))
+            known.append(self.symbols(e))
+        return frozenset().union(*known)
+
+    def symbols_of_each(self, expressions: Sequence[ca.SX]) -> list[frozenset[Symbol]]:
+        # all at once from the pattern of the Jacobian, which takes less time than to look for the symbols of each
+        if expressions:
+            leaves = tuple(self._leaves)
+            found: list[list[Symbol]] = [[] for _ in expressions]
+            pattern = ca.jacobian_sparsity(ca.vertcat(*expressions), self.vector(leaves))
+            for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
+                found[i].append(leaves[j])
+            self._symbols |= {int(e.element_hash()): (e, frozenset(present)) for e, present in zip(expressions, found, strict=True)}
+        return [self.symbols(e) for e in expressions]
+
+    def which_contain(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol]) -> list[bool]:
+        if not expressions or not symbols:
+            return [False] * len(expressions)
+        found: list[bool] = ca.which_depends(dense(ca.vertcat(*expressions)), self.vector(symbols), 1, True)
+        return found
+
+    def without(self, e: ca.SX, symbols: Sequence[Symbol]) -> ca.SX:
+        return ca.substitute(e, self.vector(symbols), ca.SX.zeros(len(symbols), 1)) if symbols else e
+
+    def tape(self, expressions: Sequence[ca.SX]) -> GraphTape:
+        return GraphTape(self, expressions)
+
+    def _made(self, node: Expr) -> ca.SX:
+        if isinstance(node, Entry):
+            return self.of(coordinate_of(node.group, node.kind).chart[node])
+        if node.is_Symbol:
+            return self.leaf(node)
+        if node.is_Rational and _is_double(node):
+            return ca.SX(_float(node))
+        if node.is_Rational or node.is_NumberSymbol:
+            return self._numbers.setdefault(node, ca.SX.sym(f"number {node}"))
+        arguments = [self._known[a] for a in node.args]
+        if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
+            return self._scaled_product(node)
+        if node.is_Add:
+            return _balanced(arguments, plus)
+        if node.is_Mul:
+            return _balanced(arguments, times)
+        if node.is_Pow:
+            growing = vanishing.parts(node.base, node.exp)
+            base = arguments[0]
+            return _power(base, node.exp, arguments[1]) if growing is None else self._vanishing(node.exp, arguments[1], *growing)
+        name = SPELLING[type(node)]
+        if name in _BUILT:
+            return _BUILT[name](*arguments)
+        return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
+
+    def _vanishing(self, exponent: Expr, converted: ca.SX, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> ca.SX:
+        """A quotient whose denominator, a number and terms that grow, may be too large for a double (`vanishing`)."""
+        limit = vanishing.limit_of(exponent)
+        leaf = self._limits.setdefault(limit, ca.SX.sym(f"limit {limit}"))
+        inside = vanishing.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
+        summands = [self.of(number)] if number else []
+        for factor, f in terms:
+            summands.append(times(self.of(factor), ca.SX.unary(_UNARY[SPELLING[type(f)]], times(inside, self.of(f.args[0])))))
+        base = plus(times(inside, _balanced(summands, plus)), minus(ca.SX(1), inside))
+        found = times(inside, _power(base, exponent, converted))
+        first = vanishing.first_term(exponent, number, terms)
+        if first is None:
+            return found
+        factor, (_, f) = first, terms[0]
+        outside, exceeding = vanishing.outside(leaf, f, self.of(f.args[0]))
+        return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
+
+    def _scaled_product(self, node: Expr) -> ca.SX:
+        """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""
+        number, *factors = node.args
+        powers = [f for f in factors if f.is_Pow and f.exp.is_Integer]
+        if powers:
+            power = max(powers, key=lambda f: abs(int(f.exp)))
+            n = int(power.exp)
+            shift = round((number.p.bit_length() - number.q.bit_length()) / n)
+            unit = Rational(2) ** shift
+            rest = Mul(number / unit**n, *[f for f in factors if f is not power])
+            base = times(self.of(unit), self.of(power.base))
+            return times(self.of(rest), _power(base, power.exp, self.of(power.exp)))
+        return _balanced([self._known[a] for a in node.args], times)
+
+
+class GraphTape:
+    """Expressions of a graph made ready for numbers."""
+
+    def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
+        column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
+        self.symbols: frozenset[Symbol] = algebra.symbols_of(expressions)
+        self._order = sorted(self.symbols, key=lambda z: z.name)
+        self._function = algebra.function("tape", [algebra.vector(self._order)], column)
+        self._size = len(expressions)
+
+    def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
+        """The values of the expressions; `Undefined` where one is not finite."""
+        point, numbers = np.array([values[z] for z in self._order], dtype=float), np.empty(self._size)
+        call: Any = self._function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
+        room, run = call
+        room.set_arg(0, point.data)
+        room.set_res(0, numbers.data)
+        run()
+        if not np.isfinite(numbers).all():
+            raise Undefined("not a finite number")
+        return numbers.tolist()
+
+    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
+        """Bounds of the errors of the expressions, from those of the symbols."""
+        point, spread = (np.array([given[z] for z in self._order], dtype=float) for given in (values, doubts))
+        found: list[float] = values_and_doubts(self._function, point, spread)[1].tolist()
+        return found
+
+
+_LARGEST_EXPONENT = 1000
+"""Binary exponents of numbers that doubles hold with room for a product; their largest is 1023."""
+
+
+def _in_range(node: Expr) -> bool:
+    return abs(abs(node.p).bit_length() - node.q.bit_length()) < _LARGEST_EXPONENT
+
+
+def _is_double(node: Expr) -> bool:
+    """Whether a rational number is a double exactly."""
+    return bool(node.q & (node.q - 1) == 0 and abs(node.p) < 2**53 and node.q < 2**900)
+
+
+def _float(node: Expr) -> float:
+    if not node.is_Rational:
+        return float(node)
+    try:
+        found = node.p / node.q
+    except OverflowError:
+        return math.inf if node.p > 0 else -math.inf  # found out when the graph is evaluated
+    return found if found or not node.p else math.nan  # so is a number too small for a double, which is not zero
+
+
+def _exact(node: Expr) -> Fraction | str:
+    """A number for exact arithmetic: a fraction, or the name of a constant."""
+    return Fraction(node.p, node.q) if node.is_Rational else str(node)
+
+
+def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> ca.SX:
+    """A sum or product as a balanced tree: shallow graphs differentiate and evaluate with less round-off."""
+    while len(parts) > 1:
+        parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def _power(base: ca.SX, exponent: Expr, converted: ca.SX) -> ca.SX:
+    """Integer powers as products, half-integers through a root: both stay differentiable at zero."""
+    if exponent.is_Integer:
+        size = integer_power(base, abs(int(exponent)))
+        return 1 / size if exponent.is_negative else size
+    if exponent.is_Rational and exponent.q == 2:
+        root = integer_power(ca.sqrt(base), abs(exponent.p))
+        return 1 / root if exponent.is_negative else root
+    if exponent.is_Rational:
+        return base ** float(exponent)
+    return base**converted
+
+
+def integer_power(base: ca.SX, exponent: int) -> ca.SX:
+    """A power with an exponent that is a natural number, by repeated squares."""
+    result, square = ca.SX(1), base
+    while exponent:
+        if exponent & 1:
+            result = times(result, square)
+        exponent >>= 1
+        square = times(square, square) if exponent else square
+    return result

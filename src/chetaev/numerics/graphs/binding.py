@@ -1,0 +1,117 @@
+"""Values for what the equations leave open: parameters, inputs and time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from sympy import Expr, Symbol
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.errors import ChetaevError, ParameterError, did_you_mean, require_mapping, with_article
+from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
+from chetaev.core.notation.lexer import spell
+from chetaev.core.symbols import TIME, Input
+from chetaev.core.system import System
+from chetaev.core.values import Tape, Undefined, value
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Numbers for parameters and expressions for inputs, checked and complete."""
+
+    parameters: Mapping[Symbol, float]
+    inputs: Mapping[str, Expr]
+
+    def at(self, symbols: frozenset[Symbol], t: float) -> dict[Symbol, float]:
+        """Values of those symbols that are parameters, time, or jets of inputs."""
+        point: dict[Symbol, float] = {**self.parameters, TIME: t}
+        for z in symbols:
+            if isinstance(z, Input):
+                point[z] = value(total_derivative(self.inputs[z.base], z.order), point)
+        return point
+
+
+def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str) -> Binding:
+    """Every parameter and input of a system with a value, or a ParameterError that says which is missing."""
+    require_mapping(parameters or {}, "parameters are", where, 'parameters={"m": 1.0}')
+    require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
+    given = {spell(str(k)): v for k, v in (parameters or {}).items()}
+    bound = [z.base for z in system.inputs if z.base in given]
+    if bound:
+        raise ParameterError(f"{bound[0]} is an input, not a parameter.", where=where, hint=f'inputs={{"{bound[0]}": ...}}')
+    known = {p.name: p for p in system.parameters}
+    _refuse_unknown(given, known, "parameter", where)
+    missing = [name for name in known if name not in given]
+    if missing:
+        example = ", ".join(f"{name}=..." for name in missing)
+        raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=where, hint=f"parameters=dict({example})")
+    numbers = {known[name]: number(v, {}, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
+    for symbol, v in numbers.items():
+        if symbol.is_positive and v <= 0:
+            raise ParameterError(
+                f"{symbol.name} = {v:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real"
+            )
+    return Binding(numbers, _inputs(system, inputs or {}, where))
+
+
+def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[ChetaevError]) -> float:
+    """A finite number from a number, a text such as "pi/6", or an expression in names with values."""
+    vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
+    if isinstance(given, str):
+        expression = parse_expression(given, vocabulary, where)
+    elif isinstance(given, Expr):
+        expression = from_sympy(given, vocabulary, where)
+    else:
+        return _finite(given, where, kind)
+    if TIME in expression.free_symbols:
+        raise kind(f"{given!r} depends on time.", where=where)
+    try:
+        return float(Tape([expression])(names)[0])
+    except Undefined:
+        raise kind(f"{given!r} has no finite value.", where=where, hint="a finite real number") from None
+
+
+def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:
+    hint = 'a finite real number, or a text such as "pi/6"'
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise kind(f"{given!r} is not a real number.", where=where, hint=hint)
+    try:
+        found = float(given)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise kind("the value is not finite.", where=where, hint=hint)
+    return found
+
+
+def _inputs(system: System, given: Mapping[str, Any], where: str) -> dict[str, Expr]:
+    known = {z.base: expression for z, expression in system.inputs.items()}
+    given = {spell(str(k)): v for k, v in given.items()}
+    _refuse_unknown(given, known, "input", where)
+    names = Vocabulary(parameters={p.name: p for p in system.parameters})
+    bound = {name: expression for name, expression in known.items() if expression is not None}
+    for name, v in given.items():
+        place = f"{where}, input {name}"
+        bound[name] = parse_expression(v, names, place) if isinstance(v, str) else from_sympy(v, names, place)
+    missing = [name for name in known if name not in bound]
+    if missing:
+        example = ", ".join(f'"{name}": "sin(t)"' for name in missing)
+        raise ParameterError(f"no function for {_listed('input', missing)}.", where=where, hint=f"inputs={{{example}}}")
+    return bound
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any], kind: str, where: str) -> None:
+    for name in given:
+        if name not in known:
+            listed = f"{kind}s: {' '.join(known)}." if known else f"the system has no {kind}."
+            raise ParameterError(
+                f"{name} is not {with_article(kind)}.", where=where, hint=f"{listed}  {did_you_mean(name, known)}".rstrip()
+            )
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    return f"{noun}{'s' * (len(names) > 1)} {' '.join(names)}"

@@ -1,0 +1,48 @@
+"""Bounds on graphs that hold at every state: what sine and cosine let a graph become at most, as a graph of parameters."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from chetaev.numerics.graphs.algebra import over, plus, size, times
+
+_MOST = 300
+"""Nodes of a graph that are looked at."""
+_SUMS, _PRODUCTS = (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE), (ca.OP_MUL, ca.OP_SQ)
+
+
+class Bounds:
+    """Bounds on graphs of parameters and of symbols that move."""
+
+    def __init__(self, moving: ca.SX) -> None:
+        self._moving = moving
+        self._left = 0
+
+    def of(self, e: ca.SX) -> ca.SX | None:
+        """A graph of parameters that is at least as large as the size of another at all states; None if none is found."""
+        self._left = _MOST
+        return self._bound(e)
+
+    def steady(self, e: ca.SX) -> bool:
+        """Whether a graph contains nothing that moves."""
+        return not ca.depends_on(e, self._moving)
+
+    def _bound(self, e: ca.SX) -> ca.SX | None:
+        self._left -= 1
+        if self.steady(e):
+            return size(e)
+        if self._left < 0 or e.is_symbolic():
+            return None
+        operation, parts = e.op(), [e.dep(i) for i in range(e.n_dep())]
+        if operation in (ca.OP_SIN, ca.OP_COS):
+            return ca.SX(1)
+        if operation == ca.OP_DIV:
+            above = self._bound(parts[0]) if self.steady(parts[1]) else None
+            return None if above is None else over(above, size(parts[1]))
+        if operation != ca.OP_NEG and operation not in _SUMS and operation not in _PRODUCTS:
+            return None
+        bounds = [self._bound(part) for part in parts]
+        first, last = bounds[0], bounds[-1]
+        if first is None or last is None:
+            return None
+        return plus(first, last) if operation in _SUMS else times(first, last) if operation in _PRODUCTS else first

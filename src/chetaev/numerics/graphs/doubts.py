@@ -1,0 +1,121 @@
+r"""What the digits of a computed number are worth: running error analysis on the instruction tape.
+
+A slope of 1e-16 in a matrix may be a small slope, or what rounding left of a zero: $x_2 - x_1$ for two positions that a symmetric motion
+keeps equal. Its size does not tell; what it was computed from does. Beside every value the tape carries a bound of its error,
+
+$$ e(f(a, b)) = |f_a|\, e(a) + |f_b|\, e(b) + \varepsilon |f(a, b)|, $$
+
+to first order, beginning with the doubts of the arguments (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3). What
+is not larger than a few times its doubt has no digit that means anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+
+from chetaev.mechanics.ranks.factored import Matrix
+from chetaev.numerics.machine.tape import lines_of, tape_of
+
+EPSILON = float(np.finfo(float).eps)
+"""The distance from 1 to the next double: the last digit of a number, relative to it."""
+
+Pair = tuple[float, float]
+"""A value and its doubt."""
+
+
+def values_and_doubts(function: ca.Function, arguments: Matrix, doubts: Matrix) -> tuple[Matrix, Matrix]:
+    """The values of a function of one column, and a bound of the error of each; infinite doubts where the bound has no value."""
+    table = tape_of(function)
+    memory: dict[int, Pair] = {}
+    found = np.zeros((int(function.numel_out(0)), 2))
+    given = list(zip(map(float, arguments), map(float, doubts), strict=True))
+    for code, target, a, b in lines_of(table):
+        if code == ca.OP_INPUT:
+            memory[target] = given[b]
+        elif code == ca.OP_OUTPUT:
+            found[b] = memory[a]
+        elif code == ca.OP_CONST:
+            memory[target] = float(np.array([a, b], np.int32).view(np.float64)[0]), 0.0
+        else:
+            memory[target] = _rounded(code, memory[a], memory.get(b, (0.0, 0.0)))
+    return found[:, 0], np.where(np.isfinite(found[:, 1]), found[:, 1], np.inf)
+
+
+def _rounded(code: int, a: Pair, b: Pair) -> Pair:
+    """One instruction: its value, and the doubts of its arguments carried through it with one rounding more."""
+    try:
+        if code in _EXACT:
+            return _EXACT[code](a[0], b[0]), max(a[1], b[1])
+        if code in _BINARY:
+            value, slope_a, slope_b = _BINARY[code](a[0], b[0])
+            return value, abs(slope_a) * a[1] + abs(slope_b) * b[1] + EPSILON * abs(value)
+        value, slope = _UNARY[code](a[0])
+        return value, abs(slope) * a[1] + EPSILON * abs(value)
+    except (ValueError, ZeroDivisionError, OverflowError, KeyError):  # no value, or an operation that is not known: no bound
+        return math.nan, math.inf
+
+
+def _power(a: float, b: float) -> tuple[float, float, float]:
+    value = math.pow(a, b)
+    return value, b * math.pow(a, b - 1) if b else 0.0, value * math.log(a) if a > 0 else 0.0
+
+
+def _angle(a: float, b: float) -> tuple[float, float, float]:
+    square = a * a + b * b
+    return math.atan2(a, b), b / square, a / square
+
+
+def _sign(a: float) -> float:
+    return float((a > 0) - (a < 0))
+
+
+_EXACT: dict[int, Callable[[float, float], float]] = {
+    ca.OP_FMIN: min,
+    ca.OP_FMAX: max,
+    ca.OP_NEG: lambda a, b: -a,
+    ca.OP_FABS: lambda a, b: abs(a),
+    ca.OP_ASSIGN: lambda a, b: a,
+}
+_BINARY: dict[int, Callable[[float, float], tuple[float, float, float]]] = {
+    ca.OP_ADD: lambda a, b: (a + b, 1.0, 1.0),
+    ca.OP_SUB: lambda a, b: (a - b, 1.0, 1.0),
+    ca.OP_MUL: lambda a, b: (a * b, b, a),
+    ca.OP_DIV: lambda a, b: (a / b, 1 / b, a / b / b),
+    ca.OP_POW: _power,
+    ca.OP_CONSTPOW: _power,
+    ca.OP_ATAN2: _angle,
+    ca.OP_LT: lambda a, b: (float(a < b), 0.0, 0.0),
+    ca.OP_LE: lambda a, b: (float(a <= b), 0.0, 0.0),
+    ca.OP_EQ: lambda a, b: (float(a == b), 0.0, 0.0),
+    ca.OP_NE: lambda a, b: (float(a != b), 0.0, 0.0),
+    ca.OP_AND: lambda a, b: (float(bool(a) and bool(b)), 0.0, 0.0),
+    ca.OP_OR: lambda a, b: (float(bool(a) or bool(b)), 0.0, 0.0),
+    ca.OP_IF_ELSE_ZERO: lambda a, b: (b if a else 0.0, 0.0, 1.0 if a else 0.0),
+}
+_UNARY: dict[int, Callable[[float], tuple[float, float]]] = {
+    ca.OP_SQ: lambda a: (a * a, 2 * a),
+    ca.OP_TWICE: lambda a: (2 * a, 2.0),
+    ca.OP_INV: lambda a: (1 / a, 1 / a / a),
+    ca.OP_SQRT: lambda a: (math.sqrt(a), 0.5 / math.sqrt(a)),
+    ca.OP_EXP: lambda a: (math.exp(a), math.exp(a)),
+    ca.OP_LOG: lambda a: (math.log(a), 1 / a),
+    ca.OP_SIN: lambda a: (math.sin(a), math.cos(a)),
+    ca.OP_COS: lambda a: (math.cos(a), math.sin(a)),
+    ca.OP_TAN: lambda a: (math.tan(a), 1 / math.cos(a) ** 2),
+    ca.OP_ASIN: lambda a: (math.asin(a), 1 / math.sqrt(1 - a * a)),
+    ca.OP_ACOS: lambda a: (math.acos(a), 1 / math.sqrt(1 - a * a)),
+    ca.OP_ATAN: lambda a: (math.atan(a), 1 / (1 + a * a)),
+    ca.OP_SINH: lambda a: (math.sinh(a), math.cosh(a)),
+    ca.OP_COSH: lambda a: (math.cosh(a), math.sinh(a)),
+    ca.OP_TANH: lambda a: (math.tanh(a), 1 / math.cosh(a) ** 2),
+    ca.OP_ASINH: lambda a: (math.asinh(a), 1 / math.sqrt(1 + a * a)),
+    ca.OP_ACOSH: lambda a: (math.acosh(a), 1 / math.sqrt(a * a - 1)),
+    ca.OP_ATANH: lambda a: (math.atanh(a), 1 / (1 - a * a)),
+    ca.OP_ERF: lambda a: (math.erf(a), 2 / math.sqrt(math.pi) * math.exp(-a * a)),
+    ca.OP_SIGN: lambda a: (_sign(a), 0.0),
+    ca.OP_NOT: lambda a: (float(not a), 0.0),
+}

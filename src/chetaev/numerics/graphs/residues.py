@@ -1,0 +1,205 @@
+r"""A matrix of graphs in a finite field: which entries are zero, and which do not change along a motion, at every step of an elimination.
+
+An elimination leaves out what is identically zero, and nothing else: whether an entry vanishes is decided by its exact residue at random
+states, never by its size at samples (`chetaev.core.exact`).
+
+The same residues tell what is *constant along a motion*. A sleigh's mass matrix has the same mass in both directions of the plane, so after
+its elimination the constraint stands there with $\sin^2\theta + \cos^2\theta$, which a graph does not know to be one. All states have the
+same random parameters; an entry that is equal at all of them depends on parameters only. As a pivot it keeps its size, and nothing has to
+wait for its inverse while the state is computed.
+
+A constant entry is written without the state by setting that to zero. So it counts as constant only if it is made of sums, products, sines
+and cosines, and of quotients by what contains parameters alone: these have a value at zero whenever they have one elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.calculus import Algebra
+from chetaev.core.exact.field import Residue
+from chetaev.core.exact.matrices import reciprocal
+from chetaev.core.exact.program import Program
+from chetaev.core.exact.signature import related
+from chetaev.core.symbols import Parameter
+
+_DIVISION = 10
+"""What a division by something that moves costs, in products: as many could be computed one after the other meanwhile."""
+
+_PARAMETERS, _DEFINED, _OTHER = range(3)
+"""What an entry is made of: parameters alone; what has a value at all states; anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the matrix in the field: its residue at every state, and what it is made of."""
+
+    values: tuple[Residue, ...]
+    made_of: int
+    zero: bool
+    """Whether it vanishes at all states."""
+    constant: bool
+    """Whether it is the same at all states, and has a value at zero."""
+
+    @classmethod
+    def of(cls, values: tuple[Residue, ...], made_of: int) -> Entry:
+        """What has these residues."""
+        return cls(values, made_of, not any(values), made_of != _OTHER and values.count(values[0]) == len(values))
+
+    @property
+    def made_of_now(self) -> int:
+        """What it is made of; one that is constant is written with parameters only."""
+        return _PARAMETERS if self.constant else self.made_of
+
+
+class Residues:
+    """A matrix in the field, by its entries that are not zero; elimination changes it in place."""
+
+    def __init__(self, rows: Sequence[Mapping[int, Entry]], columns: int, prime: int, frozen: Callable[[ca.SX], ca.SX]) -> None:
+        self.rows = [dict(row) for row in rows]
+        self.columns = columns
+        self.prime = prime
+        self.frozen = frozen
+        """Writes a graph without the state, which it does not depend on."""
+        self.cost = 0
+        """Products and divisions of moving entries so far."""
+        self._left = set(range(len(self.rows)))
+        self.present: NDArray[np.bool_] = np.zeros((len(self.rows), columns), dtype=bool)
+        """Which entries are not zero."""
+        self.constant: NDArray[np.bool_] = np.ones((len(self.rows), columns), dtype=bool)
+        """Which entries are constant along a motion; zero is."""
+        for i, row in enumerate(self.rows):
+            for j, entry in row.items():
+                self.present[i, j], self.constant[i, j] = True, entry.constant
+
+    def copy(self) -> Residues:
+        """The same matrix, as far as it is eliminated."""
+        found = copy(self)
+        found.rows, found._left, found.cost = [dict(row) for row in self.rows], set(self._left), 0
+        found.present, found.constant = self.present.copy(), self.constant.copy()
+        return found
+
+    def is_constant(self, i: int, j: int) -> bool:
+        """Whether an entry is constant along a motion; zero is."""
+        return j not in self.rows[i] or self.rows[i][j].constant
+
+    def can_pivot(self, i: int, j: int) -> bool:
+        """Whether an entry is different from zero at all states."""
+        return j in self.rows[i] and all(self.rows[i][j].values)
+
+    def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
+        """One step. The entries that became constant because something cancels; None if the pivot is zero."""
+        if not self.can_pivot(i, j):
+            return None
+        p, source = self.prime, self.rows[i]
+        pivot = source[j]
+        self._left.discard(i)
+        self.cost += 0 if pivot.constant else _DIVISION
+        inverse = [reciprocal(v, p) for v in pivot.values]
+        found = []
+        for k in self._left:
+            target = self.rows[k]
+            if j not in target:
+                continue
+            first = target.pop(j)
+            self.present[k, j], self.constant[k, j] = False, True
+            lasting = first.constant and pivot.constant
+            made_of = first.made_of_now if pivot.constant else _OTHER
+            factors = [v * w % p for v, w in zip(first.values, inverse, strict=True)]
+            for c, entry in source.items():
+                if c == j:
+                    continue
+                old = target.get(c)
+                known = lasting and entry.constant and (old is None or old.constant)
+                kind = max(made_of, entry.made_of_now, _PARAMETERS if old is None else old.made_of_now)
+                before = (0,) * len(factors) if old is None else old.values
+                values = tuple((a - f * b) % p for a, f, b in zip(before, factors, entry.values, strict=True))
+                new = Entry.of(values, kind)
+                self.cost += 0 if known else 1
+                if new.zero:
+                    target.pop(c, None)
+                else:
+                    target[c] = new
+                self.present[k, c], self.constant[k, c] = not new.zero, new.zero or new.constant
+                if not known and (new.zero or new.constant):
+                    found.append((k, c))
+        return found
+
+    def cost_of(self, pairs: Sequence[tuple[int, int]]) -> int | None:
+        """What an elimination with given pivots costs; None if one of them is zero."""
+        trial = self.copy()
+        return trial.cost if all(trial.eliminate(i, j) is not None for i, j in pairs) else None
+
+    def clear(self, rows: Sequence[dict[int, ca.SX]], freeze: bool) -> None:
+        """Graphs of the same matrix: zero entries are left out and, with `freeze`, constant ones are written without the state."""
+        for i, row in enumerate(rows):
+            for j in [j for j in row if j not in self.rows[i]]:
+                del row[j]
+            for j in row if freeze else ():
+                if self.is_constant(i, j):
+                    row[j] = self.frozen(row[j])
+
+    def follow(self, i: int, j: int, rows: Sequence[dict[int, ca.SX]], freeze: bool) -> bool:
+        """A step that the graphs have made already: what is zero now is left out there, and what became constant is frozen.
+
+        False if the pivot vanishes at one of the random states, so that nothing is known any more.
+        """
+        changed = self.eliminate(i, j)
+        if changed is None:
+            return False
+        for k, c in changed:
+            if c not in rows[k]:
+                continue
+            if c not in self.rows[k]:
+                del rows[k][c]
+            elif freeze:
+                rows[k][c] = self.frozen(rows[k][c])
+        return True
+
+
+def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
+    """The entries of a matrix of graphs at random states with common parameters; None if too few states have values."""
+    entries = [e for line in matrix for e in line]
+    symbols = sorted(graph.symbols_of(entries), key=lambda z: (not isinstance(z, Parameter), z.name))
+    common = sum(isinstance(z, Parameter) for z in symbols)
+    program, _ = graph.program(entries, symbols)
+    found = related(program, common)
+    if not found:
+        return None
+    kinds = _made_of(program, common)
+    width = len(matrix[0]) if matrix else 0
+    rows: list[dict[int, Entry]] = [{} for _ in matrix]
+    for k, kind in enumerate(kinds):
+        entry = Entry.of(tuple(values[k] for _, values in found), kind)
+        if not entry.zero:
+            rows[k // width][k % width] = entry
+    return Residues(rows, width, found[0][0].field.p, lambda e: graph.without(e, symbols[common:]))
+
+
+def _made_of(program: Program, parameters: int) -> list[int]:
+    """What each output of a program is made of, whose first inputs are parameters."""
+    held: dict[int, int] = {}
+    for operation, target, a, b in program.lines:
+        if operation == "input":
+            held[target] = _PARAMETERS if a < parameters else _DEFINED
+        elif operation in ("number", "constant", "undefined"):
+            held[target] = _PARAMETERS
+        elif operation == "div":
+            held[target] = held[a] if held[b] == _PARAMETERS else _OTHER
+        elif operation == "power":
+            held[target] = held[a] if held[a] == _PARAMETERS or (b.denominator == 1 and b > 0) else _OTHER
+        else:
+            kind = max(held[a], held.get(b, _PARAMETERS) if operation in _TWO else _PARAMETERS)
+            held[target] = kind if kind == _PARAMETERS or operation in _KEEPING else _OTHER
+    return [held[slot] for slot in program.outputs]
+
+
+_TWO = frozenset("add sub mul min max atan2 pow less equal where".split())
+_KEEPING = frozenset("add sub mul neg sq twice assign sin cos".split())
+"""Operations that have a value wherever their arguments have one, and no corner."""

@@ -1,0 +1,136 @@
+"""Machine code from text in LLVM's language, without a C compiler.
+
+All code lives in one engine for as long as the process, so that no address is ever left without it; equal texts share it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import sys
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from chetaev.numerics.machine.instructions import NAME
+from chetaev.numerics.machine.processor import name_and_features
+
+_BLOCK = 64
+"""Lines between two jumps in plain code."""
+
+_LOCK = threading.Lock()
+_ADDRESSES: dict[str, int] = {}
+
+
+def machine_code(text: str, optimised: bool) -> int:
+    """The address of a text's machine code, compiled the first time it is asked for.
+
+    All kernels live in one engine: a small one takes 8 KiB there, and a hundred times that in an engine of its own. Each is parsed in a
+    context of its own, because numba may be compiling in the global one at this moment.
+    """
+    digest = hashlib.sha256(text.encode()).hexdigest() + "_plain" * (not optimised)
+    with _LOCK:
+        if digest not in _ADDRESSES:
+            code = text if optimised else _in_blocks(text)
+            _ADDRESSES[digest] = _compiled(code, f"{NAME}_{digest}", 2 if optimised else 0)
+        return _ADDRESSES[digest]
+
+
+def _in_blocks(text: str) -> str:
+    """A text with a jump to the next line here and there: plain code is made by blocks, in a time that grows like their length squared."""
+    head, opening, body = text.rpartition("{\n")
+    end = "ret void\n}\n"
+    if not body.endswith(end):
+        return text
+    lines = body.removesuffix(end).splitlines()
+    blocks = ["\n".join(lines[k : k + _BLOCK]) for k in range(0, len(lines), _BLOCK)]
+    joined = "".join(f"{block}\nbr label %block{k}\nblock{k}:\n" for k, block in enumerate(blocks))
+    return f"{head}{opening}{joined}{end}"
+
+
+def _compiled(text: str, symbol: str, level: int) -> int:
+    with llvm.create_context() as context, llvm.parse_assembly(_spelled_for_this_llvm(text), context) as module:
+        module.get_function(NAME).name = symbol
+        code = object_of(module, level)
+    return _loaded(code, [symbol])[0]
+
+
+def object_of(module: Any, level: int = 3) -> bytes:
+    """The machine code of a module for this processor, as an object file."""
+    module.triple = llvm.get_process_triple()
+    return bytes(_target(level).emit_object(module))
+
+
+def load_object(code: bytes, symbols: Sequence[str]) -> list[int]:
+    """The addresses of symbols in an object file that was made for this processor."""
+    with _LOCK:
+        return _loaded(code, symbols)
+
+
+def _loaded(code: bytes, symbols: Sequence[str]) -> list[int]:
+    engine = _engine()
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return [int(engine.get_function_address(symbol)) for symbol in symbols]
+
+
+def _spelled_for_this_llvm(text: str) -> str:
+    """Until version 15 pointers had types (llvmlite 0.43 and 0.44); all of ours point to doubles."""
+    return text if llvm.llvm_version_info[0] > 15 else text.replace(" ptr ", " double* ")
+
+
+@cache
+def _engine() -> Any:
+    return llvm.create_mcjit_compiler(llvm.parse_assembly("", llvm.create_context()), _new_target(0))
+
+
+@cache
+def _target(level: int) -> Any:
+    return _new_target(level)
+
+
+def _new_target(level: int) -> Any:
+    """This processor, with the models of memory that numba's own engine uses on it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    reloc = "static" if target.name.startswith("x86") else "default"
+    return target.create_target_machine(*name_and_features(), level, reloc, "jitdefault", jit=True)
+
+
+_LIBRARIES: dict[str, tuple[str | None, ...]] = {"win32": ("ucrtbase", "msvcrt"), "darwin": (None, "/usr/lib/libSystem.B.dylib")}
+"""Where the functions of libm are, when they are not already in the process."""
+
+CALLED = re.compile(r"^declare double @(\w+)\(", re.MULTILINE)
+"""Names of functions of libm in a text; those of LLVM have dots."""
+
+_FUSED = {"linux": "sincos", "darwin": "__sincos_stret"}
+"""What LLVM calls where the tape has both sin and cos of one argument."""
+
+
+SAME_BITS = sys.platform == "linux"
+"""Whether that function rounds like sine and cosine by themselves, which plain code calls."""
+
+
+def bind(name: str) -> None:
+    """Makes sure that a called function exists: the engine ends the process when it meets one that does not."""
+    _find(name)
+    if name in ("sin", "cos") and sys.platform in _FUSED:
+        _find(_FUSED[sys.platform])
+
+
+def _find(name: str) -> None:
+    if llvm.address_of_symbol(name):
+        return
+    for library in _LIBRARIES.get(sys.platform, (None, "libm.so.6", "libm.so")):
+        try:
+            address = ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
+        except (OSError, AttributeError):
+            continue
+        llvm.add_symbol(name, address)
+        return
+    raise RuntimeError(f"the function {name} is neither in this process nor in the mathematical library of this system ({sys.platform})")

@@ -1,0 +1,342 @@
+"""The instruction tape of a CasADi graph as a program, and a program as text for LLVM.
+
+An SX function already lists its operations in order: the tape. A program is the same list with every value computed once, under a number of
+its own. What the tape computes is kept to the letter: nothing is reassociated, NaN and infinity travel as they do in C. Only a division by
+something that depends on p alone becomes a product with its inverse, which does not have to wait for the state; and a product that is added
+once, and not used otherwise, is rounded together with the sum (`fmuladd`, where the processor can). That is decided in the program and not
+left to LLVM, so that whoever interprets a program and the code that is made from its text compute the same, to the last bit.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from itertools import chain
+
+import casadi
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.functions import SMOOTH
+from chetaev.numerics.machine import sine
+from chetaev.numerics.machine.tape import lines_of, tape_of
+
+NAME = "kernel"
+"""What the function is called in the text."""
+LIBM = {
+    **dict.fromkeys((*(name for name in SMOOTH if name != "sqrt"), "log1p", "expm1"), 1),
+    **dict.fromkeys("pow atan2 hypot fmod remainder".split(), 2),
+}
+_INTRINSICS = {**dict.fromkeys("sqrt floor ceil".split(), 1), "copysign": 2}
+
+_COMPARE = "{{r}}.i = fcmp {how} double {{a}}, {{b}}\n{{r}} = uitofp i1 {{r}}.i to double"
+_LOGIC = (
+    "{{r}}.a = fcmp une double {{a}}, 0.0\n{{r}}.b = fcmp une double {{b}}, 0.0\n"
+    "{{r}}.i = {how} i1 {{r}}.a, {{r}}.b\n{{r}} = uitofp i1 {{r}}.i to double"
+)
+# C's fmin and fmax: the other argument where one is NaN. One choice after the other, because plain code is made faster from that.
+_CHOICE = (
+    "{{r}}.c = fcmp {how} double {{a}}, {{b}}\n{{r}}.s = select i1 {{r}}.c, double {{a}}, double {{b}}\n"
+    "{{r}}.n = fcmp uno double {{b}}, {{b}}\n{{r}} = select i1 {{r}}.n, double {{a}}, double {{r}}.s"
+)
+
+
+def _call(name: str, arguments: int) -> str:
+    return f"{{r}} = call double @{name}({', '.join(['double {a}', 'double {b}'][:arguments])})"
+
+
+def _declaration(name: str, arguments: int, attributes: str = "") -> str:
+    return f"declare double @{name}({', '.join(['double'] * arguments)}){attributes}"
+
+
+def _operation(name: str) -> int:
+    return int(getattr(casadi, f"OP_{name.upper()}"))
+
+
+LINES: dict[int, str] = {
+    casadi.OP_ADD: "{r} = fadd double {a}, {b}",
+    casadi.OP_SUB: "{r} = fsub double {a}, {b}",
+    casadi.OP_MUL: "{r} = fmul double {a}, {b}",
+    casadi.OP_DIV: "{r} = fdiv double {a}, {b}",
+    casadi.OP_NEG: "{r} = fneg double {a}",
+    casadi.OP_SQ: "{r} = fmul double {a}, {a}",
+    casadi.OP_TWICE: "{r} = fadd double {a}, {a}",
+    casadi.OP_INV: "{r} = fdiv double 1.0, {a}",
+    # the bits without the sign: plain code is made from that in half the time of LLVM's own function
+    casadi.OP_FABS: ("{r}.b = bitcast double {a} to i64\n{r}.m = and i64 {r}.b, 9223372036854775807\n{r} = bitcast i64 {r}.m to double"),
+    casadi.OP_LT: _COMPARE.format(how="olt"),
+    casadi.OP_LE: _COMPARE.format(how="ole"),
+    casadi.OP_EQ: _COMPARE.format(how="oeq"),
+    casadi.OP_NE: _COMPARE.format(how="une"),
+    casadi.OP_NOT: "{r}.i = fcmp oeq double {a}, 0.0\n{r} = uitofp i1 {r}.i to double",
+    casadi.OP_AND: _LOGIC.format(how="and"),
+    casadi.OP_OR: _LOGIC.format(how="or"),
+    casadi.OP_IF_ELSE_ZERO: "{r}.i = fcmp une double {a}, 0.0\n{r} = select i1 {r}.i, double {b}, double 0.0",
+    casadi.OP_FMIN: _CHOICE.format(how="olt"),
+    casadi.OP_FMAX: _CHOICE.format(how="ogt"),
+    # -1, 1, or the argument itself: zero and NaN are their own signs
+    casadi.OP_SIGN: (
+        "{r}.p = fcmp ogt double {a}, 0.0\n{r}.q = select i1 {r}.p, double 1.0, double {a}\n"
+        "{r}.n = fcmp olt double {a}, 0.0\n{r} = select i1 {r}.n, double -1.0, double {r}.q"
+    ),
+    **{_operation(name): _call(name, arguments) for name, arguments in LIBM.items()},
+    **{_operation(name): _call(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
+}
+
+DECLARATIONS: dict[int, str] = {
+    **{_operation(name): _declaration(name, arguments, " nounwind willreturn readnone") for name, arguments in LIBM.items()},
+    **{_operation(name): _declaration(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
+}
+"""What an operation calls; an operation without an entry is arithmetic."""
+
+if sine.IN_LINE:
+    for _place, _name in enumerate(("sin", "cos")):
+        LINES[_operation(_name)] = sine.call(_place)
+        DECLARATIONS[_operation(_name)] = sine.DEFINITION
+
+_CONST, _DIV, _INV, _MUL, _SQ, _ADD, _SUB, _SQRT, _POW = (_operation(name) for name in "const div inv mul sq add sub sqrt pow".split())
+_INPUT, _OUTPUT, _COMMUTING = casadi.OP_INPUT, casadi.OP_OUTPUT, frozenset((_ADD, _MUL))
+_SAME = frozenset((casadi.OP_ASSIGN, casadi.OP_LIFT))
+_POWERS = frozenset((_POW, casadi.OP_CONSTPOW))
+
+# operations that CasADi does not have
+CONST, TIME, STATE, PARAMETER, STORE, _FUSED_SUM, _FUSED_LESS, _FUSED_FROM = range(128, 136)
+
+CASES = LINES | {
+    # a number in place of {i} is an index, not a value
+    STATE: "{r}.at = getelementptr double, ptr %y, i64 {i}\n{r} = load double, ptr {r}.at",
+    PARAMETER: "{r}.at = getelementptr double, ptr %p, i64 {i}\n{r} = load double, ptr {r}.at",
+    STORE: "{r}.at = getelementptr double, ptr %out, i64 {i}\nstore double {b}, ptr {r}.at",
+    # the product of a and b: with c added, with c subtracted, and subtracted from c
+    _FUSED_SUM: "{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {c})",
+    _FUSED_LESS: "{r}.n = fneg double {c}\n{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {r}.n)",
+    _FUSED_FROM: "{r}.n = fneg double {a}\n{r} = call double @llvm.fmuladd.f64(double {r}.n, double {b}, double {c})",
+}
+DECLARATIONS |= dict.fromkeys((_FUSED_SUM, _FUSED_LESS, _FUSED_FROM), "declare double @llvm.fmuladd.f64(double, double, double)")
+
+
+def _mentioning(place: str) -> NDArray[np.bool_]:
+    """Which operations read a value in a place, by their numbers."""
+    return np.array([place in CASES.get(operation, "") for operation in range(_FUSED_FROM + 1)])
+
+
+_READS_A, _READS_B = _mentioning("{a}"), _mentioning("{b}")
+_OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
+_OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
+
+_TURNING = (casadi.OP_SIN, casadi.OP_COS)
+_FEW_ANGLES = 8
+"""Up to so many arguments of sines and cosines are written in line; each takes half a millisecond to compile."""
+
+_LONGEST_POWER = 128
+"""Integer and half-integer exponents up to here are multiplications; beyond, libm's `pow` is as fast and more exact."""
+
+_NUMBER, _STEADY, _MOVING = range(3)
+"""What a value depends on: nothing, p alone, or time and state too."""
+
+
+@dataclass
+class _Values:
+    """The values of a program, each once."""
+
+    known: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    """The number of a value by its operation and what that reads, in the order in which they are computed."""
+    kinds: list[int] = field(default_factory=list)
+    numbers: dict[int, float] = field(default_factory=dict)
+    """The constants among them."""
+
+    def new(self, operation: int, a: int, b: int, kind: int) -> int:
+        """The number of a value, new or known; `a` and `b` are the values that the operation reads, or indices."""
+        key = (operation, b, a) if b < a and operation in _COMMUTING else (operation, a, b)
+        found = self.known.setdefault(key, len(self.kinds))
+        if found == len(self.kinds):
+            self.kinds.append(kind)
+        return found
+
+    def of_one(self, operation: int, a: int) -> int:
+        """A value computed from another."""
+        return self.new(operation, a, 0, self.kinds[a])
+
+    def of_two(self, operation: int, a: int, b: int) -> int:
+        """A value computed from two others."""
+        kind, other = self.kinds[a], self.kinds[b]
+        if operation == _DIV and other == _STEADY:
+            operation, b = _MUL, self.of_one(_INV, b)
+        return self.new(operation, a, b, kind if kind > other else other)
+
+    def number(self, low: int, high: int) -> int:
+        """A constant, by the halves of its bits."""
+        found = self.new(CONST, low, high, _NUMBER)
+        self.numbers[found] = struct.unpack("=d", struct.pack("=ii", low, high))[0]
+        return found
+
+    def power(self, base: int, exponent: int) -> int:
+        r"""A power: products of repeated squares if the exponent is a short number, with a root for a half: $u^{-5/2} = 1/(u^2\sqrt u)$.
+
+        At one number this is not C's `pow`: $(-\infty)^{k + 1/2}$ is NaN here, as it is for every other base below zero and for `sqrt`; C
+        has infinity there, or +0 for a negative exponent. NaN is the better answer. CasADi writes $u^{1/2}$ as a root, so only with NaN
+        have $u^{1/2}$ and $u^{3/2}$ the same domain. A base that has run over to $-\infty$ is refused like the finite ones before it,
+        where +0 would pass for a force that has died out. And no root has to wait for a comparison.
+        """
+        size = abs(self.numbers.get(exponent, np.inf))
+        if size > _LONGEST_POWER or not float(2 * size).is_integer():
+            return self.of_two(_POW, base, exponent)
+        factors = []
+        if not size.is_integer():
+            base = self.of_two(_ADD, base, self.number(0, 0))  # (-0)^(-1/2) is +inf: a base under a root is not -0
+        square, left = base, int(size)
+        while left:
+            if left & 1:
+                factors.append(square)
+            left >>= 1
+            square = self.of_one(_SQ, square) if left else square
+        if not size.is_integer():
+            factors.append(self.of_one(_SQRT, base))
+        product = factors[0] if factors else self.number(*struct.unpack("=ii", struct.pack("=d", 1.0)))
+        for factor in factors[1:]:
+            product = self.of_two(_MUL, product, factor)
+        return self.of_one(_INV, product) if self.numbers[exponent] < 0 else product
+
+
+def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) -> bytes:
+    """The program of an SX function of (t, y, p): four integers of 32 bits per value, (operation, a, b, c).
+
+    `a`, `b` and `c` are the numbers of earlier values. A value that is read has its index in place of `a`; one that is stored has that in
+    place of `a` and is itself `b`; a constant has its bits in place of `b` and `c`.
+    """
+    values = _Values()
+    held: dict[int, int] = {}
+    places = out.find()
+    for i in sorted(set(range(out.numel())) - set(places)):
+        values.new(STORE, i, values.number(0, 0), _MOVING)
+    for operation, target, a, b in lines_of(tape_of(function)):
+        if operation in _OF_TWO:
+            held[target] = values.of_two(operation, held[a], held[b])
+        elif operation in _OF_ONE:
+            held[target] = values.of_one(operation, held[a])
+        elif operation == _CONST:
+            held[target] = values.number(a, b)
+        elif operation == _INPUT:
+            held[target] = values.new((TIME, STATE, PARAMETER)[a], b, 0, _STEADY if a == 2 else _MOVING)
+        elif operation == _OUTPUT:
+            values.new(STORE, places[b], held[a], _MOVING)
+        elif operation in _SAME:
+            held[target] = held[a]
+        elif operation in _POWERS:
+            held[target] = values.power(held[a], held[b])
+        else:
+            raise ValueError(f"the casadi operation {_spelling(operation)} cannot be compiled to machine code")
+    table = np.zeros((len(values.known), 4), np.int32)
+    table[:, :3] = np.fromiter(chain.from_iterable(values.known), np.int32).reshape(-1, 3)
+    table = _fused(table) if fusing else table
+    constants = table[:, 0] == CONST
+    table[constants, 2:] = table[constants, 1:3]
+    return table.tobytes()
+
+
+def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
+    """A program in which a sum or difference takes up a product that is used nowhere else; if both are products, the first one."""
+    operation, a, b = table[:, 0], table[:, 1], table[:, 2]
+    uses = np.bincount(a[_READS_A[operation]], minlength=len(table)) + np.bincount(b[_READS_B[operation]], minlength=len(table))
+    ready = ((operation == _MUL) | (operation == _SQ)) & (uses == 1)
+    sums = np.flatnonzero((operation == _ADD) | (operation == _SUB))
+    first = sums[ready[a[sums]]]
+    second = sums[~ready[a[sums]] & ready[b[sums]]]
+    fused, gone = table.copy(), np.zeros(len(table), bool)
+    for chosen, product, other, less in ((first, a[first], b[first], _FUSED_LESS), (second, b[second], a[second], _FUSED_FROM)):
+        fused[chosen, 0] = np.where(operation[chosen] == _ADD, _FUSED_SUM, less)
+        fused[chosen, 1] = a[product]
+        fused[chosen, 2] = np.where(operation[product] == _SQ, a[product], b[product])
+        fused[chosen, 3] = other
+        gone[product] = True
+    numbers = np.cumsum(~gone) - 1
+    for column, reads in enumerate((_READS_A, _READS_B, _mentioning("{c}")), start=1):
+        reading = reads[fused[:, 0]]
+        fused[reading, column] = numbers[fused[reading, column]]
+    return fused[~gone]
+
+
+def entries_read(program: bytes) -> tuple[int, ...]:
+    """The entries of the state that a program reads."""
+    table = np.frombuffer(program, np.int32).reshape(-1, 4)
+    return tuple(map(int, np.unique(table[table[:, 0] == STATE, 1])))
+
+
+def text_of(program: bytes, otherwise: int | None = None) -> str:
+    """A program in LLVM's language.
+
+    If it has few sines and cosines, and there is code that computes the same at an address, they are written in line, and that code is
+    called where an argument is too large for them.
+    """
+    table = np.frombuffer(program, np.int32).reshape(-1, 4)
+    angles = len(np.unique(table[np.isin(table[:, 0], _TURNING), 1]))
+    circle = _Circle(otherwise is not None and angles <= _FEW_ANGLES) if angles and sine.IN_LINE else None
+    return _text(table, circle, otherwise)
+
+
+class _Circle:
+    """Sines and cosines, each pair once: in line, or by calls."""
+
+    def __init__(self, in_line: bool) -> None:
+        self.lines: list[str] = []
+        self.in_line = in_line
+        self.near = ""
+        """Whether all arguments so far are small enough to be in line."""
+        self._known: dict[str, tuple[str, str]] = {}
+
+    @property
+    def head(self) -> str:
+        """What the lines call."""
+        return sine.DECLARATION if self.in_line else sine.DEFINITION
+
+    def value(self, place: int, x: str) -> str:
+        """The sine (0) or cosine (1) of a value."""
+        if x not in self._known:
+            new = sine.Lines(f"%a{len(self._known)}")
+            if self.in_line:
+                near = new.near(x)
+                self.near = new.value(f"and i1 {self.near}, {near}") if self.near else near
+            self._known[x] = new.sine_and_cosine(x) if self.in_line else new.called(x)
+            self.lines += new.text
+        return self._known[x][place]
+
+
+def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | None) -> str:
+    lines: list[str] = [] if circle is None else circle.lines
+    called: set[int] = set()
+    names: list[str] = []
+    for k, (operation, a, b, c) in enumerate(lines_of(table)):
+        if operation == CONST:
+            names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double: the only spelling that is read back exactly
+        elif operation == TIME:
+            names.append("%t")
+        elif circle is not None and operation in _TURNING:
+            names.append(circle.value(_TURNING.index(operation), names[a]))
+        else:
+            names.append(f"%v{k}")
+            called.add(operation)
+            if operation in (STATE, PARAMETER):
+                lines.append(CASES[operation].format(r=names[k], i=a))
+            elif operation == STORE:
+                lines.append(CASES[operation].format(r=names[k], i=a, b=names[b]))
+            else:
+                lines.append(CASES[operation].format(r=names[k], a=names[a], b=names[b], c=names[c]))
+    head = {DECLARATIONS[operation] for operation in called & DECLARATIONS.keys()}
+    end = ["ret void", "}", ""]
+    if circle is not None:
+        head.add(circle.head)
+    if circle is not None and circle.in_line:
+        end = [
+            f"br i1 {circle.near}, label %end, label %otherwise",
+            "otherwise:",
+            f"call void inttoptr (i64 {otherwise} to ptr)(double %t, ptr %y, ptr %p, ptr %out)",
+            "br label %end",
+            "end:",
+            *end,
+        ]
+    define = f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{"
+    return "\n".join([*sorted(head), define, *lines, *end])
+
+
+def _spelling(operation: int) -> str:
+    return next((name for name in dir(casadi) if name.startswith("OP_") and getattr(casadi, name) == operation), str(operation))

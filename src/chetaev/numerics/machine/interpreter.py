@@ -1,0 +1,141 @@
+"""Programs run as they are, by one interpreter in machine code: nothing has to be compiled for a few calls.
+
+The interpreter is made from the same lines as the machine code of a program (`instructions.CASES`), so both compute the same, to the last
+bit. It takes about twice as long as that. It is itself plain code, made once in a process within ten milliseconds.
+
+A compiled loop calls a kernel by an address and passes nothing that could tell which program is meant. So there is a stock of entries,
+small functions with addresses of their own; each one runs the program whose place is written in its line of a table.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.numerics.machine.engine import SAME_BITS, bind, machine_code
+from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LIBM, NAME, TIME
+
+_STOCK = 8
+"""Entries that are made at a time."""
+_LONGEST = 32_768
+"""Values of a program at most: they are kept on the stack, 256 KiB there."""
+
+_LOCK = threading.Lock()
+_ADDRESSES: dict[bytes, int] = {}
+_FREE: list[tuple[int, NDArray[np.int64]]] = []
+_TABLES: list[NDArray[np.int64]] = []
+"""Where the entries look; they are kept as long as the process, like all code."""
+
+_SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
+
+
+def interprets(program: bytes) -> bool:
+    """Whether a program can be run without compiling it. Its text has pointers without types, which LLVM has since version 15."""
+    return SAME_BITS and llvm.llvm_version_info[0] > 15 and len(program) <= 16 * _LONGEST
+
+
+def interpreted(program: bytes) -> int:
+    """The address of a function that interprets a program; equal programs share it."""
+    with _LOCK:
+        if program not in _ADDRESSES:
+            if not _FREE:
+                _FREE.extend(_entries())
+            address, line = _FREE.pop()
+            _ADDRESSES[program] = address
+            line[:] = np.frombuffer(program, np.int8).ctypes.data, len(program) // 16
+        return _ADDRESSES[program]
+
+
+def _entries() -> list[tuple[int, NDArray[np.int64]]]:
+    """Addresses of new entries, each with its line of a table: where the program is, and how many values it has."""
+    table = np.zeros((_STOCK, 2), np.int64)
+    _TABLES.append(table)
+    run = _interpreter()
+    entries = {
+        f"entry{k}": f"""define internal void @entry{k}({_SIGNATURE}) nounwind {{
+%code = load ptr, ptr inttoptr (i64 {line.ctypes.data} to ptr)
+%n = load i64, ptr inttoptr (i64 {line.ctypes.data + 8} to ptr)
+call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, {_SIGNATURE})
+ret void
+}}"""
+        for k, line in enumerate(table)
+    }
+    return list(zip(_addresses(entries), table, strict=True))
+
+
+def _addresses(functions: Mapping[str, str], declarations: Iterable[str] = ()) -> list[int]:
+    """The addresses of functions given by their text. A kernel that is called once tells them."""
+    told = [
+        f"%at{k} = getelementptr i64, ptr %out, i64 {k}\nstore i64 ptrtoint (ptr @{name} to i64), ptr %at{k}"
+        for k, name in enumerate(functions)
+    ]
+    kernel = [f"define void @{NAME}({_SIGNATURE}) nounwind {{", *told, "ret void", "}"]
+    # the last line is there because a text that ends with a kernel is taken for nothing but that
+    text = "\n".join([*declarations, *functions.values(), *kernel, "; and nothing else", ""])
+    tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, False))
+    found = np.zeros(len(functions), np.int64)
+    tell(0.0, None, None, found.ctypes.data)
+    return [int(address) for address in found]
+
+
+@cache
+def _interpreter() -> int:
+    """The address of the interpreter: a loop over the values of a program with a case for each operation."""
+    for name in LIBM:
+        bind(name)
+    cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
+    switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
+    results = ", ".join(f"[ {_result(operation, case)}, %to.{case} ]" for operation, case in cases.items())
+    blocks = "\n".join(f"to.{case}:\n{_block(operation, case)}\nbr label %done" for operation, case in cases.items())
+    text = f"""define internal void @run(ptr %code, i64 %n, {_SIGNATURE}) nounwind {{
+entry:
+%work = alloca double, i64 %n
+br label %next
+next:
+%k = phi i64 [ 0, %entry ], [ %after, %done ]
+%more = icmp slt i64 %k, %n
+br i1 %more, label %choose, label %end
+choose:
+%word = getelementptr [4 x i32], ptr %code, i64 %k
+%operation = load i32, ptr %word
+switch i32 %operation, label %end [ {switch} ]
+{blocks}
+done:
+%result = phi double {results}
+%place = getelementptr double, ptr %work, i64 %k
+store double %result, ptr %place
+%after = add i64 %k, 1
+br label %next
+end:
+ret void
+}}"""
+    return _addresses({"run": text}, sorted(set(DECLARATIONS.values())))[0]
+
+
+def _result(operation: int, case: str) -> str:
+    """What an operation leaves as the value: those that only store something leave nothing of interest."""
+    return "%t" if operation == TIME else f"%{case}" if operation == CONST or "{r} =" in CASES.get(operation, "") else "0.0"
+
+
+def _block(operation: int, case: str) -> str:
+    """The lines of one operation, with its arguments looked up."""
+    if operation == TIME:
+        return ""
+    if operation == CONST:
+        return f"%{case}.at = getelementptr i32, ptr %word, i64 2\n%{case} = load double, ptr %{case}.at"
+    lines, names = [], {"r": f"%{case}"}
+    for name, column in (("i", 1), ("a", 1), ("b", 2), ("c", 3)):
+        if f"{{{name}}}" in CASES[operation]:
+            field = f"%{case}.{name}"
+            lines += [f"{field}.p = getelementptr i32, ptr %word, i64 {column}", f"{field}.w = load i32, ptr {field}.p"]
+            lines += [f"{field}.x = zext i32 {field}.w to i64"]
+            if name != "i":
+                lines += [f"{field}.q = getelementptr double, ptr %work, i64 {field}.x", f"{field}.v = load double, ptr {field}.q"]
+            names[name] = f"{field}.x" if name == "i" else f"{field}.v"
+    return "\n".join([*lines, CASES[operation].format(**names)])

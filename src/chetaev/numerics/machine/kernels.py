@@ -1,0 +1,154 @@
+"""Machine code from a CasADi graph, without a C compiler: a compiled stepping loop calls it by its address."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chetaev.numerics.machine.engine import CALLED, SAME_BITS, bind, machine_code
+from chetaev.numerics.machine.instructions import entries_read, program_of, text_of
+from chetaev.numerics.machine.interpreter import interpreted, interprets
+
+_LARGE = 20_000
+"""Optimised code is twice as fast, but above so many instructions takes too long to generate: in the worst case, a long chain of
+operations, 1 s at 15 000 instructions, 10 s at 45 000 and 80 s at 100 000. Plain code takes half a second at 100 000."""
+
+_SMALL = 200
+"""Up to so many instructions optimised code is made in a few milliseconds."""
+
+_ONCE_A_STEP = 400
+"""Code that is called once a step is optimised up to so many instructions: 10 to 20 milliseconds, about as long as the rates of the same
+system take, and only in long runs. Plain code of that size would make a step a tenth to a sixth longer."""
+
+_OFTEN = 50
+"""Whoever asks so many times for code for few calls is better served with code for many."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""Machine code of $(t, y, p) \mapsto$ `out`, with the C signature `void kernel(double t, double* y, double* p, double* out)`.
+
+    `address` is for compiled loops (`call_kernel`); from Python a kernel is called like a function. `out` must not overlap what is read of
+    `y` and `p`. The code is made when it is asked for, and lives as long as the process, so that no address is ever left without it; equal
+    programs share it. `early` is an address for few calls: of code that computes the same to the last bit and need not be made. A kernel
+    pickles as its program and is compiled again where it is loaded, for the processor there.
+    """
+
+    program: bytes = field(repr=False)
+    n_state: int
+    n_parameters: int
+    n_out: int
+    instructions: int
+    hot: bool = field(default=True, repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        """The program in LLVM's language."""
+        return text_of(self.program)
+
+    @cached_property
+    def address(self) -> int:
+        """The address of the code for many calls."""
+        in_line = self._optimised and interprets(self.program)
+        return _made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
+
+    @property
+    def early(self) -> int:
+        """The address of the code for few calls."""
+        if not self.provisional:
+            return self.address
+        self._asked.append(None)
+        return interpreted(self.program) if interprets(self.program) else _made(self.text, False)
+
+    @property
+    def provisional(self) -> bool:
+        """Whether there is other code for few calls than for many: not if that is there already, or asked for again and again."""
+        sooner = interprets(self.program) or (self._optimised and self.instructions > _SMALL)
+        return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
+
+    @cached_property
+    def reads(self) -> tuple[int, ...]:
+        """The entries of y that the code reads."""
+        return entries_read(self.program)
+
+    @property
+    def _optimised(self) -> bool:
+        return self.instructions <= (_LARGE if self.hot else _ONCE_A_STEP if SAME_BITS else 0)
+
+    @cached_property
+    def _asked(self) -> list[None]:
+        """As long as code for few calls was asked for often."""
+        return []
+
+    def __call__(self, t: float, y: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
+        state, parameters = _vector("y", y, self.n_state), _vector("p", p, self.n_parameters)
+        out = np.empty(self.n_out)
+        self._entry(float(t), state.ctypes.data, parameters.ctypes.data, out.ctypes.data)
+        return out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Kernel, (self.program, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
+
+    @cached_property
+    def _entry(self) -> Callable[..., None]:
+        return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.early)
+
+
+def _made(text: str, optimised: bool) -> int:
+    for name in CALLED.findall(text):
+        bind(name)
+    return machine_code(text, optimised)
+
+
+def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
+    """The machine code of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
+
+    Code that is not `hot`, called once a step and not once a stage, is optimised only if it is small, and for many calls.
+
+    >>> t, y, p = casadi.SX.sym("t"), casadi.SX.sym("y", 2), casadi.SX.sym("p", 1)
+    >>> pendulum = casadi.Function("pendulum", [t, y, p], [casadi.vertcat(y[1], -p[0] * casadi.sin(y[0]))])
+    >>> compile_kernel(pendulum)(0.0, [0.5, 2.0], [9.81])
+    array([ 2.        , -4.70316453])
+    """
+    name = function.name()
+    if not function.is_a("SXFunction"):
+        raise ValueError(f"{name} is not an SX function and has no tape of scalar instructions; expand it: {name}.expand()")
+    if function.n_in() != 3 or function.n_out() != 1:
+        raise ValueError(
+            f"{name} has {function.n_in()} inputs and {function.n_out()} outputs; a kernel has the inputs t, y, p and one output"
+        )
+    if function.has_free():
+        raise ValueError(f"{name} has free variables: {', '.join(function.get_free())}; pass them through p")
+    n_time, n_state, n_parameters = (_length(function.sparsity_in(i), f"input {i} of {name}") for i in range(3))
+    if n_time != 1:
+        raise ValueError(f"input 0 of {name} is the time, one number, and has {n_time}")
+    out = function.sparsity_out(0)
+    if not _is_vector(out):
+        raise ValueError(f"the output of {name} is a matrix of shape {out.shape}; make it a vector: casadi.vec")
+    instructions = function.n_instructions()
+    program = program_of(function, out, fusing=hot and instructions <= _LARGE)
+    return Kernel(program, n_state, n_parameters, out.numel(), instructions, hot)
+
+
+def _is_vector(sparsity: casadi.Sparsity) -> bool:
+    return sparsity.is_vector() or sparsity.is_empty()
+
+
+def _length(sparsity: casadi.Sparsity, where: str) -> int:
+    if not (_is_vector(sparsity) and (sparsity.is_dense() or sparsity.is_empty())):
+        raise ValueError(f"{where} is not a dense vector; its shape is {sparsity.shape}, with {sparsity.nnz()} entries")
+    return int(sparsity.numel())
+
+
+def _vector(name: str, given: ArrayLike, length: int) -> NDArray[np.float64]:
+    vector = np.asarray(given, dtype=np.float64, order="C")
+    if vector.shape != (length,):
+        raise ValueError(f"{name} is a vector of length {length}; this one has the shape {vector.shape}")
+    return vector

@@ -1,0 +1,290 @@
+"""What the parts of a compiled loop are written with: calls by address, and sums of rows of an array four columns at a time.
+
+Only whoever compiles a loop imports this, and numba with it; `chetaev.numerics.machine.precompiled` loads what was compiled before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+SETTINGS: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+"""Nothing is allocated in a loop: without the runtime that counts references it is 1.4 to 2.2 times faster."""
+part: Any = njit(**SETTINGS)
+"""Part of a loop."""
+inner: Any = njit(**SETTINGS, forceinline=True)
+"""Part of every step: as a call it would be passed a hundred numbers, since tuples of arrays are passed by their parts."""
+
+BLOCK = 4
+"""Columns that are computed together: what vector registers hold, or two or four of them."""
+
+_DOUBLE = ir.DoubleType()
+_VECTOR = ir.VectorType(_DOUBLE, BLOCK)
+_ZEROS = ir.Constant(_VECTOR, [0.0] * BLOCK)
+_POINTER = types.CPointer(types.float64)
+
+
+def _call_kernel(typingctx: Any, address: Any, t: Any, y: Any, p: Any, out: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("y", y), ("p", p), ("out", out)):
+        _check_pointer("call_kernel", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [_DOUBLE, *[_DOUBLE.as_pointer()] * 3])
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.float64, _POINTER, _POINTER, _POINTER), generate
+
+
+call_kernel: Callable[[int, float, Any, Any, Any], None] = intrinsic(_call_kernel)
+"""`call_kernel(kernel.address, t, y.ctypes, p.ctypes, out.ctypes)` inside a function compiled by numba.
+
+The arrays hold doubles, are contiguous and long enough, and `out` overlaps nothing that the kernel reads: none of this is checked. The
+address is an argument and not part of the caller's code, so the caller can be kept on disk and serves every kernel.
+"""
+
+
+def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("out", out), ("y", y), ("k", k)):
+        _check_pointer("add_rows", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, base, step, table, length, which = arguments
+        places, weights = (cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, which))
+        *older, newest = zip(places, weights, strict=True)
+        last = builder.fmul(step, newest[1])
+        with _columns(builder, length) as column:
+            found = _load(builder, base, column)
+            if older:
+                total = _weighed(builder, table, length, column, older)
+                found = _fused(builder, _spread(builder, step), total, found)
+            _add_fresh(builder, found, last, table, builder.add(builder.mul(newest[0], length), column), target, column)
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, _POINTER, types.float64, _POINTER, types.intp, rows), generate
+
+
+add_rows: Callable[[Any, Any, float, Any, int, Any], None] = intrinsic(_add_rows)
+r"""`add_rows(out.ctypes, y.ctypes, h, k.ctypes, width, (rows, weights))`: $out = y + h \sum_i w_i k_i$ over some rows of k.
+
+`width` is the length of a row of k, a multiple of four, and the room that `out` and `y` have at least. The row named last enters last,
+number by number: it is being computed, and what is there already need not wait for the rest. So the sine of an angle, which moves with a
+rate known from the beginning of a stage, is computed together with the accelerations of the stage before.
+"""
+
+
+def _sum_rows(typingctx: Any, out: Any, h: Any, k: Any, width: Any, rows: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("out", out), ("k", k)):
+        _check_pointer("sum_rows", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, step, table, length, which = arguments
+        places, weights = (cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, which))
+        with _columns(builder, length) as column:
+            total = _weighed(builder, table, length, column, list(zip(places, weights, strict=True)))
+            _store(builder, builder.fmul(_spread(builder, step), total), target, column)
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, types.float64, _POINTER, types.intp, rows), generate
+
+
+sum_rows: Callable[[Any, float, Any, int, Any], None] = intrinsic(_sum_rows)
+r"""`sum_rows(out.ctypes, h, k.ctypes, width, (rows, weights))`: $out = h \sum_i w_i k_i$, as in `add_rows`."""
+
+
+def _add_row(typingctx: Any, out: Any, y: Any, z: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("out", out), ("y", y), ("z", z)):
+        _check_pointer("add_row", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, first, second, length = arguments
+        finite = cgutils.alloca_once_value(builder, _ZEROS)
+        with _columns(builder, length) as column:
+            total = builder.fadd(_load(builder, first, column), _load(builder, second, column))
+            _store(builder, total, target, column)
+            builder.store(_fused(builder, total, _ZEROS, builder.load(finite)), finite)
+        return _all_zero(builder, builder.load(finite))
+
+    return types.boolean(*[_POINTER] * 3, types.intp), generate
+
+
+add_row: Callable[[Any, Any, Any, int], bool] = intrinsic(_add_row)
+"""`add_row(out.ctypes, y.ctypes, z.ctypes, width)`: out = y + z; whether all of it is finite."""
+
+
+def _copy_row(typingctx: Any, x: Any, out: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("x", x), ("out", out)):
+        _check_pointer("copy_row", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, target, length = arguments
+        with _columns(builder, length) as column:
+            _store(builder, _load(builder, source, column), target, column)
+        return context.get_dummy_value()
+
+    return types.void(*[_POINTER] * 2, types.intp), generate
+
+
+copy_row: Callable[[Any, Any, int], None] = intrinsic(_copy_row)
+"""`copy_row(x.ctypes, out.ctypes, width)`: out = x."""
+
+
+def _widen_range(typingctx: Any, low: Any, high: Any, x: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("low", low), ("high", high), ("x", x)):
+        _check_pointer("widen_range", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        least, most, source, length = arguments
+        with _columns(builder, length) as column:
+            new, old = _load(builder, source, column), _load(builder, least, column)
+            _store(builder, builder.select(builder.fcmp_ordered("<", new, old), new, old), least, column)
+            _store(builder, _larger(builder, _load(builder, most, column), new), most, column)
+        return context.get_dummy_value()
+
+    return types.void(*[_POINTER] * 3, types.intp), generate
+
+
+widen_range: Callable[[Any, Any, Any, int], None] = intrinsic(_widen_range)
+"""`widen_range(low.ctypes, high.ctypes, x.ctypes, width)`: the least and the largest values so far."""
+
+
+def _sum_squares(
+    typingctx: Any, x: Any, other: Any, y: Any, z: Any, absolute: Any, sizes: Any, more: Any, numbers: Any, width: Any
+) -> tuple[Any, Callable[..., Any]]:
+    rows = {"x": x, "other": other, "y": y, "z": z, "absolute": absolute, "sizes": sizes, "more": more}
+    for name, kind in rows.items():
+        _check_pointer("sum_squares", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        *pointers, given, length = arguments
+        sums = [cgutils.alloca_once_value(builder, _ZEROS) for _ in range(2)]
+        factor, weight, step, least = (_spread(builder, number) for number in cgutils.unpack_tuple(builder, given))
+        with _columns(builder, length) as column:
+            one, two, start, end, fixed, usual, noise = (_load(builder, pointer, column) for pointer in pointers)
+            usual = _fused(builder, weight, usual, _larger(builder, _size(builder, start), _size(builder, end)))
+            unit = _fused(builder, factor, usual, builder.fadd(_fused(builder, step, noise, fixed), least))
+            inverse = builder.fdiv(ir.Constant(_VECTOR, [1.0] * BLOCK), unit)
+            for place, row in zip(sums, (one, two), strict=True):
+                ratio = builder.fmul(row, inverse)
+                builder.store(_fused(builder, ratio, ratio, builder.load(place)), place)
+        return context.make_tuple(builder, signature.return_type, [_total(builder, builder.load(place)) for place in sums])
+
+    return types.UniTuple(types.float64, 2)(*[_POINTER] * 7, types.UniTuple(types.float64, 4), types.intp), generate
+
+
+sum_squares: Callable[..., tuple[float, float]] = intrinsic(_sum_squares)
+r"""`sum_squares(x, other, y, z, absolute, sizes, more, (relative, weight, times, tiny), width)`, rows given by `.ctypes`: the sums of
+squares of `x` and of `other`, each component in units of $absolute + relative (\max(|y|, |z|) + weight\,sizes) + times\,more + tiny$.
+"""
+
+
+def _renew_largest(typingctx: Any, largest: Any, sizes: Any, given: Any, y: Any, memory: Any, least: Any, width: Any) -> tuple[Any, Any]:
+    for name, kind in (("largest", largest), ("sizes", sizes), ("given", given), ("y", y)):
+        _check_pointer("renew_largest", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        highest, usual, known, state, memory, least, length = arguments
+        grew = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.IntType(1), BLOCK), [0] * BLOCK))
+        with _columns(builder, length) as column:
+            size, old, last = _size(builder, _load(builder, state, column)), _load(builder, highest, column), _load(builder, usual, column)
+            builder.store(builder.or_(builder.load(grew), builder.fcmp_ordered(">", size, old)), grew)
+            new = _larger(builder, old, size)
+            _store(builder, new, highest, column)
+            faded = _larger(builder, builder.fmul(_spread(builder, memory), last), builder.fmul(_spread(builder, least), new))
+            own = builder.fcmp_ordered("<", _load(builder, known, column), _ZEROS)
+            _store(builder, builder.select(own, _larger(builder, faded, size), last), usual, column)
+        flags = builder.bitcast(builder.load(grew), ir.IntType(BLOCK))
+        return builder.icmp_unsigned("!=", flags, flags.type(0))
+
+    return types.boolean(*[_POINTER] * 4, types.float64, types.float64, types.intp), generate
+
+
+renew_largest: Callable[..., bool] = intrinsic(_renew_largest)
+"""`renew_largest(largest, sizes, given, y, memory, least, width)`, rows given by `.ctypes`: the largest absolute values so far; and where
+`given` is negative the sizes, which become the absolute value, `memory` times what they were, or `least` times the largest, whichever is
+largest. Whether a largest value grew.
+"""
+
+
+@contextmanager
+def _columns(builder: Any, length: Any) -> Iterator[Any]:
+    """A loop over the columns of a row, four at a time."""
+    with cgutils.for_range(builder, builder.udiv(length, length.type(BLOCK))) as loop:
+        yield builder.mul(loop.index, length.type(BLOCK))
+
+
+def _all_zero(builder: Any, vector: Any) -> Any:
+    """Whether all numbers of a vector are zero."""
+    flags = builder.bitcast(builder.fcmp_ordered("==", vector, _ZEROS), ir.IntType(BLOCK))
+    return builder.icmp_unsigned("==", flags, flags.type(2**BLOCK - 1))
+
+
+def _size(builder: Any, vector: Any) -> Any:
+    """Absolute values."""
+    name = f"llvm.fabs.v{BLOCK}f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), name), [vector])
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", b, a), b, a)
+
+
+def _total(builder: Any, vector: Any) -> Any:
+    """The sum of the numbers of a vector."""
+    numbers = [builder.extract_element(vector, ir.Constant(ir.IntType(32), i)) for i in range(BLOCK)]
+    return builder.fadd(builder.fadd(numbers[0], numbers[2]), builder.fadd(numbers[1], numbers[3]))
+
+
+def _check_pointer(function: str, name: str, kind: Any) -> None:
+    if kind != _POINTER and not (isinstance(kind, types.ArrayCTypes) and kind.dtype == types.float64):
+        raise TypingError(f"{function} takes {name}.ctypes of an array of float64 as {name}, not {kind}")
+
+
+def _weighed(builder: Any, table: Any, length: Any, column: Any, terms: list[tuple[Any, Any]]) -> Any:
+    """Weights times rows, four columns of it."""
+    total = None
+    for place, weight in terms:
+        row = _load(builder, table, builder.add(builder.mul(place, length), column))
+        spread = _spread(builder, weight)
+        total = builder.fmul(spread, row) if total is None else _fused(builder, spread, row, total)
+    return total
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """A number in all places of a vector."""
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK))
+
+
+def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """a*b + c, rounded once where the processor can."""
+    name = "f64" if a.type == _DOUBLE else f"v{BLOCK}f64"
+    kind = ir.FunctionType(a.type, [a.type] * 3)
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.{name}"), [a, b, c])
+
+
+def _load(builder: Any, pointer: Any, place: Any) -> Any:
+    return builder.load(builder.bitcast(builder.gep(pointer, [place]), _VECTOR.as_pointer()), align=8)
+
+
+def _add_fresh(builder: Any, found: Any, weight: Any, pointer: Any, place: Any, target: Any, column: Any) -> None:
+    """Four numbers that a kernel has just written, times a weight, added to others one by one, and stored. A processor hands what was
+    written on at once in the same portions, and in larger ones only after it has reached memory. `unordered` keeps LLVM from putting them
+    together.
+    """
+    for i in range(BLOCK):
+        number = builder.load_atomic(builder.gep(pointer, [builder.add(place, place.type(i))]), "unordered", 8)
+        old = builder.extract_element(found, ir.Constant(ir.IntType(32), i))
+        at = builder.gep(target, [builder.add(column, column.type(i))])
+        builder.store_atomic(_fused(builder, weight, number, old), at, "unordered", 8)
+
+
+def _store(builder: Any, vector: Any, pointer: Any, place: Any) -> None:
+    builder.store(vector, builder.bitcast(builder.gep(pointer, [place]), _VECTOR.as_pointer()), align=8)

@@ -1,0 +1,179 @@
+r"""Sine and cosine of one argument as lines for LLVM, for processors that round a product and a sum together.
+
+Machine code calls the mathematical library for them, and then everything that is being computed has to be put aside. In line both take half
+the time, and the processor can go on with what does not depend on them. Errors stay below one unit in the
+last place, or below $10^{-32} |x|$ where that is more (a sine within $10^{-16} |x|$ of zero):
+
+1. The nearest multiple of $\pi/2$ is subtracted, $x - k\pi/2 = y + y'$, with $\pi/2$ given by two numbers of double precision. The first
+   subtraction is exact, since a fused operation does not round the product; $y'$ is what the second one rounds off.
+2. Polynomials for sine and cosine on $|y| \le \pi/4$: those of K. C. Ng in Sun's fdlibm (`k_sin.c`, `k_cos.c`, 1993), summed in pairs.
+3. Which of the two is the sine, and the signs, are told by the last two bits of $k$.
+
+Arguments beyond $2^{30}$, infinity and NaN are left to the library.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from chetaev.numerics.machine.processor import fuses
+
+IN_LINE = fuses()
+"""Whether this processor can."""
+
+NAME = "sine_and_cosine"
+BOTH = "{ double, double }"
+"""What the function returns: sine, then cosine."""
+
+DECLARATION = "declare double @llvm.fma.f64(double, double, double)"
+"""What the lines call."""
+
+_ROUNDING = 1.5 * 2.0**52
+"""A number of this size has no digits after the point: adding it rounds, and the last bits of the sum are those of the integer."""
+_LARGEST = 2.0**30
+_QUARTER, _REST = 1.5707963267948966, 6.123233995736766e-17
+"""A quarter turn, and what it lacks."""
+_SINE = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+_COSINE = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
+
+
+def bits(number: float) -> str:
+    """A number as LLVM reads it back exactly."""
+    return f"0x{struct.unpack('=Q', struct.pack('=d', number))[0]:016X}"
+
+
+class Lines:
+    """Lines that are being written, with names that begin with a given one."""
+
+    def __init__(self, prefix: str) -> None:
+        self.text: list[str] = []
+        self._prefix = prefix
+
+    def value(self, line: str) -> str:
+        """The name of a new value."""
+        name = f"{self._prefix}.{len(self.text)}"
+        self.text.append(f"{name} = {line}")
+        return name
+
+    def fused(self, a: str, b: str, c: str) -> str:
+        """a*b + c."""
+        return self.value(f"call double @llvm.fma.f64(double {a}, double {b}, double {c})")
+
+    def times(self, a: str, b: str) -> str:
+        """a*b."""
+        return self.value(f"fmul double {a}, {b}")
+
+    def minus(self, a: str, b: str) -> str:
+        """A - b."""
+        return self.value(f"fsub double {a}, {b}")
+
+    def near(self, x: str) -> str:
+        """Whether an argument is small enough."""
+        high = self.value(f"fcmp olt double {x}, {bits(_LARGEST)}")
+        low = self.value(f"fcmp ogt double {x}, {bits(-_LARGEST)}")
+        return self.value(f"and i1 {high}, {low}")
+
+    def sine_and_cosine(self, x: str) -> tuple[str, str]:
+        """Both, of an argument that is small enough."""
+        rounded = self.fused(x, bits(2 / 3.141592653589793), bits(_ROUNDING))
+        quarter = self.value(f"bitcast double {rounded} to i64")
+        k = self.minus(rounded, bits(_ROUNDING))
+        first = self.fused(k, bits(-_QUARTER), x)
+        y = self.fused(k, bits(-_REST), first)
+        excess = self.fused(k, bits(_REST), self.minus(y, first))  # by what y is too large
+        z = self.times(y, y)
+        z2 = self.times(z, z)
+        rest = self.fused(z, bits(-0.5), bits(1.0))  # 1 - z/2, without the digits that are cut off
+        sine = self._sine(y, z, z2, self.times(excess, rest))
+        cut = self.fused(z, bits(-0.5), self.minus(bits(1.0), rest))
+        small = self.fused(z2, self._sum(z, z2, _COSINE), self.fused(y, excess, cut))
+        return self._turned(quarter, sine, self.value(f"fadd double {rest}, {small}"))
+
+    def called(self, x: str) -> tuple[str, str]:
+        """Both by the function that does it, of any argument."""
+        both = self.value(f"call {BOTH} @{NAME}(double {x})")
+        return self.value(f"extractvalue {BOTH} {both}, 0"), self.value(f"extractvalue {BOTH} {both}, 1")
+
+    def _sine(self, y: str, z: str, z2: str, excess: str) -> str:
+        first, *others = (-c for c in _SINE)
+        polynomial = self.fused(z, self._sum(z, z2, others), bits(first))
+        return self.minus(y, self.fused(self.times(z, y), polynomial, excess))
+
+    def _sum(self, z: str, z2: str, coefficients: Sequence[float]) -> str:
+        """A polynomial in z, two terms at a time."""
+        pairs = [coefficients[i : i + 2] for i in range(0, len(coefficients), 2)]
+        parts = [bits(pair[0]) if len(pair) == 1 else self.fused(z, bits(pair[1]), bits(pair[0])) for pair in pairs]
+        total = parts.pop()
+        while parts:
+            total = self.fused(z2, total, parts.pop())
+        return total
+
+    def _turned(self, quarter: str, sine: str, cosine: str) -> tuple[str, str]:
+        """Sine and cosine after so many quarters."""
+        odd = self.value(f"trunc i64 {quarter} to i1")
+        found = []
+        for one, other, ahead in ((sine, cosine, 0), (cosine, sine, 1)):
+            chosen = self.value(f"select i1 {odd}, double {other}, double {one}")
+            half = self.value(f"shl i64 {self.value(f'add i64 {quarter}, {ahead}') if ahead else quarter}, 62")
+            sign = self.value(f"and i64 {half}, {-(2**63)}")
+            turned = self.value(f"xor i64 {self.value(f'bitcast double {chosen} to i64')}, {sign}")
+            found.append(self.value(f"bitcast i64 {turned} to double"))
+        return found[0], found[1]
+
+
+def _definition() -> str:
+    """A function of one argument that returns both."""
+    near = Lines("%n")
+    inside = near.near("%x")
+    lines = Lines("%v")
+    sine, cosine = lines.sine_and_cosine("%x")
+    own, far = (_packed(*pair) for pair in ((sine, cosine, "%own"), ("%s", "%c", "%far")))
+    return "\n".join(
+        [
+            DECLARATION,
+            "declare double @sin(double)",
+            "declare double @cos(double)",
+            f"define internal {BOTH} @{NAME}(double %x) nounwind {{",
+            *near.text,
+            f"br i1 {inside}, label %near, label %beyond",
+            "near:",
+            *lines.text,
+            *own,
+            f"ret {BOTH} %own",
+            "beyond:",
+            "%s = call double @sin(double %x)",
+            "%c = call double @cos(double %x)",
+            *far,
+            f"ret {BOTH} %far",
+            "}",
+        ]
+    )
+
+
+def call(place: int) -> str:
+    """A line in which `{r}` becomes the sine (0) or the cosine (1) of `{a}`, by that function; a template, with its own braces doubled."""
+    both = f"{{{BOTH}}}"
+    return f"{{r}}.b = call {both} @{NAME}(double {{a}})\n{{r}} = extractvalue {both} {{r}}.b, {place}"
+
+
+def _packed(sine: str, cosine: str, name: str) -> list[str]:
+    return [f"{name}.s = insertvalue {BOTH} undef, double {sine}, 0", f"{name} = insertvalue {BOTH} {name}.s, double {cosine}, 1"]
+
+
+DEFINITION = _definition()
+"""The function, with what it calls."""

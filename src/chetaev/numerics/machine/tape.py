@@ -1,0 +1,154 @@
+"""The instruction tape of a CasADi function of scalars, read as a whole.
+
+CasADi gives an instruction in three calls, each of which takes as long as computing a hundred instructions. A function written out for
+storage contains the same table in one piece: four integers of 32 bits per instruction, as letters from `a` to `p` for four bits each. Where
+that table is, is no promise of CasADi's; so it is looked for by its first lines, and read line by line where it is not found.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import casadi
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.exact.program import Program, fraction_of
+from chetaev.core.functions import SMOOTH
+
+Table = NDArray[np.int32]
+
+_FIRST = 8
+"""Lines by which the table is recognised."""
+_SHORT = 24
+"""Tables up to so many lines are read line by line: that takes less time than to find the table."""
+_LETTERS = 32
+"""Letters in a line."""
+
+
+LIMIT = "limit"
+"""In place of a number: nothing is larger, as far as exact arithmetic knows (`vanishing`)."""
+
+
+def tape_of(function: casadi.Function) -> Table:
+    """A line (operation, slot it writes to, slot, slot) per instruction.
+
+    An input is (operation, slot, which input, which entry), an output (operation, which output, slot, which entry), and a constant has the
+    bits of its number in the last two places.
+    """
+    count = int(function.n_instructions())
+    if count > _SHORT:
+        stored = function.serialize().encode()
+        start = stored.find(_in_letters([_line(function, k) for k in range(_FIRST)]))
+        table = stored[start : start + _LETTERS * count]
+        if start >= 0 and table.endswith(_in_letters([_line(function, count - 1)])):
+            return _from_letters(table)
+    return np.array([_line(function, k) for k in range(count)], np.int32).reshape(count, 4)
+
+
+def lines_of(table: Table) -> Iterator[tuple[int, int, int, int]]:
+    """The lines of a table, without a list for each: thousands of lists would set the collector of garbage to work."""
+    numbers = iter(table.ravel().tolist())
+    return zip(numbers, numbers, numbers, numbers, strict=True)
+
+
+def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()) -> Program:
+    """The tape of a function of one column for exact arithmetic.
+
+    The last inputs may stand for given numbers: fractions, or constants by name. Constants of the tape are doubles, read as `fraction_of`.
+    """
+    found = Program(int(function.numel_in(0)) - len(numbers), outputs=[0] * int(function.numel_out(0)))
+    known: dict[int, Fraction] = {}
+    limits: set[int] = set()
+    add = found.add
+    for operation, target, a, b in lines_of(tape_of(function)):
+        if operation == _OUTPUT:
+            _output(found, target, a, b)
+            continue
+        value = _number(a, b) if operation == _CONST else None
+        if operation == _CONST:
+            add(("undefined" if value is None else "number", target, value, None))
+        elif operation == _INPUT and b >= found.inputs:
+            _add_number(found, target, numbers[b - found.inputs])
+        elif operation == _INPUT:
+            add(("input", target, b, None))
+        elif operation in _POWERS and b in known:
+            add(("power", target, a, known[b]))
+        elif operation == casadi.OP_LT and a in limits:
+            add(("number", target, Fraction(0), None))
+        else:
+            add((_EXACT[operation], target, a, b))
+        if known:
+            known.pop(target, None)
+        if limits:
+            limits.discard(target)
+        if operation == _INPUT and b >= found.inputs and numbers[b - found.inputs] == LIMIT:
+            limits.add(target)
+        if value is not None:
+            known[target] = value
+    return found
+
+
+def _output(program: Program, target: int, slot: int, entry: int) -> None:
+    """An output keeps its value in a slot of its own: the tape uses slots again."""
+    own = -1 - entry
+    program.add(("assign", own, slot, None))
+    program.outputs[entry] = own
+
+
+def _number(a: int, b: int) -> Fraction | None:
+    """A constant from its bits."""
+    number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
+    return fraction_of(number) if math.isfinite(number) else None
+
+
+def _add_number(program: Program, target: int, number: Fraction | str) -> None:
+    if isinstance(number, Fraction):
+        program.add(("number", target, number, None))
+    elif number == LIMIT:
+        program.add(("number", target, Fraction(0), None))
+    elif number == "E":
+        program.add(("number", target, Fraction(1), None))
+        program.add(("exp", target, target, None))
+    else:
+        program.add(("constant", target, number, None))
+
+
+_INPUT, _OUTPUT, _CONST = casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST
+_POWERS = (casadi.OP_POW, casadi.OP_CONSTPOW)
+_EXACT: dict[int, str] = {
+    **{getattr(casadi, f"OP_{name.upper()}"): name for name in "add sub mul div neg sq twice inv assign not sign atan2".split()},
+    **{getattr(casadi, f"OP_{name.upper()}"): name for name in SMOOTH},
+    casadi.OP_FABS: "abs",
+    casadi.OP_FMIN: "min",
+    casadi.OP_FMAX: "max",
+    casadi.OP_POW: "pow",
+    casadi.OP_CONSTPOW: "pow",
+    casadi.OP_LT: "less",
+    casadi.OP_LE: "less",
+    casadi.OP_EQ: "equal",
+    casadi.OP_IF_ELSE_ZERO: "where",
+}
+"""Operations of a tape by the names of exact arithmetic."""
+
+
+def _line(function: casadi.Function, k: int) -> tuple[int, int, int, int]:
+    operation, read, written = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+    if operation == casadi.OP_CONST:
+        return operation, written[0], *struct.unpack("=ii", struct.pack("=d", function.instruction_constant(k)))
+    if operation == casadi.OP_OUTPUT:
+        return operation, written[0], read[0], written[1]
+    return operation, written[0], read[0], read[-1]
+
+
+def _in_letters(lines: Sequence[tuple[int, int, int, int]]) -> bytes:
+    numbers = np.frombuffer(np.array(lines, "<i4").tobytes(), np.uint8)
+    return (np.column_stack([numbers & 15, numbers >> 4]) + ord("a")).astype(np.uint8).tobytes()
+
+
+def _from_letters(table: bytes) -> Table:
+    halves = np.frombuffer(table, np.uint8).reshape(-1, 2) - ord("a")
+    return np.frombuffer((halves[:, 0] | halves[:, 1] << 4).tobytes(), "<i4").astype(np.int32).reshape(-1, 4)

@@ -1,0 +1,98 @@
+"""Why a simulation ended, in words: one place for single motions and for ensembles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chetaev.core.certificate import Certificate
+from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.motion.trajectory import Outcome
+
+Verdict = tuple[Outcome, str]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is known besides the status of the integrator."""
+
+    t: float
+    max_steps: int = 0
+    event: str = ""
+    """The terminal expression that vanished, if one did."""
+    locus: str = ""
+    """Where the system Jacobian is singular, if that was found."""
+
+
+def verdict(status: Status, ending: Ending) -> Verdict:
+    """The outcome and its sentence.
+
+    >>> verdict(Status.TOO_MANY_STEPS, Ending(2.5, max_steps=100))
+    (<Outcome.STEP_TOO_SMALL: 'step_too_small'>, '100 steps did not suffice; t = 2.5 was reached.')
+    """
+    at = f"t = {ending.t:.12g}"
+    if status is Status.FINISHED:
+        return Outcome.FINISHED, "the end of the interval was reached."
+    if status is Status.WATCH and ending.event:
+        return Outcome.EVENT, f"{ending.event} = 0 at {at}."
+    if status in (Status.WATCH, Status.FLOOR):
+        return singular(ending)
+    if status is Status.NOT_FINITE:
+        where = f", where {ending.locus}" if ending.locus else ""
+        return Outcome.LEFT_DOMAIN, f"the equations have no finite value near {at}{where}."
+    if status is Status.DRIFT:
+        return Outcome.DRIFT_EXCEEDED, f"the state cannot be brought back to the constraints at {at}."
+    if status is Status.INTERRUPTED:
+        return Outcome.INTERRUPTED, f"stopped by the user at {at}."
+    if status is Status.TOO_MANY_STEPS:
+        return Outcome.STEP_TOO_SMALL, f"{ending.max_steps} steps did not suffice; {at} was reached."
+    return Outcome.STEP_TOO_SMALL, f"the step became too small at {at}."
+
+
+def singular(ending: Ending) -> Verdict:
+    """The motion met a singular locus."""
+    where = f", where {ending.locus}" if ending.locus else ""
+    return Outcome.LEFT_DOMAIN, f"the system Jacobian becomes singular at t = {ending.t:.12g}{where}."
+
+
+def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
+    """The motion's own evidence contradicts it, also after it was computed again."""
+    how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
+    return Outcome.NOT_CERTIFIED, (
+        f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  A smaller tolerance may help, or "
+        f"another start; print(motion.certificate) shows all figures."
+    )
+
+
+def wrong_side(surface: str, t: float) -> Verdict:
+    """A piece ended on the other side of a corner than its equations are for."""
+    return Outcome.NOT_CERTIFIED, (
+        f"at t = {t:.12g} the motion is on the other side of {surface} = 0 than the equations that were followed: a switch was missed.  "
+        f"A smaller tolerance, max_step=..., or another method may help."
+    )
+
+
+def not_unique(surface: str, t: float) -> Verdict:
+    """A surface that pushes the motion away to both sides."""
+    return Outcome.EVENT, (
+        f"the motion is not unique from t = {t:.12g} on: {surface} = 0 there, and the equations lead away from this surface to both "
+        f"sides, or along it.  Start again from motion.final with {surface} a little above or below zero."
+    )
+
+
+def no_continuation(surface: str, t: float, reason: str) -> Verdict:
+    """No side of a surface, nor the surface itself, carries the motion on."""
+    return Outcome.LEFT_DOMAIN, f"the motion cannot continue from {surface} = 0 at t = {t:.12g}: {reason}"
+
+
+def corner_of_constraints(surface: str, t: float) -> Verdict:
+    """A constraint has a corner on the surface, so that velocities would have to jump."""
+    return Outcome.LEFT_DOMAIN, (
+        f"at t = {t:.12g}, {surface} = 0, the state does not satisfy the constraints of the other side: a constraint has a corner there, "
+        f"and velocities would have to jump.  An event On(..., reset=...) at {surface} = 0 can say how."
+    )
+
+
+def accumulation(event: str, t: float, limit: float | None) -> Verdict:
+    """Events that follow each other faster and faster."""
+    towards = "" if limit is None else f"; they accumulate at t = {limit:.12g}"
+    return Outcome.STEP_TOO_SMALL, f"events {event} = 0 follow each other without end near t = {t:.12g}{towards}."

@@ -1,0 +1,101 @@
+"""A bar that grows while a long simulation runs, and Ctrl-C that keeps what was computed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from chetaev.core.errors import UsageError
+from chetaev.numerics.methods.base import Task
+from chetaev.numerics.methods.dop853.types import Run
+
+_PATIENCE = 1.0
+"""Seconds after which a run counts as long."""
+_EVERY = 0.1
+
+
+class Progress:
+    """Follows the pieces of one simulation, which tell how far they are every now and then."""
+
+    def __init__(self, shown: bool | None, t0: float, t1: float, title: str, where: str) -> None:
+        if shown not in (None, True, False):
+            raise UsageError(f"progress={shown!r} is not known.", where=where, hint="progress=True, False or None")
+        self.shown = _watched_by_somebody() if shown is None else bool(shown)
+        self.t0, self.t1, self.title = t0, t1, title
+        self.flag = np.zeros(1, np.int64)
+        """What asks a run to stop."""
+        self._bar: Any = None
+        self._next = 0.0
+
+    def __enter__(self) -> Self:
+        self._next = time.monotonic() + _PATIENCE
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.n = 1.0 if error is None and not self.flag[0] else self._bar.n
+            self._bar.close()
+
+    def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
+        """The result of some work; Ctrl-C asks it to stop, and what was computed comes back."""
+        with self._asking_to_stop():
+            return work(task)
+
+    def reached(self, t: float) -> None:
+        """A run is so far."""
+        if not self.shown or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _EVERY
+        if self._bar is None:
+            tqdm = _bar_here()
+
+            self._bar = tqdm(total=1.0, desc=self.title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}", leave=False)
+        part = (t - self.t0) / (self.t1 - self.t0)
+        self._bar.n = min(max(part, self._bar.n), 1.0)
+        self._bar.refresh()
+
+    @contextmanager
+    def _asking_to_stop(self) -> Iterator[None]:
+        """Ctrl-C sets the flag; pressed once more it does what it does elsewhere. Who handles it in another way goes on doing so."""
+        usual = signal.getsignal(signal.SIGINT)
+        if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ask(number: int, frame: Any) -> None:
+            if self.flag[0]:
+                signal.default_int_handler(number, frame)
+            self.flag[0] = 1
+
+        signal.signal(signal.SIGINT, ask)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
+
+def _bar_here() -> Any:
+    """A bar for a notebook where its widgets are installed, else one of letters."""
+    from importlib.util import find_spec
+
+    if "IPython" in sys.modules and find_spec("ipywidgets") is not None:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    return tqdm
+
+
+def _watched_by_somebody() -> bool:
+    """Whether there is a terminal or a notebook."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
+        return True
+    return bool(sys.stderr is not None and sys.stderr.isatty())

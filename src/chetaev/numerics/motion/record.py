@@ -1,0 +1,181 @@
+"""What a simulation leaves: nodes, extrema, drift and events of all its pieces, joined under the names of the system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from sympy import Expr, Symbol
+
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
+from chetaev.numerics.corners.modes import Switched
+from chetaev.numerics.enclosures.kernels import nodes_kernel
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.dop853.types import Integers
+from chetaev.numerics.motion.net import NOTHING, Net, usual_state
+from chetaev.numerics.motion.outcomes import Verdict
+from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.trajectory import Enclosed, Event, Switch, Trajectory
+from chetaev.numerics.pieces.piece import Layout, Piece
+
+_SUSPICIOUS = 1e-8
+"""A residual in units of its terms that may be round-off of terms that vanish."""
+_COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
+
+
+@dataclass
+class Record:
+    """Grows while a simulation runs. With `final` only the last piece is kept."""
+
+    switched: Switched
+    binding: Binding
+    final: bool
+    dense: bool
+    tolerance: float
+    net: Net
+    pieces: list[Piece] = field(default_factory=list)
+    jumps: list[bool] = field(default_factory=list)
+    """For each piece whether something changes abruptly where it ends."""
+    events: list[Event] = field(default_factory=list)
+    switches: list[Switch] = field(default_factory=list)
+    drift: dict[str, float] = field(default_factory=dict)
+    """The largest residual of each row, and of the balance."""
+    scales: dict[str, float] = field(default_factory=dict)
+    """The largest sum of the absolute values of its terms."""
+    extrema: dict[Jet, tuple[float, float]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    nodes: dict[Expr, bool] = field(default_factory=dict)
+    """The functions in the data that may hide something between two places, and whether they were enclosed."""
+    worst: float = 1.0
+    """How many times what a step saw of one of them it may have been between."""
+
+    @property
+    def steps(self) -> int:
+        """Steps tried so far."""
+        return self.counts["accepted"] + self.counts["rejected"]
+
+    @property
+    def largest(self) -> dict[Jet, float]:
+        """The largest absolute values of jets so far."""
+        return {z: max(-low, high) for z, (low, high) in self.extrema.items()}
+
+    def add(self, piece: Piece) -> None:
+        """Take in a piece."""
+        run, here = piece.run, piece.setting
+        count = len(here.labels)
+        for label, size, scale in zip(here.labels, map(float, run.measured), self._scales(piece, run.measured, count), strict=False):
+            known = self.drift.get(label, 0.0)
+            self.drift[label] = known if known >= size or np.isnan(known) else size
+            self.scales[label] = max(self.scales.get(label, 0.0), float(scale))
+        for z, low, high in zip(here.flow.state, run.minima, run.maxima, strict=False):
+            a, b = self.extrema.get(z, (np.inf, -np.inf))
+            self.extrema[z] = (min(a, float(low)), max(b, float(high)))
+        for name in _COUNTS:
+            self.counts[name] += int(getattr(run, name))
+        nodes = nodes_kernel(here.flow, here.binding.inputs)
+        self.nodes |= {**dict.fromkeys(nodes.left_out, False), **dict.fromkeys(nodes.enclosed, True)}
+        self.worst = max(self.worst, float(run.worst))
+        if self.final:
+            self.pieces.clear()
+            self.jumps.clear()
+        self.pieces.append(piece)
+        self.jumps.append(False)
+        self.net.add(piece)
+
+    def _scales(self, piece: Piece, measured: Array, count: int) -> Array:
+        """The sizes of the rows' terms; of a row whose terms are round-off, because they vanish, what is usual for its jets."""
+        residuals, sizes = measured[:count], measured[count:]
+        if np.all(residuals <= _SUSPICIOUS * sizes):
+            return sizes
+        here = piece.setting
+        largest = np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
+        state = usual_state(largest, piece)
+        usual = here.compiled.measure(piece.begin, state, here.parameters(piece.begin, piece.reference))[count:]
+        found: Array = np.where(np.isfinite(usual) & (sizes < NOTHING * usual), usual, sizes)
+        return found
+
+    def met(self, text: str, t: float, jets: Mapping[Jet, float]) -> None:
+        """Note an event."""
+        self.events.append(Event(text, t, Frozen({z.name: float(v) for z, v in jets.items()})))
+
+    def joined(self, jets: tuple[Jet, ...], verdict: Verdict) -> Trajectory:
+        """The trajectory."""
+        layout = Layout(jets, any(piece.setting.flow.has_power for piece in self.pieces))
+        nodes, states, which = self._kept(layout)
+        last = self.pieces[-1]
+        end = layout.common(last, np.array([last.end]), np.array([last.run.y]))[0]
+        outcome, message = verdict
+        labels = sorted(self.drift, key=lambda label: label == "balance")
+        drift = {label: relative(self.drift[label], self.scales[label]) for label in labels}
+        return Trajectory(
+            equations=self.switched.original,
+            t=nodes,
+            states=states,
+            end=(last.end, end),
+            jets=jets,
+            outcome=outcome,
+            message=message,
+            drift=Frozen(drift),
+            scales=Frozen({label: self.scales[label] for label in labels}),
+            certificate=self.net.certificate(drift.get("balance", 0.0), self.counts["accepted"], self.pieces),
+            extrema=Frozen({z.name: self.extrema[z] for z in jets if z in self.extrema}),
+            events=tuple(self.events),
+            counts=Frozen(self.counts),
+            reader=Reader(self.switched, self.binding, layout, tuple(self.pieces), self.dense),
+            tolerance=self.tolerance,
+            switches=tuple(self.switches),
+            pieces=which,
+            enclosed=self._enclosed(),
+        )
+
+    def _enclosed(self) -> Enclosed:
+        original = {mode.symbol: Symbol(f"sign({mode.text})") for mode in self.switched.modes}
+        texts = {True: [], False: []}  # type: dict[bool, list[str]]
+        for e, known in self.nodes.items():
+            texts[known].append(show(e.xreplace(original)))
+        return Enclosed(tuple(texts[True]), tuple(texts[False]), self.worst, self.counts["shortened"])
+
+    def _kept(self, layout: Layout) -> tuple[Array, Array, Integers]:
+        if self.final:
+            last = self.pieces[-1]
+            at = np.array([last.end])
+            return at, layout.common(last, at, np.array([last.run.y])), np.zeros(1, np.int64)
+        nodes, states, which = [], [], []
+        for k, piece in enumerate(self.pieces):
+            t, native = np.array(piece.run.nodes), np.array(piece.run.states)
+            begin, end = 0, len(t)
+            if self.dense and k > 0 and not self.jumps[k - 1]:
+                begin = 1  # where nothing jumps, one node serves both pieces
+            if not self.dense and end and self.jumps[k] and k + 1 < len(self.pieces) and t[-1] == piece.end:
+                end -= 1  # the state after the jump is the one at this time
+            nodes.append(t[begin:end])
+            states.append(layout.common(piece, t[begin:end], native[begin:end]))
+            which.append(np.full(max(end - begin, 0), k, np.int64))
+        return np.concatenate(nodes), np.concatenate(states), np.concatenate(which)
+
+
+def relative(size: float, scale: float) -> float:
+    """A residual in units of its terms; one that vanishes has no need of any."""
+    return 0.0 if size == 0 else size / scale if scale > 0 else np.nan
+
+
+def wanted_times(times: Array, at: float, again: bool) -> Array:
+    """The times that are still to come; `again` if the time reached is asked for once more, after a jump."""
+    if len(times) == 2:
+        return np.array([at, times[-1]])
+    forward = times[-1] > times[0]
+    if again:
+        return times[times >= at] if forward else times[times <= at]
+    return times[times > at] if forward else times[times < at]
+
+
+def keep_of(final: bool, times: Array) -> int:
+    """What the integrator keeps."""
+    if final:
+        return dop853.FINAL
+    return dop853.STEPS if len(times) == 2 else dop853.TIMES

@@ -1,0 +1,557 @@
+"""The course of a simulation: smooth pieces one after another, and what happens where one ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Add, Expr
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Input, Jet, jets_in, moved_by
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction
+from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.base import Task
+from chetaev.numerics.motion import outcomes
+from chetaev.numerics.motion.locus_words import locus_near
+from chetaev.numerics.motion.net import Net
+from chetaev.numerics.motion.outcomes import Ending, Verdict
+from chetaev.numerics.motion.progress import Progress
+from chetaev.numerics.motion.record import Record, wanted_times
+from chetaev.numerics.motion.trajectory import Switch, Trajectory
+from chetaev.numerics.motion.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
+from chetaev.numerics.pieces.events import Watched
+from chetaev.numerics.pieces.momentum_jumps import Refused, across
+from chetaev.numerics.pieces.piece import Piece, Setting, reference
+from chetaev.numerics.pieces.request import Place, Request
+from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
+
+FALLEN_PIVOT = 1e-4
+"""Where steps become too small, or states cannot be brought back, beside a pivot that fell so far, it is the reason."""
+_REORDERINGS = 20
+_TOO_SOON = 1e-9
+"""Intervals between events of one kind, in parts of the whole, that are no longer followed."""
+_IN_A_ROW = 3
+_PART = 0.3
+"""The length of the first piece after a reset, in units of the time until the same event is expected again."""
+_AGAIN = 20.0
+"""The piece after that may be so much longer."""
+_CLOSELY = 2.5e-5
+"""Roots that follow the beginning of a piece in less, in parts of the whole, are found in a piece of their own: the integrator takes roots
+in the first 1e-6 of its first step for the beginning."""
+_LEAST = 4e-13
+"""What follows in less, in parts of the whole, is the beginning up to what roots are located to."""
+_AT_ONCE = 1e-12
+"""Events so close to each other, in parts of the whole, happen at once."""
+_STOPPED = 1e-14
+"""Part of the speed before a reset that is rest."""
+_ROUND_OFF = 8 * float(np.finfo(float).eps)
+"""Part of its terms up to which a sum is zero."""
+_FAR = 10.0
+"""A correction in units of the tolerance that is no round-off."""
+
+
+@dataclass
+class Course:
+    """One simulation on its way."""
+
+    request: Request
+    surfaces: Surfaces
+    progress: Progress
+    record: Record
+    recent: dict[str, list[float]] = field(default_factory=dict)
+    """The last times of each kind of event."""
+    reorderings: int = 0
+    derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    """The functions of events with their derivatives along the motion."""
+
+    def run(self, start: Start) -> Trajectory:
+        """Piece after piece, until the end or until nothing leads on."""
+        request = self.request
+        t = float(request.times[0])
+        here = start.setting.suited(t, start.jets)
+        energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
+        jets = self.surfaces.jets(here.configuration)
+        first = Place(here, t, start.jets, 0.0, energy)
+        with self.progress:
+            found: Place | Verdict = self._begun(first)
+            while isinstance(found, Place):
+                try:
+                    found = self._next(found)
+                except KeyboardInterrupt:  # between two pieces; during a piece the integrator is asked to stop
+                    if not self.record.pieces:
+                        raise
+                    found = outcomes.verdict(dop853.Status.INTERRUPTED, Ending(self.record.pieces[-1].end))
+        return self.record.joined(jets, found)
+
+    def _begun(self, place: Place) -> Place | Verdict:
+        """The first place, after the events that are met there: a motion that starts on the surface of an event and goes through it, in the
+        direction asked for, meets it at once.
+        """
+        events = self.request.events
+        met = [k for k, event in enumerate(events) if event.direction and self._goes_through(place, event)]
+        stopping = next((k for k in met if events[k].stops), None)
+        if stopping is None:
+            for k in met:
+                self.record.met(events[k].text, place.t, place.jets)
+            return place
+        piece, _ = self._piece(place, place.t)
+        self.record.add(piece)
+        event = self._at_once(piece, stopping)
+        if event.terminal:
+            return outcomes.verdict(dop853.Status.WATCH, Ending(place.t, event=event.text))
+        return self._reset(piece, event, stopping)
+
+    def _goes_through(self, place: Place, event: Watched) -> bool:
+        """Whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
+
+        What starts at rest on the surface goes through it if the event is a reset, an impact: a body that is pressed against a wall.
+        Where an event only looks, a motion that starts at rest has not met x' = 0.
+        """
+        here, t = place.setting, place.t
+        function = self.request.switched.read(event.expression, here.configuration)
+        terms = here.numbers(here.function(Add.make_args(function)), t, here.native(place.jets, 0.0))
+        if not abs(terms.sum()) <= _ROUND_OFF * np.abs(terms).sum():
+            return False
+        _, rate, second = self._rates_of(here, event, t, place.jets)
+        if event.reset is not None:
+            return event.direction * (rate or second) > 0
+        return event.direction * rate > 0 and all(z.order == 0 for z in jets_in(function))
+
+    def _next(self, place: Place) -> Place | Verdict:
+        """Run a piece from a place; where the next one begins, or why there is none."""
+        if place.jump and self.record.jumps:
+            self.record.jumps[-1] = True
+        end, forward = float(self.request.times[-1]), self.surfaces.direction
+        near = place.t + forward * _PART * place.soon
+        piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
+        self.record.add(piece)
+        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
+        if beyond is not None:
+            return outcomes.wrong_side(beyond, float(piece.run.t))
+        found = self._after(piece, task)
+        paused = place.awaited is not None and isinstance(found, Place) and not found.jump
+        return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
+
+    def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
+        here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
+        place = replace(place, setting=here)
+        watched = watching(_awaiting(request, place.awaited), here)
+        until = self._before_others(here, watched, place, until)
+        conserving = request.conserve and not here.flow.has_power
+        project = here.compiled.conserving() if conserving else here.compiled.project
+        wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
+        wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
+        task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
+        task = replace(task, accuracy=request.accuracy, before=self.record.largest)
+        run = self.progress.follow(request.method.run, task)
+        first = here.native(place.jets, place.work)
+        return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+
+    def _before_others(self, here: Setting, watched: Watching, place: Place, until: float) -> float:
+        """Where a piece ends at the latest, so that a root that follows its beginning closely is not taken for the beginning itself.
+
+        Roots of modes that vanish at the beginning are the beginning; all others are met, however close they are. Of events, whose roots
+        may have been met already, those are the beginning that follow in what roots are located to.
+        """
+        t, end = place.t, float(self.request.times[-1])
+        span = abs(end - float(self.request.times[0]))
+        ahead = self.surfaces.direction * min(_CLOSELY * span, abs(until - t))
+        if not watched.watches or not ahead:
+            return until
+        watch, energy = here.watch(watched.functions), reference(here, place.energy, place.work)
+        y = here.native(place.jets, place.work)
+        rates = here.compiled.rhs(t, y, here.parameters(t, energy))
+
+        def signs(later: float) -> Array:
+            return np.sign(watch(t + later, y + later * rates, here.parameters(t + later, energy))[2:])
+
+        with np.errstate(invalid="ignore"):
+            turned = np.flatnonzero(signs(0.0) * signs(ahead) < 0)
+            turned = turned[[k != (place.awaited or (-1,))[0] for k in turned]]
+            if not len(turned):
+                return until
+            events, least = len(self.request.events), 32 * float(np.spacing(abs(t)))
+            changes = changes_of(self.request.switched, here.configuration)
+            begun = {events + k for k, change in enumerate(changes) if change.mode in self.surfaces.vanishing(here, t, place.jets)}
+            modes = [int(k) for k in turned if events <= k < events + len(changes) and k not in begun]
+            others = [int(k) for k in turned if k not in modes]
+            found = (_first_turn(signs, which, ahead, floor) for which, floor in ((modes, least), (others, _LEAST * span + least)))
+            return min((until, *(t + 4 * far for far in found if far)), key=lambda at: abs(at - t))
+
+    def _met(self, piece: Piece) -> int | None:
+        """The mode at whose surface a piece ended."""
+        index = int(piece.run.index) - 2 - len(self.request.events)
+        if piece.run.status is not dop853.Status.WATCH or index < 0:
+            return None
+        return changes_of(self.request.switched, piece.setting.configuration)[index].mode
+
+    # -- what follows a piece
+
+    def _after(self, piece: Piece, task: Task) -> Place | Verdict:
+        run, here, request = piece.run, piece.setting, self.request
+        t, native, events = float(run.t), np.array(run.y), request.events
+        for at, index, state in zip(run.found_times, run.found_indices, run.found_states, strict=True):
+            if 2 <= index < 2 + len(events):
+                self.record.met(events[int(index) - 2].text, float(at), here.named(state))
+        index = int(run.index) - 2
+        wearing = run.status is dop853.Status.FLOOR and run.index == 1
+        renewed = here.with_other_pivots(t, native) if wearing and self.reorderings < _REORDERINGS else None
+        if renewed is not None:
+            self.reorderings += 1
+            return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
+        if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
+            return Place(here, t, here.named(native), self._work(piece), piece.energy)
+        if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
+            end = self.surfaces.end_of_a_side(here, t, native)
+            if end is not None:
+                later, beyond = self.surfaces.just_beyond(here, end, t, native)
+                found = self._switched(piece, task, end, -here.configuration[end], beyond)
+                return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
+        if run.status is not dop853.Status.WATCH or index < 0:
+            return self._ended(piece, task)
+        if index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
+            return self._ended(piece, task)
+        met = index if index < len(events) else self._met_with_a_switch(piece)
+        if met is not None:
+            event = self._at_once(piece, met)
+            if event.terminal or event.reset is None or t == float(request.times[-1]):
+                return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
+            return self._reset(piece, event, met)
+        change = changes_of(request.switched, here.configuration)[index - len(events)]
+        return self._switched(piece, task, change.mode, change.value)
+
+    def _within(self, t: float) -> bool:
+        """Whether a time is before the end of the run."""
+        return (float(self.request.times[-1]) - t) * self.surfaces.direction > 0
+
+    def _ended(self, piece: Piece, task: Task) -> Verdict:
+        """The verdict on a run that does not go on."""
+        status = piece.run.status
+        stuck = status in (dop853.Status.STEP_TOO_SMALL, dop853.Status.DRIFT)
+        if stuck and self._lowest_fall(piece, task) < FALLEN_PIVOT:
+            status = dop853.Status.FLOOR
+        near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
+        return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
+
+    def _work(self, piece: Piece) -> float:
+        return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
+
+    def _lowest_fall(self, piece: Piece, task: Task) -> float:
+        """The pivot of the system Jacobian that fell most in a piece, relative to the beginning: a locus in a surface is no switch."""
+        return piece.setting.lowest_fall(piece) if task.watches else 1.0
+
+    # -- switching surfaces
+
+    def _switched(self, piece: Piece, task: Task, k: int, value: int, beyond: Mapping[Jet, float] | None = None) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        mode = self.request.switched.modes[k]
+        if isinstance(mode, Direction):
+            return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
+        jets = here.named(piece.run.y) if beyond is None else beyond
+        leaving = before[k] == SLIDING
+        known = {k: value} if leaving else {}
+        changed = tuple(known.get(j, m) for j, m in enumerate(before))
+        try:
+            met = [j for j in self.surfaces.vanishing(here, t, jets) if before[j] != SLIDING and j != k]
+            if not leaving and self.surfaces.has_jump(k):
+                return self._jumped(piece, k, met)
+            met += [] if leaving else [k]
+            choice = self.surfaces.go_on(changed, sorted(met), t, lambda _: jets)
+        except StateError:
+            return self._ended(piece, task)
+        options = choice.configurations
+        if len(options) > 1:
+            return outcomes.not_unique(mode.text, t)
+        if not options:
+            return outcomes.no_continuation(mode.text, t, choice.reason)
+        after = options[0]
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
+            return self._onto(piece, before, after, mode.text, limit, beyond)
+        return self._set_free(piece, after, mode.text, jets, beyond)
+
+    def _set_free(
+        self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
+    ) -> Place | Verdict:
+        """The beginning of the piece in another configuration, in which bodies set off that planar friction does not hold any more."""
+        t, modes = float(piece.run.t), self.request.switched.modes
+        free = [k for k in self.surfaces.released(after, t, lambda _: jets) if isinstance(modes[k], Direction)]
+        for k in free:
+            direction = modes[k]
+            assert isinstance(direction, Direction)  # noqa: S101 - chosen above
+            after = tuple(1 if j == k else m for j, m in enumerate(after))
+            moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+            if moving is None:
+                return outcomes.no_continuation(text, t, "the body does not stay at rest, and no direction leads on.")
+            jets = state = moving
+        found = self._onto(piece, piece.setting.configuration, after, text, None, state)
+        return replace(found, jump=True) if free and isinstance(found, Place) else found
+
+    def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
+        """A body under planar friction has no speed left: it stays, or it turns around."""
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
+        jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
+        choice = self.surfaces.go_on(after, [], t, lambda _: jets)
+        if len(choice.configurations) > 1:
+            return outcomes.not_unique(direction.text, t)
+        if not choice.configurations:
+            return outcomes.no_continuation(direction.text, t, choice.reason)
+        after = choice.configurations[0]
+        fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
+        if fault not in ("", TOO_LARGE):
+            return outcomes.no_continuation(direction.text, t, fault)
+        if fault and k in self.surfaces.released(after, t, lambda _: jets):
+            return self._sets_off(piece, k, direction, jets)
+        return self._set_free(piece, after, direction.text, jets, jets)
+
+    def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
+        """A body under planar friction leaves its rest."""
+        t, before = float(piece.run.t), piece.setting.configuration
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(direction.text, t, limit if np.isfinite(limit) else None)
+        after = tuple(1 if j == k else m for j, m in enumerate(before))
+        moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+        if moving is None:
+            return outcomes.no_continuation(direction.text, t, "the body does not stay at rest, and no direction leads on.")
+        found = self._onto(piece, before, after, direction.text, None, moving)
+        return replace(found, jump=True) if isinstance(found, Place) else found
+
+    def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
+        """What follows where the Lagrangian jumps with a mode."""
+        here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
+        before = here.configuration
+        try:
+            if met:
+                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
+            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+        except Refused as reason:
+            return outcomes.no_continuation(text, t, str(reason))
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        found = self._onto(piece, before, after, text, None, jump.jets)
+        if not isinstance(found, Place):
+            return found
+        return replace(found, jump=True, energy=found.energy + jump.gained)
+
+    def _onto(
+        self,
+        piece: Piece,
+        before: Configuration,
+        after: Configuration,
+        text: str,
+        limit: float | None,
+        state: Mapping[Jet, float] | None = None,
+    ) -> Place | Verdict:
+        """The beginning of the piece in another configuration, its state on the constraints of that one."""
+        here, t = piece.setting, float(piece.run.t)
+        try:
+            there = self.surfaces.setting(after)
+            if set(self.surfaces.jets(after)) != set(self.surfaces.jets(before)):
+                return outcomes.no_continuation(text, t, "the motion has other initial values on the other side.")
+            jets, far = self._settled(there, t, here.named(piece.run.y) if state is None else state)
+        except StateError as fault:
+            return outcomes.no_continuation(text, t, fault.what)
+        if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        if not far <= _FAR:
+            return outcomes.corner_of_constraints(text, t)
+        for j, (m, new) in enumerate(zip(before, after, strict=True)):
+            if m != new:
+                self.record.switches.append(Switch(self.request.switched.modes[j].text, t, m, new))
+        energy = piece.energy + self._given_away(piece, there, jets, after)
+        return Place(there.suited(t, jets), t, jets, self._work(piece), energy, jump=before != after)
+
+    def _given_away(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], after: Configuration) -> float:
+        """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
+        here, t = piece.setting, piece.end
+        changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
+        if not changed or any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+            return 0.0
+        new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
+        return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))
+
+    def _settled(self, there: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[dict[Jet, float], float]:
+        """A state on the constraints of a setting, and how far it had to move, in units of the tolerance."""
+        compiled, native = there.compiled, there.native(jets, 0.0)
+        if compiled.project is None:
+            return dict(jets), 0.0
+        inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
+        addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
+        measures = self.request.accuracy.measures(there.flow.state, there.flow.size)
+        sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
+        how: dict[str, Any] = {
+            "rtol": measures.rtol,
+            "atol": measures.atol,
+            "sizes": np.fmax(measures.sizes, sizes),
+            "kinds": measures.kinds,
+        }
+        p = there.parameters(t)
+        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, **how)
+        return {**jets, **there.named(moved[0])}, float(far[0])
+
+    def _accumulates(self, kind: str, t: float) -> float | None:
+        """If events of a kind follow each other too soon: where they accumulate, infinity if that cannot be told. None otherwise."""
+        times = self.recent.setdefault(kind, [])
+        times.append(t)
+        del times[: -_IN_A_ROW - 1]
+        gaps = np.abs(np.diff(times))
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if len(gaps) < _IN_A_ROW or not np.all(gaps < _TOO_SOON * span):
+            return None
+        ratio = float(gaps[-1] / gaps[-2]) if gaps[-2] > 0 else 1.0
+        return t + (times[-1] - times[-2]) * ratio / (1 - ratio) if ratio < 1 else np.inf
+
+    # -- resets
+
+    def _met_with_a_switch(self, piece: Piece) -> int | None:
+        """The first event among those that stop the motion whose root is that of a switch, up to what roots are located to; others that
+        were not found are recorded. The switch is made where the motion goes on after the event.
+        """
+        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if abs(t - piece.begin) <= _AT_ONCE * span:
+            return None
+        found = zip(piece.run.found_indices, piece.run.found_times, strict=True)
+        known = {int(k) - 2 for k, at in found if abs(at - t) <= _AT_ONCE * span}
+        for k, event in enumerate(self.request.events):
+            value, rate, _ = self._rates_of(here, event, t, jets)
+            if k in known or rate == 0 or not abs(value) <= _LEAST * span * abs(rate) or event.direction not in (0, np.sign(rate)):
+                continue
+            if event.stops:
+                return k
+            self.record.met(event.text, t, jets)
+        return None
+
+    def _at_once(self, piece: Piece, index: int) -> Watched:
+        """The event that ended a piece together with those that happen at the same time: any of them may end the motion, and new values
+        are taken from all, in the order of the events where two give the same jet another value.
+        """
+        here, t, native, events = piece.setting, float(piece.run.t), np.array(piece.run.y), self.request.events
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        known = {int(k) - 2 for k, at in zip(piece.run.found_indices, piece.run.found_times, strict=True) if abs(at - t) <= _AT_ONCE * span}
+        met = []
+        for k, event in enumerate(events):
+            value, rate, _ = self._rates_of(here, event, t, here.named(native))
+            away = abs(value) > _AT_ONCE * span * abs(rate) or rate == 0 or event.direction not in (0, np.sign(rate))
+            if k == index or not away:
+                met.append(event)
+            if k == index or not (away or k in known):
+                self.record.met(event.text, t, here.named(native))
+        last = next((event for event in met if event.terminal), events[index])
+        resets = [event.reset for event in met if event.reset is not None]
+        return replace(last, reset=Frozen({z: v for reset in reversed(resets) for z, v in reset.items()}) if resets else None)
+
+    def _rates_of(self, here: Setting, event: Watched, t: float, jets: Mapping[Jet, float]) -> tuple[float, float, float]:
+        """The function of an event and its first two derivatives along the motion, in the direction in which it is followed."""
+        function = self.request.switched.read(event.expression, here.configuration)
+        key = (id(here.compiled), function)
+        if key not in self.derivatives:
+            total = here.flow.system.equations.total
+            self.derivatives[key] = here, here.function([function, total(function), total(function, 2)])
+        value, rate, second = map(float, here.numbers(self.derivatives[key][1], t, here.native(jets, 0.0)))
+        return value, rate * self.surfaces.direction, second
+
+    def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:
+        """If a reset sends the motion back where it came from: the direction of the next crossing, and the time until then.
+
+        By the first two derivatives a ball that leaves with the speed v under the acceleration g returns after 2v/g; one that does not
+        leave, at once. None if the motion goes on through the surface.
+        """
+        here, t = piece.setting, float(piece.run.t)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        was, old, _ = self._rates_of(here, event, t, here.named(piece.run.y))
+        value, rate, second = self._rates_of(there, event, t, jets)
+        fires = event.direction or int(np.sign(old))
+        stopped = abs(rate) <= _STOPPED * abs(old)
+        if abs(value) > 10 * abs(was) + _TOO_SOON * span * abs(old):  # the reset moved it off the surface
+            return None
+        if not np.isfinite(rate + second) or not fires or not (stopped or fires * rate < 0):
+            return None
+        if stopped:
+            return (fires, 0.0) if fires * second > 0 else None
+        return fires, 2 * abs(rate / second) if fires * second > 0 else np.inf
+
+    def _reset(self, piece: Piece, event: Watched, index: int) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        limit = self._accumulates(f"event {event.text}", t)
+        if limit is not None:
+            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None)
+        assert event.reset is not None  # noqa: S101 - only events with a reset come here
+        jets = here.named(piece.run.y)
+        new = [self.request.switched.read(e, here.configuration) for e in event.reset.values()]
+        values = here.numbers(here.function(new), t, np.array(piece.run.y), piece.reference)
+        try:
+            start = self._restarted(jets, {z: float(v) for z, v in zip(event.reset, values, strict=True)}, t)
+        except InitialError as fault:
+            place = f"{self.request.where}, reset where {event.text} = 0 at t = {t:.12g}"
+            raise InitialError(fault.what, where=place, why=fault.why, hint="new values that satisfy the constraints") from fault
+        there = start.setting.suited(t, start.jets)
+        work = self._work(piece)
+        after = there.compiled.energy_at(t, there.native(start.jets, work), there.parameters(t))
+        before = here.compiled.energy_at(t, piece.run.y, here.parameters(t))
+        back = self._sent_back(piece, there, start.jets, event)
+        if back is not None and back[1] < _TOO_SOON * span:
+            times = self.recent[f"event {event.text}"]
+            ratio = back[1] / abs(times[-1] - times[-2]) if len(times) > 1 else 0.0
+            return outcomes.accumulation(event.text, t, t + self.surfaces.direction * back[1] / (1 - ratio) if ratio < 1 else None)
+        found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True)
+        return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
+
+    def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
+        """The state after a reset: jets of lower order than those given stay, up to round-off, the others may move."""
+        lowest = min(z.order for z in given)
+        new = {z.name: v for z, v in given.items()}
+        stays = {z.name: v for z, v in jets.items() if z not in given and z.order < lowest}
+        loose = {z.name: v for z, v in jets.items() if z not in given and z.order >= lowest}
+        try:
+            return begin(self.surfaces, State({**new, **stays}, loose), t, self.request.where)
+        except InitialError:
+            start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
+            sizes = self.record.largest
+            moved = (abs(v - jets[z]) > _FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
+            if any(moved):
+                raise
+            return start
+
+
+def _first_turn(signs: Callable[[float], Array], which: Sequence[int], ahead: float, least: float) -> float:
+    """How much later the first of some functions has turned its sign, to a hundredth; 0 if that is not more than the least."""
+    if not which:
+        return 0.0
+    first, near, far = signs(0.0), 0.0, ahead
+    while abs(far - near) > 1e-2 * abs(far) and abs(far) > least:
+        middle = 0.5 * (near + far)
+        near, far = (near, middle) if np.any((first * signs(middle))[list(which)] < 0) else (middle, far)
+    return far if abs(far) > least else 0.0
+
+
+def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
+    """The request in which an event is met in one direction only: its root was located up to round-off, on either side."""
+    if awaited is None:
+        return request
+    events = [replace(e, direction=awaited[1]) if k == awaited[0] else e for k, e in enumerate(request.events)]
+    return replace(request, events=tuple(events))
+
+
+def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
+    """The trajectory from a start; its certificate is that of a tolerance."""
+    dense = not request.final and len(request.times) == 2
+    net = Net(certified_to, dense and request.method.smooth)
+    record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
+    return Course(request, surfaces, progress, record).run(start)

@@ -1,0 +1,248 @@
+"""simulate: from equations and initial data to a trajectory, in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from chetaev.core.errors import InitialError, StateError, UsageError
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.interrupted import Interrupted
+from chetaev.core.values import Undefined
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.flow.compiled import Array, compile_equations
+from chetaev.numerics.flow.prolongation import square_prolongation
+from chetaev.numerics.graphs.binding import bind, number
+from chetaev.numerics.methods.accuracy import read_accuracy
+from chetaev.numerics.methods.base import Explicit, Method
+from chetaev.numerics.motion.outcomes import not_certified
+from chetaev.numerics.motion.progress import Progress
+from chetaev.numerics.motion.run import follow
+from chetaev.numerics.motion.settings import MOST_STEPS, Asked, settled
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.pieces.events import On, read_events
+from chetaev.numerics.pieces.request import Request
+from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
+
+__all__ = ["On", "simulate"]
+
+_FINER = 1e-3
+"""Part of the tolerance with which a motion is computed again that its own evidence contradicts."""
+_FINEST = 1e-14
+"""A tolerance beyond which steps are not made smaller for that."""
+
+
+def simulate(
+    equations: Any,
+    start: State | Mapping[str, Any] | None = None,
+    t: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    tolerance: Any = None,
+    scale: Mapping[str, Any] | None = None,
+    method: Method | None = None,
+    events: Sequence[Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    branch: Any = None,
+    gauge: Any = None,
+    conserve: str | None = None,
+    keep: str = "steps",
+    max_steps: int = MOST_STEPS,
+    max_step: Any = None,
+    progress: bool | None = None,
+) -> Trajectory:
+    """The motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
+
+    Two times always mean an interval, as an array too: every step between them is kept. Three or more are the times that are kept.
+
+    An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
+    constraints, hidden ones too. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances. `keep="final"`
+    stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. A model
+    brings its own start, interval and values.
+
+    The tolerance, 1e-9 unless given, is relative to each jet and to its typical size over the run, whatever its units are;
+    `scale={"x": 1e-9}` gives typical sizes. With `tolerance=(1e-9, 1e-12)` the error of a jet x in a step is at most 1e-9 |x| + 1e-12.
+
+    Where motions live on several manifolds, `branch` names one, by number, by object (`analysis.branches[0]`, a leaf of the constraint
+    algorithm) or by constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. Functions that the equations leave free are
+    chosen by `gauge={"q2": "sin(t)"}`.
+
+    sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists
+    these moments. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step.
+    No step leaps over a narrow barrier, a pulse or a pole in the data: what lies between the places a step looks at is enclosed by bounds
+    (`motion.enclosed`), and a step that might hide something is made shorter. `max_step` bounds the length of all steps, for what no bounds
+    are known of.
+
+    `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
+    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
+    `motion` holds what was computed, with the outcome `interrupted`.
+
+    >>> from chetaev import System
+    >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")
+    >>> motion = simulate(derive(spring), {"x": 1, "x'": 0}, (0, 3.141592653589793), tolerance=1e-12)
+    >>> round(motion.final["x"], 10)
+    -1.0
+    """
+    scene = equations.scene if isinstance(equations, Model) else None
+    if isinstance(equations, Model):
+        model, equations = equations, derive(equations)
+        start = model.start if start is None else start
+        t = model.t if t is None else t
+        own = model.run
+        tolerance, scale, method, max_step, conserve, branch, gauge, events = (
+            own[name] if given is None else given
+            for name, given in {
+                "tolerance": tolerance, "scale": scale, "method": method, "max_step": max_step, "conserve": conserve, "branch": branch,
+                "gauge": gauge, "events": events,
+            }.items()
+        )  # fmt: skip
+        parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
+    if not isinstance(equations, Equations):
+        hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
+        raise UsageError(f"simulate takes equations or a model, not {type(equations).__name__}.", where="simulate", hint=hint)
+    where, events = f"simulate {equations.system.label}", () if events is None else events
+    if start is None:
+        raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
+    times = _times(t, where)
+    binding = bind(equations.system, parameters, inputs, where)
+    wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where)
+    stated, meant = equations, chosen(equations, binding, wish)
+    equations, start, where = meant.equations, meant.start, meant.where
+    switched = smooth(equations, Frozen(binding.inputs))
+    accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
+    duration = float(times[-1] - times[0])
+    surfaces = Surfaces(switched, binding, accuracy.relative, float(np.sign(duration)), abs(duration))
+    try:
+        begun = begin(surfaces, start, float(times[0]), where)
+    except StateError as fault:
+        raise (several_at(stated, binding, wish) if branch is None else None) or fault from None
+    except Undefined as cause:  # the values of inputs are wanted before anything else
+        what = f"an input, or a derivative of one that the equations contain, has no finite value at t = {times[0]:g}."
+        raise StateError(what, where=where, hint="begin at another time") from cause
+    request = Request(
+        switched=switched,
+        binding=binding,
+        times=times,
+        tolerance=accuracy.relative,
+        accuracy=accuracy,
+        method=_method(method, where),
+        events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
+        conserve=_conserved(conserve, begun.setting.flow.conserves_energy, where),
+        final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
+        max_steps=_steps(max_steps, where),
+        max_step=_longest(max_step, where),
+        where=where,
+    )
+    title = equations.system.name or "simulate"
+
+    def run(request: Request, begun: Start, surfaces: Surfaces) -> Trajectory:
+        return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where), accuracy.relative)
+
+    motion = run(request, begun, surfaces)
+    if not motion.certificate.ok and motion.outcome in (Outcome.FINISHED, Outcome.EVENT):
+        finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
+        surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
+        begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
+        motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
+    settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
+    begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
+    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings), scene=scene)
+    if motion.outcome is Outcome.INTERRUPTED:
+        raise Interrupted(motion)
+    return motion
+
+
+def certified(first: Trajectory, second: Trajectory) -> Trajectory:
+    """Of a motion whose evidence contradicts it, and the same computed again by the safe way, the one that may be returned."""
+    better = second if second.outcome == first.outcome else first
+    found = replace(better.certificate, repeated=True)
+    if found.ok:
+        return replace(better, certificate=found, tolerance=first.tolerance)
+    outcome, message = not_certified(found, better.outcome)
+    return replace(better, certificate=found, tolerance=first.tolerance, outcome=outcome, message=message)
+
+
+def names_of_state(switched: Switched, scale: Any) -> list[str]:
+    """The jets of the state by name, if anybody asks."""
+    if not scale:
+        return []
+    stated = square_prolongation(switched.smooth)
+    state = compile_equations(switched.smooth).flow.state if stated is None else stated.structure.state
+    return [z.name for z in state]
+
+
+def _method(given: Any, where: str) -> Method:
+    if given is None:
+        return Explicit()
+    if not isinstance(given, Method):
+        raise UsageError(f"{given!r} is not a method.", where=where, hint="method=ch.Implicit(), method=ch.Taylor(), or none")
+    return given
+
+
+def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:
+    if given not in known:
+        words = " or ".join(f'{name}="{word}"' for word in known if word is not None)
+        raise UsageError(f"{name}={given!r} is not known.", where=where, hint=words)
+    return given
+
+
+def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
+    """Whether to project onto the energy; that is refused where the energy changes, or may change."""
+    wanted: bool = _one_of(given, (None, "energy"), "conserve", where) == "energy"
+    if wanted and conserves is None:
+        raise UsageError(
+            "whether the energy is a first integral here is undecided.",
+            where=where,
+            why="No exact point of the constraint manifold was found at which the power could be tried; motion.balance still compares the "
+            "energy with the work done.",
+            hint="leave out conserve",
+        )
+    if wanted and not conserves:
+        raise UsageError(
+            "the energy is not a first integral here.",
+            where=where,
+            why="Forces, time, dissipation or reactions do work; motion.balance compares the energy with that work.",
+            hint="leave out conserve",
+        )
+    return wanted
+
+
+def _steps(given: Any, where: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
+    return int(given)
+
+
+def _longest(given: Any, where: str) -> float:
+    """The longest step allowed; infinite if nothing is said."""
+    if given is None:
+        return np.inf
+    found = number(given, {}, f"{where}, max_step", InitialError)
+    if found <= 0:
+        raise InitialError(f"max_step = {found:g} is not positive.", where=where, hint="max_step=0.1, a length of time, or leave it out")
+    return found
+
+
+def _times(t: Any, where: str) -> Array:
+    if isinstance(t, str):
+        raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times")
+    if t is None:
+        raise UsageError("no interval is given.", where=where, hint="t=(0, 10)")
+    try:
+        times = np.array([number(v, {}, f"{where}, t", InitialError) for v in t])
+    except TypeError:
+        raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times") from None
+    steps = np.diff(times)
+    if len(times) < 2 or not (np.all(steps > 0) or np.all(steps < 0)):
+        hint = "t=(t0, t1) with t1 != t0, or increasing (or decreasing) times"
+        raise InitialError("the times do not run from a beginning to an end.", where=where, hint=hint)
+    return times

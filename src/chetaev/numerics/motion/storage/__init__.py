@@ -1,0 +1,82 @@
+"""Motions in files: save and load.
+
+A saved motion is an `.npz` archive that explains itself. `model.json` in it holds the system in the words of the constructor, the
+principle, the values and how the run ended; the other members are plain arrays of numbers, readable by `numpy.load`, and `digests.json`,
+by which a file that was altered is told from one that was saved. Nothing in a file is ever executed or unpickled: `load` reads texts with
+the parser of the notation and derives the equations again.
+
+    unzip -p motion.npz model.json
+"""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+
+from chetaev.core.errors import ChetaevError, ModelError
+from chetaev.core.support.files import open_file, replacing, require_ending
+from chetaev.numerics.motion.storage.archive import Altered, Archive
+from chetaev.numerics.motion.storage.reading import read_motion
+from chetaev.numerics.motion.storage.tables import column_names, to_pandas, to_xarray, write_csv, write_netcdf
+from chetaev.numerics.motion.storage.writing import write_motion
+from chetaev.numerics.motion.trajectory import Trajectory
+
+__all__ = ["column_names", "load", "packed", "save", "to_pandas", "to_xarray", "unpacked"]
+
+ENDINGS = (".npz", ".csv", ".nc")
+"""What a motion is written as: with all that belongs to it, so that `load` gives it back; or as a table of numbers."""
+
+
+def save(motion: Trajectory, path: str | PathLike[str], points: int | None = None) -> Path:
+    """Write a motion to a file; returns the path.
+
+    The ending says what is written: `.npz` is the motion with its model, which `load` gives back, dense output included; `.csv` and `.nc`
+    are tables of all columns, at every step or at so many evenly spaced times.
+    """
+    where = f"save the motion of {motion.equations.system.label}"
+    ending = require_ending(path, ENDINGS, where)
+    try:
+        with replacing(path) as beside:
+            if ending == ".npz":
+                write_motion(motion, beside)
+            elif ending == ".nc":
+                write_netcdf(beside, motion, points)
+            else:
+                with open(beside, "w", encoding="utf-8", newline="") as stream:
+                    write_csv(stream, motion, points)
+    except OSError as cause:
+        raise ModelError(f"the file cannot be written ({cause.strerror or cause}).", where=where, hint="another path") from None
+    return Path(path)
+
+
+def packed(motion: Trajectory) -> bytes:
+    """A motion as the bytes of the file that `save` would write: what pickle carries to another process."""
+    stream = BytesIO()
+    write_motion(motion, stream)
+    return stream.getvalue()
+
+
+def unpacked(content: bytes) -> Trajectory:
+    """The motion that `packed` gave."""
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return read_motion(Archive(archive, len(content)))
+
+
+def load(path: str | PathLike[str]) -> Trajectory:
+    """The motion in a file that `save` wrote: equations derived again, every column and expression readable."""
+    where = f"load {Path(path).name!r}"
+    try:
+        with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
+            return read_motion(Archive(archive, Path(path).stat().st_size))
+    except Altered as fact:
+        why = "A motion is numbers, and the model they were computed for; changed by hand the two do not belong together."
+        raise ModelError(f"the file was altered after it was saved: {fact}.", where=where, why=why, hint="simulate again") from None
+    except ChetaevError as error:
+        raise ModelError(f"the model in the file is not valid: {error.what}", where=where, why=f"({error.where})") from error
+    except OSError as cause:
+        raise ModelError(f"the file cannot be read ({cause.strerror or cause}).", where=where) from None
+    except Exception as cause:  # whatever a damaged or hostile file provokes
+        detail = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        raise ModelError(f"this is not a motion that save wrote ({detail}).", where=where, hint="save the motion again") from cause

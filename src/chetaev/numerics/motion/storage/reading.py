@@ -1,0 +1,286 @@
+"""From the members of a file to a motion: equations derived again, every key known and every value of its one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from chetaev.core.certificate import Certificate, Figure
+from chetaev.core.notation import parse_expression
+from chetaev.core.scene import read_scene
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.text import fault
+from chetaev.core.system import System
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles import of_spec
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched, smooth
+from chetaev.numerics.flow.prolongation import square_prolongation
+from chetaev.numerics.graphs.binding import Binding, bind
+from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
+from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.settings import Asked, event_of, method_of
+from chetaev.numerics.motion.storage.archive import Archive, Array
+from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
+from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
+
+_PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
+_KEYS = (
+    "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
+    "counts tolerance switches dense pieces enclosed scales certificate asked scene"
+).split()
+_PIECE = "modes renewed seated basis conserve energy work t".split()
+_MOST_PIECES = 1_000_000
+
+
+def read_motion(archive: Archive) -> Trajectory:
+    """The motion that an archive holds."""
+    model = archive.model()
+    _require_keys(model, _KEYS, "the file")
+    equations = _equations(model)
+    binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
+    switched = smooth(equations, Frozen(binding.inputs))
+    dense = model["dense"] is True
+    described = _list(model["pieces"], "pieces")
+    if not 0 < len(described) < _MOST_PIECES:
+        raise ValueError("the pieces are not counted")
+    pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
+    first = pieces[0].setting
+    jets = first.flow.state if first.seated else setting(switched, tuple(m or 1 for m in first.configuration), binding).flow.state
+    if _texts(model["jets"], "jets") != [z.name for z in jets]:
+        raise ValueError("the states are not those of the system")
+    layout = Layout(jets, any(piece.setting.flow.has_power for piece in pieces))
+    t = _in_order(archive.array("t", None))
+    which = archive.array("pieces", len(t)).astype(np.int64)
+    if np.any(which < 0) or np.any(which >= len(pieces)):
+        raise ValueError("the nodes do not belong to the pieces")
+    return Trajectory(
+        equations=equations,
+        t=t,
+        states=archive.array("states", len(t), layout.size),
+        end=(float(archive.array("end_t", 1)[0]), archive.array("end_state", layout.size)),
+        jets=jets,
+        outcome=Outcome(model["outcome"]),
+        message=_text(model["message"], "message"),
+        drift=Frozen({name: float(v) for name, v in _mapping(model, "drift").items()}),
+        extrema=Frozen({name: (float(a), float(b)) for name, (a, b) in _mapping(model, "extrema").items()}),
+        events=tuple(_event(e) for e in _list(model["events"], "events")),
+        counts=Frozen({name: int(n) for name, n in _mapping(model, "counts").items()}),
+        reader=Reader(switched, binding, layout, pieces, dense),
+        tolerance=float(model["tolerance"]),
+        switches=tuple(_switch(s) for s in _list(model["switches"], "switches")),
+        pieces=which,
+        enclosed=_enclosed(model),
+        scales=Frozen({name: float(v) for name, v in _mapping(model, "scales").items()}),
+        certificate=_certificate(_mapping(model, "certificate")),
+        asked=_asked(model["asked"]),
+        scene=None if model.get("scene") is None else read_scene(_mapping(model, "scene"), _in_scene),
+    )
+
+
+def _in_scene(key: str, shape: int | None) -> str:
+    return f"a motion file, scene{'' if shape is None else f', shape {shape}'}, {key}"
+
+
+def _enclosed(model: Mapping[str, Any]) -> Enclosed:
+    given = _mapping(model, "enclosed")
+    nodes, left_out = (tuple(_texts(given[name], name)) for name in ("nodes", "left_out"))
+    return Enclosed(nodes, left_out, float(given["worst"]), int(_mapping(model, "counts").get("shortened", 0)))
+
+
+def _certificate(found: Mapping[str, Any]) -> Certificate:
+    figures = [
+        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), None if t is None else float(t))
+        for kind, size, allowed, subject, t in _list(found["figures"], "certificate")
+    ]
+    return Certificate(tuple(figures), found["repeated"] is True)
+
+
+def _asked(given: Any) -> Asked | None:
+    if given is None:
+        return None
+    _require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
+    first, last = (float(v) for v in given["t"])
+    method = method_of(_text(given["method"], "method"), "method")
+    fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
+    besides, settings = tuple(_texts(given["besides"], "besides")), _settings(given.get("settings", {}))
+    return Asked(State(fixed, guess), (first, last), method or Explicit(), besides, settings)
+
+
+def _settings(given: Any) -> Frozen[str, Any]:
+    """How the motion was computed; each setting of its one kind. Files of earlier versions have none."""
+    _require_keys(given, ("tolerance", "max_step", "scale", "conserve", "events", "gauge", "branch"), "the settings")
+    found = dict(given)
+    if "tolerance" in found:
+        numbers = tuple(map(float, found["tolerance"])) if isinstance(found["tolerance"], list) else (float(found["tolerance"]),)
+        found["tolerance"] = numbers if len(numbers) == 2 else numbers[0]
+    if "max_step" in found:
+        found["max_step"] = float(found["max_step"])
+    if "scale" in found:
+        found["scale"] = Frozen({name: float(v) for name, v in _mapping(found, "scale").items()})
+    if "gauge" in found:
+        found["gauge"] = Frozen(_named_texts(found, "gauge"))
+    if "events" in found:
+        found["events"] = tuple(_watched(event) for event in _list(found["events"], "events"))
+    for name in ("conserve", "branch"):
+        if name in found and not (name == "branch" and type(found[name]) is int):
+            _text(found[name], name)
+    return Frozen(found)
+
+
+def _watched(given: Any) -> Any:
+    _require_keys(given, ("expression", "terminal", "direction", "reset"), "an event that was asked for")
+    _text(given["expression"], "expression")
+    return event_of({**given, "reset": _named_texts(given, "reset") if "reset" in given else None})
+
+
+def _datum(given: Any) -> Any:
+    """A number, a text, or lists of these for an element of a group."""
+    if isinstance(given, list):
+        return tuple(map(_datum, given))
+    return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else _text(given, "a value")
+
+
+def _equations(model: Mapping[str, Any]) -> Equations:
+    """The equations, derived again from the system and the principle's word."""
+    principle = of_spec(_mapping(model, "principle"), "a motion file, principle")
+    equations = derive(system_of(_mapping(model, "system")), principle)
+    if model["rewritten"] is not None:
+        rows = tuple(_read_row(row, equations) for row in _list(model["rewritten"], "rewritten"))
+        assumptions = tuple(parse_expression(a, equations.vocabulary, "assumptions") for a in _texts(model["assumptions"], "assumptions"))
+        equations = replace(equations, rewritten=rows, assumptions=assumptions)
+    return equations
+
+
+def system_of(parts: Mapping[str, Any]) -> System:
+    """A system from texts; every part has its one type."""
+    _require_keys(parts, _PARTS, "a system")
+    optional = {name: None if parts[name] is None else _text(parts[name], name) for name in ("dissipation", "action")}
+    return System(
+        _named_texts(parts, "coordinates"),
+        _named_texts(parts, "parameters"),
+        lagrangian=_text(parts["lagrangian"], "lagrangian"),
+        kinematic=_texts(parts["kinematic"], "kinematic"),
+        variational=None if parts["variational"] is None else _texts(parts["variational"], "variational"),
+        forces=_named_texts(parts, "forces"),
+        inputs={name: None if v is None else _text(v, "inputs") for name, v in _mapping(parts, "inputs").items()},
+        where=_named_texts(parts, "where"),
+        quasi=_named_texts(parts, "quasi"),
+        name=_text(parts["name"], "name"),
+        **optional,
+    )
+
+
+def _read_row(row: Any, equations: Equations) -> Row[Any]:
+    _require_keys(row, ("label", "lhs", "rhs", "origin"), "a row")
+    label, lhs, rhs, origin = (_text(row[key], key) for key in ("label", "lhs", "rhs", "origin"))
+    names = equations.vocabulary
+    return Row(label, parse_expression(lhs, names, label), parse_expression(rhs, names, label), origin)
+
+
+def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, binding: Binding, dense: bool) -> Piece:
+    _require_keys(given, _PIECE, "a piece")
+    begin, end = (float(v) for v in given["t"])
+    configuration = _configuration(given["modes"], len(switched.modes))
+    here = setting(switched, configuration, binding, _seat(archive, switched, configuration, begin, k) if given["seated"] else None)
+    first = archive.array(f"first_{k}", here.compiled.size)
+    if given["renewed"] is True:  # the pivots were chosen where the piece begins
+        here = here.renew(begin, here.named(first))
+    basis = _text(given["basis"], "basis")
+    if basis not in (NESTED, POWERS):
+        raise ValueError(f"the basis {basis!r} is not known")
+    project = here.compiled.conserving() if given["conserve"] is True else here.compiled.project
+    run = _run(archive, k, here, basis) if dense else None
+    return Piece(here, run, basis, project, float(given["energy"]), float(given["work"]), begin, end, first)
+
+
+def _seat(archive: Archive, switched: Switched, configuration: Configuration, begin: float, k: int) -> Seat:
+    """Where a piece begins, on its component of the constraint set."""
+    stated = square_prolongation(switched.equations(configuration))
+    if stated is None:
+        raise ValueError("the equations have no component of a state")
+    return Seat(begin, dict(zip(stated.structure.state, map(float, archive.array(f"first_{k}", None)), strict=False)))
+
+
+def _configuration(given: Any, count: int) -> Configuration:
+    if not isinstance(given, list) or len(given) != count or any(isinstance(m, bool) or m not in (1, -1, SLIDING) for m in given):
+        raise ValueError("the modes are not those of the system")
+    return tuple(given)
+
+
+def _run(archive: Archive, k: int, here: Setting, basis: str) -> Any:
+    """The dense output of one piece."""
+    size = here.compiled.size
+    nodes = _in_order(archive.array(f"nodes_{k}", None))
+    states = archive.array(f"node_states_{k}", len(nodes), size)
+    rows = 7 if basis == NESTED else None
+    return SimpleNamespace(nodes=nodes, states=states, coefficients=archive.array(f"coefficients_{k}", len(nodes) - 1, rows, size))
+
+
+def _switch(given: Any) -> Switch:
+    _require_keys(given, ("text", "t", "before", "after"), "a switch")
+    before, after = (int(given[key]) for key in ("before", "after"))
+    if {before, after} - {1, -1, SLIDING}:
+        raise ValueError("a mode is +1, -1 or 0")
+    return Switch(_text(given["text"], "switch"), float(given["t"]), before, after)
+
+
+def _event(given: Any) -> Event:
+    _require_keys(given, ("text", "t", "state"), "an event")
+    state = Frozen({name: float(v) for name, v in _mapping(given, "state").items()})
+    return Event(_text(given["text"], "event"), float(given["t"]), state)
+
+
+def _in_order(times: Array) -> Array:
+    """Times that never turn back; one that occurs twice is that of a jump."""
+    steps = np.diff(times)
+    if not len(times) or not (np.all(steps >= 0) or np.all(steps <= 0)):
+        raise ValueError("the times are not in order")
+    return times
+
+
+def _text(given: Any, name: str) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"{name} is not a text")
+    reason = fault(given, lines=True)
+    if reason:
+        raise ValueError(f"{name} {reason}")
+    return given
+
+
+def _texts(given: Any, name: str) -> list[str]:
+    return [_text(v, name) for v in _list(given, name)]
+
+
+def _list(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise TypeError(f"{name} is not a list")
+    return given
+
+
+def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = given[name]
+    if not isinstance(found, dict):
+        raise TypeError(f"{name} is not a mapping")
+    for key in found:
+        _text(key, f"a name in {name}")
+    return found
+
+
+def _require_keys(given: Any, known: Iterable[str], what: str) -> None:
+    """Refuse what nobody knows: it may have meant something to who wrote it."""
+    if not isinstance(given, dict):
+        raise TypeError(f"{what} is not a mapping")
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise ValueError(f"{what} has no part {unknown[0]!r}")
+
+
+def _named_texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
+    return {key: _text(v, name) for key, v in _mapping(given, name).items()}

@@ -1,0 +1,171 @@
+"""From a motion to the members of its file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sympy import Expr
+
+from chetaev.core.certificate import Figure
+from chetaev.core.errors import ChetaevError, ModelError, UsageError
+from chetaev.core.notation import show
+from chetaev.core.scene import written
+from chetaev.core.support.version import VERSION as LIBRARY
+from chetaev.core.system import System
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.principles import Principle, spec_of
+from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.settings import Asked, plain, word_of
+from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
+from chetaev.numerics.motion.storage.reading import system_of
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.pieces.piece import Piece
+
+
+def write_motion(motion: Trajectory, target: Any) -> None:
+    """Write a motion to a path or a stream."""
+    where = f"save the motion of {motion.equations.system.label}"
+    reader: Any = motion.reader
+    if not isinstance(reader, Reader):
+        raise UsageError("this motion was not made by simulate or load.", where=where, hint="save(ch.simulate(...), path)")
+    write(target, _described(motion, reader, where), _arrays(motion, reader))
+
+
+def _arrays(motion: Trajectory, reader: Reader) -> dict[str, Array]:
+    arrays = {"t": motion.t, "states": motion.states, "end_t": np.array([motion.end[0]]), "end_state": motion.end[1]}
+    arrays["pieces"] = np.zeros(len(motion.t)) if motion.pieces is None else motion.pieces.astype(float)
+    for k, piece in enumerate(reader.pieces):
+        arrays[f"first_{k}"] = piece.first
+        if reader.dense:
+            arrays |= {f"nodes_{k}": piece.run.nodes, f"node_states_{k}": piece.run.states, f"coefficients_{k}": piece.run.coefficients}
+    return arrays
+
+
+def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]:
+    equations, binding = motion.equations, reader.binding
+    kept = len(motion.t) > 1
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "chetaev": LIBRARY,
+        "system": _written(equations.system, where),
+        "principle": _named(equations.principle),
+        "rewritten": None if equations.rewritten is None else [_row(row) for row in equations.rewritten],
+        "assumptions": [show(a) for a in equations.assumptions],
+        "parameters": {z.name: _number(v) for z, v in binding.parameters.items()},
+        "inputs": {name: show(e) for name, e in binding.inputs.items()},
+        "t": [_number(motion.t[0]) if kept else None, _number(motion.end[0])],
+        "start": {z.name: _number(v) for z, v in zip(motion.jets, motion.states[0], strict=False)} if kept else None,
+        "jets": [z.name for z in motion.jets],
+        "outcome": motion.outcome.value,
+        "message": motion.message,
+        "drift": {name: _number(v) for name, v in motion.drift.items()},
+        "scales": {name: _number(v) for name, v in motion.scales.items()},
+        "certificate": {
+            "repeated": motion.certificate.repeated,
+            "figures": [_figure(f) for f in motion.certificate.figures],
+        },
+        "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},
+        "events": [{"text": e.text, "t": _number(e.t), "state": {k: _number(v) for k, v in e.state.items()}} for e in motion.events],
+        "counts": {name: int(n) for name, n in motion.counts.items()},
+        "enclosed": {"nodes": motion.enclosed.nodes, "left_out": motion.enclosed.left_out, "worst": _number(motion.enclosed.worst)},
+        "tolerance": _number(motion.tolerance),
+        "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
+        "dense": reader.dense,
+        "asked": _asked(motion.asked),
+        "scene": None if motion.scene is None else written(motion.scene),
+        "pieces": [_piece(piece) for piece in reader.pieces],
+    }
+    return found
+
+
+def _asked(asked: Asked | None) -> dict[str, Any] | None:
+    """What was asked, but for values that are neither numbers nor texts, and methods without a word."""
+    if asked is None:
+        return None
+    named = word_of(asked.method) or "explicit"
+    fixed, guess = ({name: _datum(v) for name, v in part.items()} for part in (asked.start.fixed, asked.start.guess))
+    t = [_number(v) for v in asked.t]
+    return {"fixed": fixed, "guess": guess, "t": t, "method": named, "besides": list(asked.besides), "settings": plain(asked.settings)}
+
+
+def _datum(given: Any) -> Any:
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Expr):
+        return show(given)
+    if hasattr(given, "as_matrix"):
+        given = given.as_matrix()
+    if isinstance(given, list | tuple | np.ndarray) and np.ndim(given):
+        return [_datum(part) for part in given]
+    return float(given)
+
+
+def _figure(found: Figure) -> list[Any]:
+    return [found.kind, _number(found.size), _number(found.allowed), found.subject, None if found.t is None else _number(found.t)]
+
+
+def _piece(piece: Piece) -> dict[str, Any]:
+    """A piece without its arrays. The modes are +1, -1, and 0 while the motion slides."""
+    return {
+        "modes": list(piece.setting.configuration),
+        "renewed": piece.setting.renewed,
+        "seated": piece.setting.seated,
+        "basis": piece.basis,
+        "conserve": piece.project != piece.setting.compiled.project,
+        "energy": _number(piece.energy),
+        "work": _number(piece.work),
+        "t": [_number(piece.begin), _number(piece.end)],
+    }
+
+
+def _written(system: System, where: str) -> dict[str, Any]:
+    """The parts of a system as texts: the user's own where they still say the same, else as `show` writes them."""
+    for own_words in (True, False):
+        parts = _parts(system, own_words)
+        try:
+            if system_of(parts) == system:
+                return parts
+        except ChetaevError:
+            continue
+    raise ModelError("the system cannot be written in the notation.", where=where)
+
+
+def _parts(system: System, own_words: bool) -> dict[str, Any]:
+    def row(r: Any) -> str:
+        return str(r if own_words else replace(r, text=""))
+
+    def formula(title: str, e: Any) -> str:
+        return (system.written.get(title, "") if own_words else "") or show(e)
+
+    return {
+        "name": system.name,
+        "coordinates": dict(system.kinds),
+        "parameters": {p.name: "positive" if p.is_positive else "real" for p in system.parameters},
+        "lagrangian": (own_words and system.lagrangian_text) or show(system.lagrangian),
+        "kinematic": [row(r) for r in system.kinematic],
+        "variational": None if system.variational is None else [row(r) for r in system.variational],
+        "forces": {q.base: formula(f"force {q.base}", u) for q, u in system.forces.items()},
+        "dissipation": formula("dissipation", system.dissipation) if system.dissipation != 0 else None,
+        "action": system.action.base if system.action else None,
+        "inputs": {z.base: None if u is None else formula(f"input {z.base}", u) for z, u in system.inputs.items()},
+        "where": {name: formula(f"where {name}", e) for name, e in system.where.items()},
+        "quasi": {name: formula(f"quasi {name}'", e) for name, e in system.quasi.items()},
+    }
+
+
+def _named(principle: Principle) -> dict[str, Any]:
+    found = spec_of(principle)
+    return {"name": found} if isinstance(found, str) else found
+
+
+def _row(row: Row[Any]) -> dict[str, str]:
+    return {"label": row.label, "lhs": show(row.lhs), "rhs": show(row.rhs), "origin": row.origin}
+
+
+def _number(v: Any) -> float | str:
+    """JSON has no word for NaN and infinity."""
+    return float(v) if math.isfinite(v) else str(float(v))

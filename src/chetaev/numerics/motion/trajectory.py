@@ -1,0 +1,341 @@
+"""A trajectory: what a simulation computed, under the names of the system."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sympy import Expr
+
+from chetaev.core.certificate import Certificate
+from chetaev.core.errors import UsageError
+from chetaev.core.notation import parse_expression
+from chetaev.core.scene import Scene
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.equations import Equations
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Outcome(StrEnum):
+    """Why a simulation ended."""
+
+    FINISHED = "finished"
+    EVENT = "event"
+    LEFT_DOMAIN = "left_domain"
+    STEP_TOO_SMALL = "step_too_small"
+    DRIFT_EXCEEDED = "drift_exceeded"
+    NOT_CERTIFIED = "not_certified"
+    INTERRUPTED = "interrupted"
+
+
+class Reader(Protocol):
+    """What turns states into values of expressions; numerics provides it."""
+
+    def values(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
+        """An expression along states; `pieces` says which piece of the motion each belongs to: by default the later where two meet."""
+
+    def driven(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
+        """An expression as it stands in the equations, where a mode that slides has a value between -1 and 1."""
+
+    def several(self, expressions: Sequence[Expr], times: Array, states: Array) -> Array:
+        """Expressions as they stand in the equations, a line for each."""
+
+    def mode(self, s: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
+        """The mode of a switching function."""
+
+    def states_at(self, times: Array, pieces: Integers | None = None) -> Array:
+        """States between the nodes, on the constraints."""
+
+    def energy(self, times: Array, states: Array, pieces: Integers | None = None) -> tuple[Array, Array]:
+        """The energy and the work done, along states."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A root of an expression that was met on the way."""
+
+    text: str
+    t: float
+    state: Frozen[str, float]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switching surface that was met: the mode of its function before and after, +1 or -1, and 0 while the motion slides on it."""
+
+    text: str
+    t: float
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """What the steps of a motion did not look at, and was enclosed by bounds over the whole tube of every step."""
+
+    nodes: tuple[str, ...] = ()
+    """The functions, quotients and powers in the data that could hide something between two places, as the user would write them."""
+    left_out: tuple[str, ...] = ()
+    """Those that were not enclosed, because they contain unknowns that are no part of the state."""
+    worst: float = 1.0
+    """No slope of a node (of a growing one: no value) was anywhere more than so many times what the step had seen of it."""
+    shortened: int = 0
+    """Trial steps that might have leapt over something, and were tried again, shorter."""
+
+
+class Standing(ABC):
+    """Abstract: what reads group coordinates out of named columns."""
+
+    @property
+    @abstractmethod
+    def _of(self) -> Equations:
+        """The equations the columns belong to."""
+
+    @abstractmethod
+    def __getitem__(self, name: str) -> Any:
+        """A column by name."""
+
+    def rotation(self, name: str) -> Array:
+        """The matrices of a group coordinate: an array of 3x3 rotations for SO3, of homogeneous matrices for SE2 and SE3."""
+        from chetaev.numerics.start import attitude
+
+        return attitude.matrices(*self._places(name))
+
+    def quaternion(self, name: str) -> Array:
+        """The unit quaternions (scalar first) of a rotation or rigid motion of space."""
+        from chetaev.numerics.start import attitude
+
+        return attitude.quaternions(*self._places(name))
+
+    def velocity(self, name: str, side: str) -> Array:
+        """The velocity of a group coordinate, in `"body"` or in `"spatial"` components."""
+        from chetaev.numerics.start import attitude
+
+        group, places = self._places(name)
+        stated = np.stack([self[q.d().name] for q in group.components], axis=-1)
+        return attitude.on_side(group, places, stated, side, f"motion of {self._of.system.label}")
+
+    def angular_velocity(self, name: str, side: str) -> Array:
+        """The angular velocity of a group coordinate, in `"body"` or in `"spatial"` components."""
+        group, _ = self._places(name)
+        found: Array = self.velocity(name, side)[..., group.group.rotation]
+        return found
+
+    def _places(self, name: str) -> Any:
+        from chetaev.core.group_lookup import group_named
+
+        group = group_named(self._of.system, name, f"motion of {self._of.system.label}")
+        return group, np.stack([self[z.name] for z in group.places], axis=-1)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trajectory(Standing):
+    """Nodes, states and everything that follows from them.
+
+    `motion["x'"]`, `motion["lambda1"]` and `motion["m*x'^2/2"]` are arrays over `motion.t`; `motion.at(t)` is the same at any times.
+    Where an event resets the state, or a switching surface is met, the time occurs twice in `motion.t`: with the values before, then with
+    those after. `motion.at` gives the values after.
+    """
+
+    equations: Equations
+    t: Array
+    states: Array
+    end: tuple[float, Array]
+    """Where the motion ended, kept or not."""
+    jets: tuple[Jet, ...]
+    outcome: Outcome
+    message: str
+    drift: Frozen[str, float]
+    """The largest residual of every constraint, hidden ones too, and of the energy balance, over all accepted steps, each relative to the
+    largest sum of the absolute values of its terms (`scales`)."""
+    extrema: Frozen[str, tuple[float, float]]
+    events: tuple[Event, ...]
+    counts: Frozen[str, int]
+    reader: Reader = field(compare=False)
+    tolerance: float = np.nan
+    switches: tuple[Switch, ...] = ()
+    """The switching surfaces of sign, abs, min and max that were met."""
+    pieces: Integers | None = field(default=None, compare=False)
+    """Which smooth piece of the motion each node belongs to."""
+    enclosed: Enclosed = Enclosed()
+    """What lies between the places that the steps looked at."""
+    scales: Frozen[str, float] = field(default_factory=lambda: Frozen({}))
+    """What `drift` and `balance` are relative to: the largest sum of the absolute values of the terms of each row, and of the energy."""
+    certificate: Certificate = field(default_factory=Certificate)
+    """What the motion's own evidence says of it."""
+    asked: Any = field(default=None, compare=False, repr=False)
+    """What simulate was asked for (`chetaev.numerics.motion.settings.Asked`); None for motions made by hand."""
+    scene: Scene | None = field(default=None, compare=False, repr=False)
+    """What a picture of the motion shows: the scene of the model it was simulated from."""
+
+    def __getitem__(self, name: str) -> Array:
+        return self._column(name, self.t, self.states, self.pieces)
+
+    @property
+    def _of(self) -> Equations:
+        return self.equations
+
+    def at(self, t: ArrayLike) -> Section:
+        """The motion at any times within it, interpolated at the method's order and projected onto the constraints."""
+        try:
+            times = np.atleast_1d(np.asarray(t, dtype=float))
+        except (TypeError, ValueError):
+            times = np.empty((0, 0))
+        if times.ndim != 1:
+            where = f"motion of {self.equations.system.label}"
+            raise UsageError(f"{t!r} is neither a time nor a row of times.", where=where, hint="motion.at(0.5), motion.at([0, 0.5])")
+        return Section(self, times, self.reader.states_at(times), scalar=np.ndim(t) == 0)
+
+    @property
+    def method(self) -> Any:
+        """The method that was used."""
+        return None if self.asked is None else self.asked.method
+
+    @cached_property
+    def final(self) -> Section:
+        """The end of the motion; a valid start for another."""
+        t, state = self.end
+        last = None if self.pieces is None else self.pieces[-1:]
+        return Section(self, np.array([t]), state[None, :], scalar=True, pieces=last)
+
+    @cached_property
+    def energy(self) -> Array:
+        """The energy of the lowered Lagrangian at the nodes."""
+        found: Array = self.reader.energy(self.t, self.states, self.pieces)[0]
+        return found
+
+    @cached_property
+    def balance(self) -> Array:
+        """What is left of the energy balance at the nodes, relative to the largest sum of terms of the energy over the motion."""
+        scale = self.scales.get("balance", 1.0)
+        return self.balance_absolute / scale if scale > 0 else self.balance_absolute
+
+    @cached_property
+    def balance_absolute(self) -> Array:
+        """E(t) - E(t0) minus the work done, that of resets included: zero for an exact motion."""
+        energy, work = self.reader.energy(self.t, self.states, self.pieces)
+        found: Array = energy - energy[0] - (work - work[0])
+        return found
+
+    @property
+    def drift_absolute(self) -> Frozen[str, float]:
+        """The largest residuals in the units of their rows."""
+        return Frozen({label: size * self.scales.get(label, 1.0) for label, size in self.drift.items()})
+
+    def reaction(self, coordinate: str) -> Array:
+        """The generalised reaction on a coordinate, at the nodes."""
+        return self.reader.driven(self.equations.reaction(coordinate), self.t, self.states, self.pieces)
+
+    def mode(self, function: str) -> Array:
+        """The mode of a switching function at the nodes: its sign, and where the motion slides on its surface what keeps it there.
+
+        Dry friction `-mu*sign(x')` is `-mu*motion.mode("x'")`, at rest too, while `motion["sign(x')"]` is 0 there.
+        """
+        s = parse_expression(function, self.equations.vocabulary, f"motion of {self.equations.system.label}")
+        return self.reader.mode(s, self.t, self.states, self.pieces)
+
+    def verify(self, points: int = 200) -> Any:
+        """A certificate that shares nothing with the solver: the motion inserted into the original rows."""
+        from chetaev.numerics.motion.verify import verify
+
+        return verify(self, points)
+
+    def save(self, path: Any, points: int | None = None) -> Any:
+        """Write the motion: `.npz` with its model, as `ch.load` gives it back; `.csv` or `.nc` as a table, at so many times if given."""
+        from chetaev.numerics.motion.storage import save
+
+        return save(self, path, points)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what `save` writes: the equations are compiled again where the motion is read."""
+        from chetaev.numerics.motion.storage import packed, unpacked
+
+        return unpacked, (packed(self),)
+
+    def to_pandas(self) -> Any:
+        """A data frame over time with all jets and multipliers."""
+        from chetaev.numerics.motion.storage import to_pandas
+
+        return to_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """A data set over time with all jets and multipliers."""
+        from chetaev.numerics.motion.storage import to_xarray
+
+        return to_xarray(self)
+
+    def _column(self, name: str, times: Array, states: Array, pieces: Integers | None) -> Array:
+        for k, z in enumerate(self.jets):
+            if z.name == name:
+                return states[:, k]
+        where = f"motion of {self.equations.system.label}"
+        return self.reader.values(parse_expression(name, self.equations.vocabulary, where), times, states, pieces)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        steps = self.counts["accepted"]
+        lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]
+        lines.append(f"  {self.outcome}: {self.message}")
+        lines.append(f"  up to t = {self.end[0]:g} in {steps} steps, {len(self.t)} kept")
+        width = max((len(name) for name in self.drift), default=0)
+        lines += [f"  {name:<{width}}  at most {size:.1e}" for name, size in self.drift.items()]
+        if not self.certificate.ok:
+            lines += [f"  {line}" for line in str(self.certificate).splitlines()]
+        lines += _first([f"  event {event.text} = 0 at t = {event.t:.12g}" for event in self.events], "events")
+        lines += _first([f"  {s.text} = 0 at t = {s.t:.12g}: {_WAYS[s.after]}" for s in self.switches], "switches")
+        return "\n".join(lines)
+
+
+def _first(lines: list[str], noun: str) -> list[str]:
+    """Not more lines than somebody reads."""
+    return lines if len(lines) <= _READ else [*lines[:_READ], f"  and {len(lines) - _READ} more {noun}"]
+
+
+_READ = 20
+_WAYS = {1: "above", -1: "below", 0: "stays zero"}
+"""Where a switching function goes."""
+
+
+@dataclass(frozen=True, repr=False)
+class Section(Mapping[str, Any], Standing):
+    """A motion at some times: a mapping over the state that reads any expression."""
+
+    motion: Trajectory
+    t: Array
+    states: Array
+    scalar: bool
+    pieces: Integers | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        column = self.motion._column(name, self.t, self.states, self.pieces)
+        return float(column[0]) if self.scalar else column
+
+    @property
+    def _of(self) -> Equations:
+        return self.motion.equations
+
+    def __iter__(self) -> Iterator[str]:
+        return (z.name for z in self.motion.jets)
+
+    def __contains__(self, name: object) -> bool:
+        return any(z.name == name for z in self.motion.jets)
+
+    def __len__(self) -> int:
+        return len(self.motion.jets)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}  {self[name]}" for name in self)

@@ -1,0 +1,451 @@
+r"""verify: an independent certificate that a motion satisfies the rows it was derived from.
+
+The motion is read as functions of time, and nothing is taken from the differentiated, solved or projected equations it was computed by:
+
+- `nodes`: the states kept, compared with the dense output there.
+- `rate of x`: $x'$ of the state against the time derivative of the dense output of $x$.
+- `rate of A.w`: the same for the place of a group coordinate, whose rate is $\tfrac12 q\,\omega$ or the like.
+- `kinematic[k]`: the constraint as stated, not differentiated.
+- `work of δx`: $(E_i - u_i)\,v^i$, where $v$ is the part of the direction $\delta x$ that lies in $C_V$, the null space of $R_V$ at that
+  point. Multipliers do not occur.
+- `E_x`: the row itself with the multipliers the motion reports. Vakonomic motions have no $C_V$; their multipliers are part of the motion.
+- `action`: $s' = L$.
+- `mode of s`: the distance of $(s, m)$ from the graph of the sign, $s = 0$ or $m = \mathrm{sign}(s)$, with $|m| \le 1$, for every
+  switching function of the equations and of the inputs; the other rows are taken with these modes.
+- `corner max(0, sign(s))`: corner functions inside one another as the user wrote them, against what the modes make of them.
+- `rest of x'^2 + y'^2`: whether planar friction can hold a body that rests.
+
+Time derivatives above the state come from the dense output of each step, expanded in Chebyshev polynomials and differentiated. Every step
+is looked at in a random place. A residual is relative to the largest sum of the terms of its row over the motion; where all terms of a row
+are smaller than errors of what is usual for its quantities, because they vanish by symmetry, to the sum of terms of the usual sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from sympy import Expr, S, Symbol
+
+from chetaev.core.errors import UsageError
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Jet, Multiplier, Parameter
+from chetaev.mechanics.assemble import assemble
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.corners.modes import Direction, Mode, nested_corners, smooth
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.magnitude import magnitudes
+from chetaev.numerics.methods.accuracy import usual_sizes
+from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.motion.verify_corners import Row, corner_as_written, with_rest
+
+Array = NDArray[np.float64]
+
+_DEGREE = 9
+"""Of the polynomial that represents a step; the method's own has degree 7, and projection bends it a little."""
+_ROUND_OFF = 2.0**-52 * _DEGREE**2
+"""Of the derivative of a step's polynomial, in units of the values over half the length of the step; of short steps no more is seen."""
+_FLAT = 1e-12
+"""A direction of C_V shorter than this is forbidden altogether."""
+_RANK = 1e-9
+_NOTHING = 1e-10
+"""What is never larger than this part of the largest of its kind is round-off; so is what is smaller than ten tolerances of it."""
+_MOST_ENTRIES = 100_000
+"""Of all matrices together whose null spaces are looked for."""
+_MOST_STEPS = 20_000
+"""So many steps are looked at; of more, a random choice."""
+
+
+@dataclass(frozen=True)
+class Residual:
+    """How well one row holds along a motion: relative to the size of its terms, and where it is worst."""
+
+    largest: float
+    rms: float
+    t: float
+    scale: float
+    """The size of the row's terms."""
+
+
+@dataclass(frozen=True, repr=False)
+class Verification(Mapping[str, Residual]):
+    """Residuals by row; `worst` is the largest of them, `worst_row` its label."""
+
+    title: str
+    points: int
+    residuals: Frozen[str, Residual]
+
+    @property
+    def worst_row(self) -> str:
+        """The label of the row that holds least well."""
+        return max(self.residuals, key=lambda label: _order(self.residuals[label].largest))
+
+    @property
+    def worst(self) -> float:
+        """The largest residual relative to the terms of its row; not a number if the motion has no finite value somewhere."""
+        return self.residuals[self.worst_row].largest
+
+    def __getitem__(self, label: str) -> Residual:
+        return self.residuals[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.residuals)
+
+    def __len__(self) -> int:
+        return len(self.residuals)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        width = max(map(len, self))
+        lines = [
+            self.title,
+            f"  {self.points} points; residuals relative to the terms of each row",
+            f"  {'':<{width}}  largest  rms      at t",
+        ]
+        lines += [f"  {label:<{width}}  {r.largest:.1e}  {r.rms:.1e}  {r.t:.6g}" for label, r in self.items()]
+        return "\n".join([*lines, f"  worst: {self.worst_row}, {self.worst:.1e}"])
+
+
+def verify(motion: Trajectory, points: int = 200) -> Verification:
+    """The residuals of the original rows along a motion, at random times: one in every step, and at least so many in all.
+
+    For a motion computed with some tolerance expect residuals of `E_x` one or two orders above it, because the derivative of an interpolant
+    is less exact than the interpolant. Undifferentiated constraints hold to round-off.
+
+    >>> from chetaev import System, derive, simulate
+    >>> spring = System("x", lagrangian="x'^2/2 - x^2/2", name="spring")
+    >>> found = verify(simulate(derive(spring), {"x": 1, "x'": 0}, (0, 10)))
+    >>> found.worst < 1e-6
+    True
+    """
+    where = f"verify the motion of {motion.equations.system.label}"
+    if isinstance(points, bool) or not isinstance(points, int) or points < 1:
+        raise UsageError(f"points={points!r} is not a number of points.", where=where, hint="points=200")
+    if len(motion.t) < 2:
+        raise UsageError("a motion of a single state cannot be verified.", where=where, hint="simulate(..., t=(t0, t1))")
+    curve = _Curve.of(motion, points)
+    rows: dict[str, Row] = {}
+    for z in motion.jets:
+        if z.d() in motion.jets:
+            rows[f"rate of {z.name}"] = curve.against_rate(z, curve.jet(z.d()))
+    for group in motion.equations.system.groups.values():
+        rows |= {} if group.reduced else _turning(group, curve)
+    reader = motion.reader
+    inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # another account of the motion does not tell them
+    switched = smooth(motion.equations, Frozen(inputs))
+    rows |= with_rest(switched, curve, _mechanics, _along)
+    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
+    rows |= {f"corner {show(e)}": corner_as_written(e, switched, curve, _along) for e in nested_corners(switched, inputs)}
+    found = {"nodes": _nodes(motion, curve)}
+    found |= {label: _summary(row, curve.t, curve.faint) for label, row in rows.items()}
+    title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
+    return Verification(title, len(curve.t), Frozen(found))
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """A motion at some times, with the time derivatives of its dense output there."""
+
+    motion: Trajectory
+    t: Array
+    states: Array
+    half: Array
+    """Half the length of the step each time lies in."""
+    place: Array
+    """Where in its step each time lies, from -1 to 1."""
+    coefficients: Array
+    """Chebyshev coefficients of the states over each step: time, degree, component."""
+
+    @staticmethod
+    def of(motion: Trajectory, points: int) -> _Curve:
+        nodes = motion.t
+        step = _places(nodes, points)
+        t = nodes[step] + (nodes[step + 1] - nodes[step]) * np.random.default_rng(points).uniform(0.0, 1.0, len(step))
+        middle, half = (nodes[step + 1] + nodes[step]) / 2, (nodes[step + 1] - nodes[step]) / 2
+        inner = chebyshev.chebpts1(_DEGREE + 1)
+        times = middle[:, None] + half[:, None] * inner
+        states = motion.at(times.ravel()).states.reshape(*times.shape, -1)
+        coefficients = np.einsum("dm,pmc->pdc", np.linalg.inv(chebyshev.chebvander(inner, _DEGREE)), states)
+        return _Curve(motion, t, motion.at(t).states, half, (t - middle) / half, coefficients)
+
+    def only(self, wanted: NDArray[np.bool_]) -> _Curve:
+        """The curve at some of its times."""
+        parts = (self.t, self.states, self.half, self.place, self.coefficients)
+        return _Curve(self.motion, *[part[wanted] for part in parts])
+
+    def jet(self, z: Jet) -> Array:
+        """A jet: of the state, or a derivative of the highest one of the state, or what the motion reports."""
+        if z in self.motion.jets:
+            return self.states[:, self.motion.jets.index(z)]
+        top = self._below(z)
+        return self.reported(z) if top is None else self.rate(top, z.order - top.order)
+
+    def rate(self, z: Jet, times: int) -> Array:
+        """A derivative of the dense output of a jet of the state."""
+        column = self.coefficients[:, :, self.motion.jets.index(z)]
+        derived = chebyshev.chebder(column.T, times)
+        values = np.einsum("pd,dp->p", chebyshev.chebvander(self.place, len(derived) - 1), derived)
+        return values / self.half**times
+
+    def against_rate(self, z: Jet, said: Array) -> Row:
+        """A rate that is said against that of the dense output."""
+        return Row(said - self.rate(z, 1), np.abs(said), self.usual(z.d()), _ROUND_OFF * self.usual(z) / np.abs(self.half))
+
+    def derived(self, z: Jet) -> bool:
+        """Whether a jet is a derivative of the dense output."""
+        return z not in self.motion.jets and self._below(z) is not None
+
+    def round_off(self, z: Jet) -> Array:
+        """Of a derivative of the dense output."""
+        below = self._below(z)
+        assert below is not None  # noqa: S101 - whoever asks knows that it is derived
+        found: Array = 2.0**-52 * self._usual[below] * (_DEGREE**2 / np.abs(self.half)) ** (z.order - below.order)
+        return found
+
+    @cached_property
+    def faint(self) -> float:
+        """Part of the usual size below which a size is none."""
+        tolerance = self.motion.tolerance
+        return max(_NOTHING, 10 * tolerance if np.isfinite(tolerance) else 0.0)
+
+    @cached_property
+    def _usual(self) -> dict[Jet, float]:
+        jets = self.motion.jets
+        sizes = np.array([np.abs(self.states[:, k]).max(initial=0.0) for k in range(len(jets))])
+        span = float(self.motion.t[-1] - self.motion.t[0])
+        return dict(zip(jets, map(float, usual_sizes(sizes, jets, span)), strict=True))
+
+    def usual(self, z: Symbol) -> float:
+        """What is usual for a symbol: for a jet the largest of its kind, and at least what is below it over the duration of the motion."""
+        if not isinstance(z, Jet):
+            return float(np.abs(self.value(z)).max(initial=0.0))
+        if z in self._usual:
+            return self._usual[z]
+        top = self._below(z)
+        own = float(np.abs(self.value(z)).max(initial=0.0))
+        if top is None:
+            return own
+        span = abs(float(self.motion.t[-1] - self.motion.t[0]))
+        return max(own, self._usual_rate(type(z), z.order), self._usual[top] / span ** (z.order - top.order))
+
+    def _usual_rate(self, kind: type, order: int) -> float:
+        """The largest rate of jets that have an order less; remembered."""
+        if (kind, order) not in self._rates:
+            alike = [w for w in self.motion.jets if type(w) is kind and w.order == order - 1]
+            self._rates[kind, order] = max((float(np.abs(self.rate(w, 1)).max(initial=0.0)) for w in alike), default=0.0)
+        return self._rates[kind, order]
+
+    @cached_property
+    def _rates(self) -> dict[tuple[type, int], float]:
+        return {}
+
+    def _below(self, z: Jet) -> Jet | None:
+        """The highest jet of the state below a jet."""
+        below = [w for w in self.motion.jets if w.base == z.base and type(w) is type(z) and w.order < z.order]
+        return max(below, key=lambda w: w.order, default=None)
+
+    def reported(self, z: Symbol) -> Array:
+        """What the motion itself says: multipliers, inputs, parameters, modes."""
+        if z in self._multipliers:
+            return self._multipliers[z]
+        known = z not in self.motion.equations.system.parameters and isinstance(z, Parameter)
+        return (self.motion.reader.driven if known else self.motion.reader.values)(z, self.t, self.states)
+
+    def value(self, z: Symbol) -> Array:
+        """Any symbol of a row along the motion; remembered."""
+        if z == TIME:
+            return self.t
+        if z not in self._known:
+            self._known[z] = self.jet(z) if isinstance(z, Jet) else self.reported(z)
+        return self._known[z]
+
+    @cached_property
+    def _multipliers(self) -> dict[Symbol, Array]:
+        found = [z for z in self.motion.equations.multipliers if z not in self.motion.jets]
+        return dict(zip(found, self.motion.reader.several(found, self.t, self.states), strict=True)) if found else {}
+
+    @cached_property
+    def _known(self) -> dict[Symbol, Array]:
+        return {}
+
+
+def _places(nodes: Array, points: int) -> NDArray[np.int64]:
+    """The steps in which the motion is looked at: every one, and the long ones more often."""
+    lengths = np.abs(np.diff(nodes))
+    steps = np.flatnonzero(lengths > 0)
+    random = np.random.default_rng(len(nodes))
+    once = steps if len(steps) <= _MOST_STEPS else np.sort(random.choice(steps, _MOST_STEPS, replace=False))
+    more = random.choice(steps, max(points - len(once), 0), p=lengths[steps] / lengths[steps].sum())
+    return np.sort(np.concatenate([once, more]))
+
+
+def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, Row]:
+    """The rates of the places of a group coordinate against those that its velocity says."""
+    velocity = [curve.jet(q.d()) for q in group.components]
+    said = group.group.rates([curve.jet(z) for z in group.places], velocity, group.body, np.cos, np.sin)
+    turning = max((float(np.abs(rate).max(initial=0.0)) for rate in said), default=0.0)
+    found = {}
+    for z, rate in zip(group.places, said, strict=False):
+        row = curve.against_rate(z, rate)
+        found[f"rate of {z.name}"] = row._replace(usual=max(turning, curve.usual(z) / abs(curve.motion.t[-1] - curve.motion.t[0])))
+    return found
+
+
+def _along(expressions: Sequence[Expr], curve: _Curve) -> Array:
+    """Expressions along a curve, one line each."""
+    graph = GraphAlgebra()
+    return _Values(graph, curve).evaluated([graph.of(e) for e in expressions])
+
+
+def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] = ()) -> dict[str, Row]:
+    """Residuals and sizes of terms of the rows as the principle states them, before anything is eliminated or differentiated.
+
+    Multipliers of forces that hold a body at rest belong to no reaction.
+    """
+    lowered = equations.lowered
+    graph = GraphAlgebra()
+    coordinates = lowered.system.coordinates
+    written = {row.label: row.residual for row in assemble(lowered, graph)}
+    forces = [f"E_{q.base}" for q in coordinates]
+    values = _Values(graph, curve)
+    reported = len(equations.multipliers) == len(lowered.multipliers)
+    stated = [label for label in written if label not in forces or reported]  # nothing acts on coordinates without a row
+    found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
+    if len(lowered.reactions) > len(held):
+        acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
+        found |= _virtual_work(equations, values, [graph.without(written.get(label, graph.of(S.Zero)), acting) for label in forces])
+    return {label: found[label] for label in sorted(found, key=_reading_order)}
+
+
+def _graph_of_sign(mode: Mode, curve: _Curve) -> Row:
+    """How far a switching function and its mode are from being a number and its sign."""
+    graph = GraphAlgebra()
+    values = _Values(graph, curve)
+    s, terms, usual, _ = values.rows([graph.of(mode.function)])[0]
+    m = curve.value(mode.symbol)
+    wrong = np.where(np.abs(m) < 1, np.abs(s), np.maximum(-m * s, 0.0))
+    return Row(wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s)), usual)
+
+
+def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, Row]:
+    """Virtual work against the projections of the coordinate directions onto C_V, of rows without the multipliers of reactions; of large
+    systems at some of the points only.
+    """
+    lowered, graph = equations.lowered, values.graph
+    coordinates = lowered.system.coordinates
+    free = values.rows(rows)
+    force, size = np.stack([row.residual for row in free], axis=1), np.stack([row.terms for row in free], axis=1)
+    usual, noise = np.array([row.usual for row in free]), np.stack([row.noise + 0.0 * row.residual for row in free], axis=1)
+    entries = [graph.of(row.get(q, S.Zero)) for row in lowered.reactions.values() for q in coordinates]
+    matrices = values.evaluated(entries).T.reshape(-1, len(lowered.reactions), len(coordinates))
+    every = max(1, len(matrices) * len(coordinates) * len(lowered.reactions) // _MOST_ENTRIES)
+    allowed = np.zeros((len(matrices), len(coordinates), len(coordinates)))
+    allowed[::every] = _projectors(matrices[::every])
+    found = {}
+    for k, q in enumerate(coordinates):
+        direction = allowed[:, :, k]
+        if not np.abs(direction).max() <= _FLAT:
+            work, terms = np.sum(direction * force, axis=1), np.sum(np.abs(direction) * size, axis=1)
+            most = float(np.max(np.sum(np.abs(direction) * usual, axis=1)))
+            found[f"work of δ{q.base}"] = Row(work, terms, most, np.sum(np.abs(direction) * noise, axis=1))
+    return found
+
+
+def _projectors(matrices: Array) -> Array:
+    """Orthogonal projections onto the null spaces of matrices."""
+    scales = np.abs(matrices).max(axis=2, keepdims=True)
+    finite = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
+    scaled = np.where(finite, matrices / np.where(scales > 0, scales, 1.0), 0.0)
+    _, s, vt = np.linalg.svd(scaled, full_matrices=False)
+    kept = vt * np.where(s > _RANK * np.maximum(s[:, :1], 1e-300), 1.0, 0.0)[:, :, None]
+    return np.where(finite, np.eye(matrices.shape[2]) - np.einsum("pri,prj->pij", kept, kept), np.nan)
+
+
+class _Values:
+    """Expressions of a graph along a curve."""
+
+    def __init__(self, graph: GraphAlgebra, curve: _Curve) -> None:
+        self.graph, self.curve = graph, curve
+
+    def rows(self, expressions: Sequence[ca.SX]) -> list[Row]:
+        """Residuals with the sizes of their terms, for all rows at once."""
+        n = len(expressions)
+        function, symbols = self._function([*expressions, *magnitudes(expressions)])
+        found = self._along(function, symbols)
+        usual = np.array([float(self.curve.t.max()) if z == TIME else self.curve.usual(z) for z in symbols])
+        sizes = np.array(function(usual)).ravel()[n:]
+        sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+        noise = self._round_off(expressions)
+        return [Row(found[k], found[n + k], float(sizes[k]), noise[k]) for k in range(n)]
+
+    def _round_off(self, expressions: Sequence[ca.SX]) -> Array:
+        """What the round-off of derivatives of the dense output makes of rows."""
+        column = ca.densify(ca.vertcat(*expressions))
+        derived = [z for z in self.graph.symbols(column) if isinstance(z, Jet) and self.curve.derived(z)]
+        found = np.zeros((len(expressions), len(self.curve.t)))
+        for z, slopes in zip(derived, ca.horzsplit(ca.densify(ca.jacobian(column, self.graph.vector(derived)))), strict=True):
+            rows = [k for k, e in enumerate(ca.vertsplit(slopes)) if not e.is_zero()]
+            found[rows] += np.abs(self.evaluated([slopes[k] for k in rows])) * self.curve.round_off(z)
+        return found
+
+    def evaluated(self, expressions: Sequence[ca.SX]) -> Array:
+        """The values of expressions, one line each."""
+        return self._along(*self._function(expressions))
+
+    def _function(self, expressions: Sequence[ca.SX]) -> tuple[ca.Function, list[Symbol]]:
+        column = ca.densify(ca.vertcat(*expressions))
+        symbols = sorted(self.graph.symbols(column), key=lambda z: str(z.name))
+        return self.graph.function("rows", [self.graph.vector(symbols)], column, cse=True), symbols
+
+    def _along(self, function: ca.Function, symbols: Sequence[Symbol]) -> Array:
+        size = len(self.curve.t)
+        if not symbols:
+            return np.repeat(np.array(function(np.zeros(0))), size, axis=1)
+        found: Array = function.map(size)(np.stack([self.curve.value(z) for z in symbols])).full()
+        return found
+
+
+def _nodes(motion: Trajectory, curve: _Curve) -> Residual:
+    """The states kept, and the end, against the dense output at their times."""
+    count = len(motion.jets)
+    times = np.append(motion.t, motion.end[0])
+    kept = np.vstack([motion.states, motion.end[1]])[:, :count]
+    dense = motion.at(times).states[:, :count]
+    before = np.append(np.diff(times) == 0, False)
+    before[-2:] = False
+    if motion.pieces is not None and before.any():  # the state before a jump is the end of a piece
+        which = np.append(motion.pieces, motion.pieces[-1])
+        dense[before] = motion.reader.states_at(times[before], which[before])[:, :count]
+    scale, usual = np.abs(dense).max(axis=0), np.array([curve.usual(z) for z in motion.jets])
+    scale = np.where(scale > curve.faint * usual, scale, usual)
+    off = np.abs(kept - dense) / np.where(scale > 0, scale, 1.0)
+    return _summary(Row(off.max(axis=1), np.ones(len(times)), 1.0), times, 0.0)
+
+
+def _summary(row: Row, t: Array, faint: float) -> Residual:
+    """Relative to the largest size the terms have along the motion, so that moments where all of them vanish do not count."""
+    off = np.abs(row.residual) - row.noise
+    residual, size = np.where(off < 0, 0.0, off), float(np.max(row.terms))
+    size = size if not size <= faint * row.usual else row.usual
+    scale = size if size > 0 else 1.0
+    relative = np.abs(residual) / scale
+    worst = int(np.argmax(np.where(np.isnan(relative), np.inf, relative)))
+    return Residual(float(relative[worst]), float(np.sqrt(np.mean(relative**2))), float(t[worst]), size)
+
+
+def _order(size: float) -> float:
+    return np.inf if np.isnan(size) else size
+
+
+def _reading_order(label: str) -> int:
+    return ["kinematic", "work", "E_", "action"].index(next(p for p in ("kinematic", "work", "E_", "action") if label.startswith(p)))

@@ -1,0 +1,89 @@
+"""What a certificate says about corners: bodies that friction holds at rest, and corner functions inside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Expr
+
+from chetaev.core.symbols import Multiplier
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.corners.modes import SLIDING, Direction, Switched, sliding
+from chetaev.numerics.motion.reader import Reader
+
+Array = NDArray[Any]
+_STOPPING = 1e-4
+"""Part of its largest value below which a speed is about to vanish: its direction is known only to the tolerance over this part."""
+
+
+class Row(NamedTuple):
+    """A residual along a motion, the sizes of its terms, what these would be with the usual sizes of all quantities, and round-off."""
+
+    residual: Array
+    terms: Array
+    usual: float
+    noise: Array | float = 0.0
+
+
+Curve = Any
+"""A motion at some times: `t`, `motion`, `value` of a symbol, `only` at some of its times."""
+Mechanics = Callable[[Equations, Curve, Sequence[Multiplier]], dict[str, Row]]
+"""The rows of equations along a curve, with multipliers that belong to no reaction."""
+Values = Callable[[Sequence[Expr], Curve], Array]
+"""Expressions along a curve, one line each."""
+
+
+def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Values) -> dict[str, Row]:
+    """The rows of mechanics. Where planar friction holds a body at rest they contain what takes the place of its unit vector, and
+    `rest of` says whether that is no longer than one and the speed is zero beside the largest one of the motion, in squares; a body that
+    never moves has no such speed, and its rest is a row of the motion like others.
+    """
+    directions = [(k, mode) for k, mode in enumerate(switched.modes) if isinstance(mode, Direction)]
+    reader, count = curve.motion.reader, len(curve.t)
+    if not directions or not isinstance(reader, Reader):
+        return mechanics(switched.smooth, curve, ())
+    configurations = [reader.pieces[k].setting.configuration for k in reader.pieces_at(curve.t)]
+    still = np.array([[m[k] == SLIDING for k, _ in directions] for m in configurations])
+    squares = dict(zip((mode.text for _, mode in directions), values([mode.function for _, mode in directions], curve), strict=True))
+    fastest = {text: float(np.abs(square).max(initial=0.0)) for text, square in squares.items()}
+    rows: dict[str, Row] = {}
+    for kind in np.unique(still, axis=0):
+        here = (still == kind).all(axis=1)
+        resting = tuple(mode for (_, mode), rests in zip(directions, kind, strict=True) if rests)
+        part = curve.only(here)
+        held = [unknown for mode in resting for unknown in mode.unknowns]
+        found = mechanics(sliding(switched.smooth, resting) if resting else switched.smooth, part, held)
+        stated = len(switched.original.system.kinematic)
+        for k in range(len(held)):
+            del found[f"kinematic[{stated + k}]"]  # rest is told below
+        for mode in resting:
+            length, speed = values([mode.length, mode.function], part)
+            moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed
+            found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + moved, np.ones(len(part.t)), 1.0)
+        moving = [mode for (_, mode), rests in zip(directions, kind, strict=True) if not rests]
+        stopping = _almost_at_rest(values([mode.function for mode in moving], part)) if moving else np.zeros(len(part.t), dtype=bool)
+        for label, row in found.items():
+            row.residual[stopping] = 0.0
+            whole = rows.setdefault(label, Row(np.zeros(count), np.zeros(count), 0.0, np.zeros(count)))
+            whole.residual[here], whole.terms[here] = row.residual, row.terms
+            whole.noise[here] = row.noise  # type: ignore[index]
+            rows[label] = whole._replace(usual=max(whole.usual, row.usual))
+    return rows
+
+
+def _almost_at_rest(squares: Array) -> Array:
+    """Where a speed, given by its square, is so small beside its largest value that its direction has few digits."""
+    found: Array = (squares < _STOPPING**2 * squares.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
+    return found
+
+
+def corner_as_written(corner: Expr, switched: Switched, curve: Curve, values: Values) -> Row:
+    """A corner function of the user's against what the modes make of it; while the motion slides on a surface they may differ."""
+    written, known = values([corner, switched.replaced(corner)], curve)
+    modes = [curve.value(mode.symbol) for mode in switched.modes if not isinstance(mode, Direction)]
+    slides = np.any([np.abs(m) < 1 for m in modes], axis=0)
+    sizes = np.abs(written) + np.abs(known)
+    return Row(np.where(slides, 0.0, written - known), sizes, float(sizes.max(initial=0.0)))

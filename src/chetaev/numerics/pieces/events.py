@@ -1,0 +1,91 @@
+"""Events: roots of expressions that are found on the way, that end a motion, or that change its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Expr
+
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.equations import Equations
+
+
+@dataclass(frozen=True)
+class On:
+    """An event: a root of an expression.
+
+    `terminal` ends the run there. `direction` is +1 for rising, -1 for falling, 0 for both. `reset` gives new values to jets of the
+    state, as numbers or expressions in the state before: `On("x", direction=-1, reset={"x'": "-e*x'"})` is an impact with coefficient of
+    restitution e. Jets of lower order than those that are reset stay as they are; the others move onto the constraints as little as
+    needed. New values that contradict the constraints are an error. Of events at the same time any may end the motion, and all resets are
+    made from the state before; the first listed wins where two differ.
+
+    Roots are changes of sign; a pole is none. Within a step of the integrator bounds of the expression and of its rate tell where it has no
+    root, and where one: no root is missed, however narrow a dip is, down to 1e-11 of a step; where log(x) has no value it has no root. An
+    expression with accelerations or multipliers in it, which are no part of the state, is looked at in several places instead, so closely
+    that it is smooth between them.
+
+    A motion that starts on the surface of an event with a `direction`, and goes through it in this direction, meets it at once: a ball that
+    starts on the floor and moves downwards bounces. Other roots at the very beginning do not count: where there is no direction, where the
+    motion leaves the surface to the other side, and roots of expressions in velocities without a `reset`, which are zero because the motion
+    starts at rest.
+    """
+
+    expression: Any
+    terminal: bool = False
+    direction: int = 0
+    reset: Mapping[Any, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.reset is not None:
+            require_mapping(self.reset, "new values of a reset are", "On", 'On("x", reset={"x\'": "-e*x\'"})')
+            object.__setattr__(self, "reset", Frozen(self.reset))
+
+
+@dataclass(frozen=True)
+class Watched:
+    """An event that was read: what is watched, and the new values by jet."""
+
+    expression: Expr
+    terminal: bool
+    direction: int
+    reset: Frozen[Jet, Expr] | None
+    text: str = field(compare=False, default="")
+
+    @property
+    def stops(self) -> bool:
+        """Whether the integrator has to stop there."""
+        return self.terminal or self.reset is not None
+
+
+def read_events(given: Sequence[Any], equations: Equations, state: Sequence[Jet], where: str) -> tuple[Watched, ...]:
+    """The user's events with every text understood."""
+    found = []
+    if isinstance(given, str | On) or not isinstance(given, Sequence):
+        raise UsageError("events are not given as a list.", where=where, hint='events=["x"]')
+    for k, event in enumerate(given):
+        place = f"{where}, events[{k}]"
+        event = event if isinstance(event, On) else On(event)
+        if event.direction not in (-1, 0, 1):
+            raise UsageError(f"direction={event.direction!r} is not known.", where=place, hint="1 rising, -1 falling, 0 both")
+        expression = read_value(event.expression, equations.vocabulary, place)
+        reset = None if not event.reset else _read_reset(event.reset, equations, state, place)
+        found.append(Watched(expression, bool(event.terminal), event.direction, reset, show(expression)))
+    return tuple(found)
+
+
+def _read_reset(given: Mapping[Any, Any], equations: Equations, state: Sequence[Jet], where: str) -> Frozen[Jet, Expr]:
+    values: dict[Jet, Expr] = {}
+    for key, value in given.items():
+        jet = read_value(key, equations.vocabulary, where)
+        if jet not in state:
+            names = " ".join(z.name for z in state)
+            raise UsageError(f"{key} is not part of the state, and cannot be reset.", where=where, hint=f"the state is {names}")
+        values[jet] = read_value(value, equations.vocabulary, f"{where}, {jet.name}")
+    return Frozen(values)

@@ -1,0 +1,278 @@
+"""Pieces of a motion: one choice of pivots, modes and energy each, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Expr, Symbol
+
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet, Parameter
+from chetaev.core.values import Undefined
+from chetaev.mechanics.ranks.factored import Factored
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched
+from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_equations, compile_on_component
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pole_rewriting import has_pole
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import kinds_of
+from chetaev.numerics.methods.base import interpolate
+
+WORST_PIVOT = 1e-3
+"""A pivot that is so small compared to where it was chosen is worn out."""
+_SINGULAR = 1e-7
+"""Singular values of the scaled Jacobian below this part of the largest belong to a singular state: accelerations lose seven digits."""
+_FEW = 1000
+"""Up to so many states are projected before other code for that would have been made."""
+_WATCHES: Remembered[Kernel] = Remembered(128)
+
+
+def is_regular(matrix: Array, doubts: Array, rank: int) -> bool:
+    """Whether a matrix has a rank clearly, in units of its own rows and columns."""
+    found = Factored(matrix, doubts=doubts)
+    return found.rank == rank and found.kept > _SINGULAR
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Equations made into machine code under one configuration of modes: all that a piece needs besides its state."""
+
+    switched: Switched
+    configuration: Configuration
+    binding: Binding
+    compiled: Compiled
+    renewed: bool = False
+    """Whether the pivots were chosen for the state where the piece begins."""
+
+    @property
+    def flow(self) -> Flow:
+        """The graph functions of the equations."""
+        return self.compiled.flow
+
+    @property
+    def seated(self) -> bool:
+        """Whether the equations are compiled for the component of a state alone."""
+        system = self.flow.system
+        return not system.added and system.stated is not system
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What the measured residuals are called; a surface the motion slides on is no row of the user's."""
+        rows = len(self.switched.original.system.kinematic)
+        slides = [mode for mode, m in zip(self.switched.modes, self.configuration, strict=True) if m == SLIDING]
+        rests = [mode for mode in slides if len(mode.unknowns) > 1]  # rows of rest come before those of sliding
+        held = [mode for mode in rests for _ in mode.unknowns] + [mode for mode in slides if mode not in rests]
+        table = {f"kinematic[{rows + k}]": f"sliding[{mode.text}]" for k, mode in enumerate(held)}
+        found = []
+        for label in self.compiled.labels:
+            row = label.rstrip("'")
+            found.append(table.get(row, row) + label[len(row) :])
+        return tuple(found)
+
+    def parameters(self, t: float, energy: float = 0.0) -> Array:
+        """The vector p at a time."""
+        return self.compiled.parameters(self.binding, t, energy)
+
+    def native(self, jets: Mapping[Jet, float], work: float) -> Array:
+        """The state vector of the flow from values by jet."""
+        return np.array([*[jets[z] for z in self.flow.state], *([work] if self.flow.has_power else [])])
+
+    def named(self, native: Array) -> dict[Jet, float]:
+        """The values by jet of a state vector of the flow."""
+        return dict(zip(self.flow.state, map(float, native), strict=False))
+
+    def function(self, expressions: Sequence[Expr]) -> ca.Function:
+        """Expressions in jets as a function of (t, x, p); inputs that are no argument of the flow are written out."""
+        return self.flow.function([self.written(e) for e in expressions])
+
+    def functions(self, expressions: Sequence[Expr]) -> ca.Function:
+        """The same, with all expressions brought onto the state together, which takes less time if they are many."""
+        column = ca.vertcat(*[self.flow.graph.of(e) for e in expressions])
+        return self.flow.function([self.flow.with_inputs(self.flow.on_state(column), self.binding.inputs)])
+
+    def numbers(self, function: ca.Function, t: float, native: Array, energy: float = 0.0) -> Array:
+        """A function of (t, x, p) at one state."""
+        return np.array(function(t, native, self.parameters(t, energy))).ravel()
+
+    def mapped(self, function: ca.Function, times: Array, native: Array, energy: float) -> Array:
+        """A function of (t, x, p) along states: one row per output."""
+        kept = times if self.flow.inputs else times[:1]
+        p = np.array([self.parameters(float(t), energy) for t in kept])
+        p = np.broadcast_to(p, (len(times), p.shape[1]))
+        return np.array(function.map(len(times))(times[None, :], native.T, p.T))
+
+    @cached_property
+    def energy(self) -> ca.Function:
+        """The energy as a function of (t, x, p)."""
+        return self.flow.function([self.flow.energy])
+
+    def written(self, e: Expr) -> ca.SX:
+        """An expression on the state as a graph, with those inputs written out that are no arguments of the flow."""
+        return self.flow.with_inputs(self.flow.on_state(self.flow.graph.of(e)), self.binding.inputs)
+
+    def watch(self, functions: Sequence[Expr]) -> Kernel:
+        """Machine code of the determinant, the smallest pivot, and some functions; remembered."""
+        key = (tuple(functions), Frozen(self.binding.inputs))
+        if not functions:
+            return self.compiled.watch()
+        return _WATCHES.get(self.compiled, key, lambda: compile_kernel(self.flow.watch([self.written(e) for e in functions]), hot=False))
+
+    @cached_property
+    def lowest_pivot(self) -> float:
+        """What the smallest pivot is at least, at all states, with these values of the parameters; 0 if nothing is known."""
+        found = self.flow.lowest_pivot
+        if found is None:
+            return 0.0
+        tape = self.flow.graph.tape([found])
+        try:
+            return tape({z: self.binding.parameters[z] for z in tape.symbols if isinstance(z, Parameter)})[0]
+        except Undefined:
+            return 0.0
+
+    def point(self, t: float, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
+        """Values of all symbols of the flow at a state, for a new choice of pivots."""
+        known = self.binding.at(frozenset(self.flow.arguments), t)
+        return {**known, **{z: jets[z] for z in self.flow.state}}
+
+    def worst_pivot(self, t: float, native: Array) -> float:
+        """The worst pivot against its reference; -1 where it is no number."""
+        found = self.compiled.watch()(t, native, self.parameters(t))
+        return float(found[1]) if np.all(np.isfinite(found)) else -1.0
+
+    def suited(self, t: float, jets: Mapping[Jet, float]) -> Setting:
+        """The setting itself if its pivots work at a state, else one with other pivots; symmetric positions may make one vanish."""
+        if self.worst_pivot(t, self.native(jets, 0.0)) > WORST_PIVOT and not has_pole(self.flow.system, self.point(t, jets)):
+            return self
+        return self.renew(t, jets)
+
+    def renew(self, t: float, jets: Mapping[Jet, float]) -> Setting:
+        """The setting with pivots chosen for a state."""
+        compiled = compile_at(self.flow.system, self.point(t, jets))
+        return Setting(self.switched, self.configuration, self.binding, compiled, True)
+
+    def with_other_pivots(self, t: float, native: Array) -> Setting | None:
+        """A setting with better pivots for a state, if there are better ones, or if the state is not singular: it alone decides."""
+        jets = self.named(native)
+        fresh = self.renew(t, jets)  # which may count the work, or not, where this one does otherwise
+        better = fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT
+        return fresh if better or self.regular(t, jets) else None
+
+    def regular(self, t: float, jets: Mapping[Jet, float]) -> bool:
+        """Whether the system Jacobian has its usual rank at a state, with digits to spare."""
+        system = self.flow.system
+        found = system.measured([self.point(t, jets)], given=True)[0]
+        return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
+
+    def lowest_fall(self, piece: Piece) -> float:
+        """What a pivot was at the end of a piece, relative to the beginning; of that which fell most."""
+        ends = (piece.begin, piece.first), (piece.end, piece.run.y)
+        first, last = (np.abs(self.numbers(self.flow.pivots, t, y, piece.reference)) for t, y in ends)
+        falls = last / np.where(first > 0, first, np.nan)
+        return float(np.min(falls)) if np.all(np.isfinite(falls)) else 0.0
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A state of a run on a component of the constraint set that random states do not lie on."""
+
+    t: float
+    jets: Mapping[Jet, float]
+
+
+def setting(switched: Switched, configuration: Configuration, binding: Binding, seat: Seat | None = None) -> Setting:
+    """The compiled equations of a configuration, on the component of a state; a StateError if they do not determine the motion."""
+    equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
+    compiled = compile_equations(equations) if seat is None else compile_on_component(equations, bound, seat.t, seat.jets)
+    return Setting(switched, configuration, bound, compiled)
+
+
+def reference(here: Setting, energy: float, work: float) -> float:
+    """The energy without the work that the flow itself counts."""
+    return energy if here.flow.has_power else energy + work
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A run in one setting."""
+
+    setting: Setting
+    run: Any
+    """Nodes, states and coefficients in the layout of the setting's flow."""
+    basis: str
+    project: Kernel | None
+    energy: float
+    """The energy the balance starts from: that of the start, and what resets added since."""
+    work: float
+    """The work done before the piece, for a flow in which none is done."""
+    begin: float
+    end: float
+    first: Array = field(compare=False)
+    """The state where it begins, in the layout of the flow."""
+
+    @property
+    def reference(self) -> float:
+        """What the energy is compared with: the flow counts the work of the piece itself, if any."""
+        return reference(self.setting, self.energy, self.work)
+
+    def states_at(self, times: Array) -> Array:
+        """States in the layout of the flow at times within the piece, on the constraints."""
+        if len(self.run.nodes) == 1:
+            found = np.repeat(np.array(self.run.states), len(times), axis=0)
+        else:
+            found = interpolate(self.basis, self.run.nodes, self.run.states, self.run.coefficients, times)
+        if self.project is None:
+            return found
+        kernels = (self.project, self.setting.compiled.inputs(self.setting.binding))
+        few = len(times) <= _FEW
+        project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
+        p = self.setting.parameters(float(times[0]), self.reference)
+        first = len(self.setting.flow.system.equations.system.parameters)
+        sizes = np.abs(np.array(self.run.states)).max(axis=0, initial=0.0)
+        kinds = kinds_of(self.setting.flow.state, self.setting.flow.size)
+        return dop853.settle(project, inputs, times, found, p, first, sizes=sizes, kinds=kinds)[0]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a trajectory: the jets of the system without sliding, and the work done if any piece does some."""
+
+    jets: tuple[Jet, ...]
+    works: bool
+    _functions: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def size(self) -> int:
+        """The number of columns."""
+        return len(self.jets) + int(self.works)
+
+    def native(self, piece: Piece, states: Array) -> Array:
+        """Rows of a trajectory in the layout of a piece's flow."""
+        flow = piece.setting.flow
+        if flow.state == self.jets and flow.has_power == self.works:
+            return states
+        columns = [self.jets.index(z) for z in flow.state] + ([len(self.jets)] if flow.has_power else [])
+        return states[:, columns]
+
+    def common(self, piece: Piece, times: Array, native: Array) -> Array:
+        """Rows of a piece's flow in the layout of the trajectory."""
+        flow = piece.setting.flow
+        if flow.state == self.jets and flow.has_power == self.works:
+            return np.array(native)
+        found = np.empty((len(times), self.size))
+        missing = [z for z in self.jets if z not in flow.state]
+        if missing and len(times):
+            function = piece.setting.function(missing)
+            found[:, [self.jets.index(z) for z in missing]] = piece.setting.mapped(function, times, native, piece.reference).T
+        for k, z in enumerate(flow.state):
+            found[:, self.jets.index(z)] = native[:, k]
+        if self.works:
+            found[:, -1] = native[:, -1] if flow.has_power else piece.work
+        return found

@@ -1,0 +1,273 @@
+r"""Elements of groups as numbers: what a user gives, and what a motion shows.
+
+A rotation is given as a matrix, a quaternion (scalar first) or a rotation vector $\theta$, whose matrix is $\exp\hat\theta$; a rigid
+motion as a homogeneous matrix, or as a translation followed by one of these; a text such as `"[0, 0, pi/2]"` stands for its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Symbol
+
+from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.kinds import SIDES
+from chetaev.core.symbols import Place
+from chetaev.numerics.graphs.binding import number
+
+Array = NDArray[np.float64]
+
+_OFF_GROUP = 1e-8
+_NEAR_GROUP = 1e-2
+"""A matrix so near the group may have been meant as an element of it."""
+_ROUND_OFF = 1e-9
+
+
+def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, float]:
+    """The places of a group element that a user gives in any of its forms."""
+    if group.reduced:
+        raise InitialError(
+            f"{group.name} has no position here.",
+            where=where,
+            why=f"In a reduced system only the velocity of {group.name} is known.",
+            hint=f'leave it out; reduction.reconstruct(motion, {{"{group.name}": ...}}) adds the position to a motion',
+        )
+    rows = _numbers(_one(group, given, where), names, where)
+    lengths = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else set()
+    numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths are no matrix
+    return dict(zip(group.places, map(float, _place(group, numbers, where)), strict=True))
+
+
+def read_elements(
+    group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str, members: tuple[int, ...] | None
+) -> dict[Place, Any]:
+    """The same for many members, whose number other data state: one element for all, or an array with one element in each row.
+
+    A square array may be both: three rotation vectors look like a matrix. It is one matrix where the members are not as many as its rows,
+    and a row for each where they are and it is far from the group; otherwise it is refused. Without `members` it is one matrix.
+    """
+    array = _array(given)
+    many = bool(stated_members(group, given))
+    square = array.shape == (group.group.size,) * 2 and group.word in _ALIKE and not hasattr(given, "as_matrix")
+    if square and members is not None:
+        many = _in_each_row(group, np.array(_numbers(array, names, where), dtype=float), members, where)
+    if not many:
+        return dict(read_element(group, given, names, where))
+    read = [read_element(group, part, names, f"{where}[{k}]") for k, part in enumerate(array.tolist())]
+    return {z: np.array([element[z] for element in read]) for z in group.places}
+
+
+def stated_members(group: GroupCoordinate, given: Any) -> tuple[int, ...]:
+    """The number of elements, if what is given is more than one without a doubt; nothing otherwise."""
+    array, n = _array(given), group.group.size
+    many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and array.size > 0 and group.word == "S1")
+    return (len(array),) if many else ()
+
+
+def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...], where: str) -> bool:
+    """Whether a square array holds an element in each row; refused where that cannot be known."""
+    n = group.group.size
+    last = members[-1] if members else 1
+    if last not in (1, n):
+        return False
+    if last == n and _off_group(group, given) > _NEAR_GROUP:
+        return True
+    told = (
+        "Nothing else tells the number of members."
+        if last == 1
+        else f"There are {n} members, and it is an element of {group.word} too, or almost."
+    )
+    raise InitialError(
+        f"the {n}x{n} array given for {group.name} may be one matrix, or {_ALIKE[group.word]}.",
+        where=where,
+        why=told,
+        hint=f"an array of shape (1, {n}, {n}) is one matrix for all; {_INSTEAD[group.word]}; or a list with a start for each member",
+    )
+
+
+_ALIKE = {"SO3": "three rotation vectors", "SE2": "three times position and angle"}
+"""Elements in the rows of a square array, where they have as many numbers as the matrix has columns."""
+_INSTEAD = {"SO3": "quaternions cannot be mistaken for it", "SE2": "an array of shape (members, 3, 3) holds a matrix for each"}
+
+
+def _array(given: Any) -> NDArray[Any]:
+    """What is given as an array of numbers and texts; empty if it is none."""
+    if hasattr(given, "as_matrix"):
+        return np.asarray(given.as_matrix(), dtype=object)
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        return np.empty(0)
+    if len(given) and all(hasattr(part, "as_matrix") for part in given):
+        return np.array([part.as_matrix() for part in given], dtype=object)
+    return np.array(given, dtype=object)
+
+
+def _one(group: GroupCoordinate, given: Any, where: str) -> Any:
+    """The matrix of an object that has one, such as a Rotation of SciPy, whose quaternion has the scalar last; others as they are."""
+    if not hasattr(given, "as_matrix"):
+        return given
+    found = np.asarray(given.as_matrix(), dtype=float)
+    if found.ndim != 2:
+        raise InitialError(f"{len(found)} elements are given for {group.name}.", where=where, hint="one of them; simulate_many takes all")
+    return found
+
+
+def matrices(group: GroupCoordinate, places: Array) -> Array:
+    """The matrices that belong to places, one in each row."""
+    columns = list(np.moveaxis(np.asarray(places, dtype=float), -1, 0))
+    n, ones = group.group.size, np.ones_like(columns[0])
+    written = group.group.matrix(columns, np.cos, np.sin)
+    return np.stack([np.stack([written[i][j] * ones for j in range(n)], axis=-1) for i in range(n)], axis=-2)
+
+
+def quaternions(group: GroupCoordinate, places: Array) -> Array:
+    """The unit quaternions (scalar first) of places, one in each row, continuous in time."""
+    if "w" not in group.group.places:
+        raise UsageError(f"{group.name} is an element of {group.word}, which has no quaternion.", where="quaternion", hint="rotation(...)")
+    found = np.asarray(places, dtype=float)[..., -4:]
+    unit: Array = found / np.linalg.norm(found, axis=-1, keepdims=True)
+    return unit
+
+
+def on_side(group: GroupCoordinate, places: Array, velocities: Array, side: str, where: str) -> Array:
+    """Velocities in body or in spatial components, from those in which the coordinate is declared."""
+    if side not in SIDES:
+        raise UsageError(f"{side!r} is no side.", where=where, hint='"body" or "spatial"')
+    return velocities if not group.group.sided or (side == "body") == group.body else other_side(group, places, velocities)
+
+
+def other_side(group: GroupCoordinate, places: Array, velocities: Array) -> Array:
+    r"""Velocities of the other side: from body components to spatial ones, $\xi_s = \mathrm{Ad}_A\, \xi_b$, or back."""
+    a = matrices(group, places)
+    basis = np.array(group.group.basis, dtype=float)
+    inner = np.einsum("...a,aij->...ij", velocities, basis)
+    inverse = np.linalg.inv(a)
+    moved = a @ inner @ inverse if group.body else inverse @ inner @ a
+    flat = basis.reshape(len(basis), -1)
+    found: Array = moved.reshape(*moved.shape[:-2], -1) @ np.linalg.pinv(flat)
+    return found
+
+
+def written_element(group: GroupCoordinate, places: Sequence[float]) -> str:
+    """An element as a user may give it, to six digits: a rotation by its vector, a rigid motion by its position and this vector."""
+    numbers = np.array(places, dtype=float)
+    if "w" in group.group.places:
+        numbers = np.concatenate([numbers[:-4], rotation_vector(numbers[-4:])])
+    size = max(float(np.abs(numbers).max()), 1e-300)
+    digits = ["0" if abs(v) <= _ROUND_OFF * size else f"{v:.6g}" for v in numbers]
+    return digits[0] if group.word == "S1" else f"[{', '.join(digits)}]"
+
+
+def rotation_vector(quaternion: Array) -> Array:
+    """The vector of the rotation, of length at most pi, that a quaternion of any length means."""
+    unit = quaternion / np.linalg.norm(quaternion) * (1.0 if quaternion[0] >= 0 else -1.0)
+    sine = float(np.linalg.norm(unit[1:]))
+    found: Array = unit[1:] * (2 * np.arctan2(sine, unit[0]) / sine if sine > 0 else 2.0)
+    return found
+
+
+def quaternion_of(rotation: Array) -> Array:
+    """The unit quaternion of a rotation matrix: the eigenvector that loses the least digits."""
+    (a, b, c), (d, e, f), (g, h, i) = rotation
+    symmetric = np.array(
+        [
+            [a + e + i, h - f, c - g, d - b],
+            [h - f, a - e - i, b + d, c + g],
+            [c - g, b + d, e - a - i, f + h],
+            [d - b, c + g, f + h, i - a - e],
+        ]
+    )
+    found: Array = np.linalg.eigh(symmetric)[1][:, -1]
+    return found if found[0] >= 0 else -found
+
+
+def _place(group: GroupCoordinate, given: Array, where: str) -> Array:
+    n = group.group.size
+    if given.shape == (n, n):
+        return _of_matrix(group, given, where)
+    if group.word == "SO3" and given.shape in ((3,), (4,)):
+        return _rotation(given, where)
+    if group.word == "SE3" and given.shape in ((6,), (7,)):
+        return np.concatenate([given[:3], _rotation(given[3:], where)])
+    if group.word == "SE2" and given.shape == (3,):
+        return given
+    if group.word == "S1" and given.size == 1:
+        return given.reshape(1)
+    raise InitialError(f"{group.name} is not given as an element of {group.word}.", where=where, hint=_FORMS[group.word])
+
+
+_FORMS = {
+    "SO3": "a 3x3 matrix, a quaternion (scalar first) or a rotation vector, such as [0, 0, 0]",
+    "SE3": "a 4x4 matrix, or three numbers of the position followed by a quaternion or a rotation vector",
+    "SE2": "a 3x3 matrix, or position and angle [x, y, angle]",
+    "S1": "an angle, or a 2x2 matrix",
+}
+
+
+def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
+    n = group.group.size
+    turn = n - 1 if group.word in ("SE2", "SE3") else n
+    rotation = given[:turn, :turn]
+    off = _off_group(group, given)
+    if off > _OFF_GROUP or np.linalg.det(rotation) < 0:
+        what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
+        raise InitialError(
+            f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=_FORMS[group.word]
+        )
+    shift = given[:turn, turn:].ravel()
+    if turn == 3:
+        return np.concatenate([shift, quaternion_of(rotation)])
+    return np.append(shift, np.arctan2(rotation[1, 0], rotation[0, 0]))
+
+
+def _off_group(group: GroupCoordinate, given: Array) -> float:
+    """How far a matrix is from being orthogonal, with a last row 0 ... 0 1 if it is homogeneous."""
+    n = group.group.size
+    turn = n - 1 if group.word in ("SE2", "SE3") else n
+    rotation, last = given[:turn, :turn], given[turn:] - np.eye(n)[turn:]
+    return max(float(np.abs(rotation @ rotation.T - np.eye(turn)).max()), float(np.abs(last).max(initial=0.0)))
+
+
+def _rotation(given: Array, where: str) -> Array:
+    """The unit quaternion of a quaternion of any length, or of a rotation vector."""
+    if len(given) == 4:
+        largest = float(np.abs(given).max())
+        if not largest > 0:
+            raise InitialError("a quaternion of length zero is no rotation.", where=where, hint="[1, 0, 0, 0] for no rotation")
+        unit: Array = given / largest  # first, because squares of very large or small numbers are out of range
+        return unit / np.linalg.norm(unit)
+    half = float(np.linalg.norm(given)) / 2
+    found: Array = np.array([np.cos(half), *(np.sinc(half / np.pi) / 2 * given)])
+    return found
+
+
+def _numbers(given: Any, names: Mapping[Symbol, float], where: str, depth: int = 0) -> Any:
+    """A number, or lists of numbers, from numbers, texts, sequences and texts in brackets."""
+    if isinstance(given, str) and given.strip().startswith("["):
+        given = split_list(given, where)
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        if depth > 1 or len(given) > 7:
+            raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=_FORMS["SO3"])
+        return [_numbers(part, names, where, depth + 1) for part in given]
+    return number(given, names, where, InitialError)
+
+
+def split_list(text: str, where: str) -> list[str]:
+    """The parts of `[a, b, [c, d]]`, split at the commas outside inner brackets."""
+    text = text.strip()
+    if not text.endswith("]"):
+        raise InitialError(f"{text!r}: a bracket is never closed.", where=where, hint='a list such as "[0, 0, pi/2]"')
+    parts, level, begin = [], 0, 1
+    for k, sign in enumerate(text[1:-1], start=1):
+        level += (sign in "[(") - (sign in "])")
+        if sign == "," and level == 0:
+            parts.append(text[begin:k])
+            begin = k + 1
+        if level < 0:
+            raise InitialError(f"{text!r}: brackets do not match.", where=where, hint='a list such as "[0, 0, pi/2]"')
+    return [part.strip() for part in [*parts, text[begin:-1]] if part.strip()]

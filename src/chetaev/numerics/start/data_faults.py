@@ -1,0 +1,161 @@
+"""What to say when initial data are too few, ambiguous or contradictory: the free data by name, the roots found, the values needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.symbols import Jet, Multiplier, Place
+from chetaev.mechanics.ranks.generic import rank
+from chetaev.numerics.flow.prolongation import open_jets
+from chetaev.numerics.start.attitude import written_element
+from chetaev.numerics.start.newton import Conditions, Residual, Root, flat_here, null_at, residual_of, roots, settle, weights
+
+ROUGH = 1e-6
+"""Slopes below this part of those nearby count as none after an iteration, which finds a double root to half the digits."""
+_MOST_LISTED = 6
+_HOLDS = 1e-9
+
+
+def needs_guess(
+    rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]
+) -> InitialError:
+    """Missing jets that enter some rows nonlinearly, with the solutions found for them."""
+    where = rows.problem.where
+    found = roots(rows, unknowns, known, guess)
+    if found and _freedom(found[0], unknowns, guess) > 0:
+        state = set(rows.problem.system.structure.state)
+        return too_few(rows, [z for z in unknowns if z in state], unknowns, known, guess)
+    names, one = " ".join(z.name for z in curved), len(curved) == 1
+    what = f"{names} {'is' if one else 'are'} missing, and the equations for {'it' if one else 'them'} are not linear."
+    asked = ", ".join(f'"{z.name}": ...' for z in curved)
+    hint = f"give the value{'s' * (not one)}, or State(fixed, guess={{{asked}}})"
+    if not found:
+        fixed = {z: v for z, v in known.items() if z not in guess}
+        return InitialError(what, where=where, why=f"No solution was found.{_needed(rows, fixed, known, unknowns, guess)}", hint=hint)
+    return InitialError(what, where=where, why=_listed(rows, curved, unknowns, found), hint=hint)
+
+
+def _listed(rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], found: Sequence[Root]) -> str:
+    differing = [z for z in curved if len({_digits(root.at, z) for root in found}) > 1] or list(curved)
+    shown = list(dict.fromkeys(", ".join(f"{z.name} = {_digits(root.at, z)}" for z in differing) for root in found))
+    more = " | ..." if len(shown) > _MOST_LISTED else ""
+    text = f"{len(shown)} solution{'s' * (len(shown) > 1)} found: {' | '.join(shown[:_MOST_LISTED])}{more}."
+    flat = flat_here(rows, unknowns, found[0].at, ROUGH) if len(found) == 1 else []
+    return f"{text}  {turning_point(flat)}" if flat else text
+
+
+def turning_point(flat: Sequence[Jet]) -> str:
+    """Why some jets are not determined although they usually are."""
+    return f"These data sit on a turning point: the rows have no slope in {' '.join(z.name for z in flat)} here."
+
+
+def too_few(
+    rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]
+) -> InitialError:
+    """The free data among the missing jets of the state, lowest order first, and what follows from them."""
+    problem = rows.problem
+    found = roots(rows, unknowns, known, guess)
+    chance = np.random.default_rng(3)
+    at = found[0].at if found else {**known, **{z: float(chance.uniform(0.3, 0.7)) for z in unknowns}}
+    names = _free_data(rows, missing, unknowns, at)
+    rest = [z.name for z in missing if z not in names]
+    varied = problem.system.equations.lowered.is_costate
+    moving = " in vakonomic motion"
+    why = [f"{z.name} at t = {problem.t:g} is free data{moving * varied(z)}." for z in names if isinstance(z, Multiplier)][:1]
+    if rest:
+        why.append(f"{' '.join(rest)} then follow{'s' * (len(rest) == 1)} from the constraints.")
+    flat = [z for z in flat_here(rows, unknowns, at, ROUGH) if z in missing] if found else []
+    if flat:
+        why.append(turning_point(flat))
+    what = f"no initial value{'s' * (len(names) > 1)} for {' '.join(z.name for z in names)}."
+    hint = f"{{..., {', '.join(f'{chr(34)}{z.name}{chr(34)}: ...' for z in names)}}}"
+    return InitialError(what, where=problem.where, why="  ".join(why), hint=f"{hint}, or as many others" if rest else hint)
+
+
+def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Jet]:
+    """As many missing jets as the rows leave free, chosen greedily from the lowest order up."""
+    null = null_at(rows, unknowns, at)
+    lines = dict(zip(unknowns, null, strict=True))
+    chosen: list[Jet] = []
+    for z in sorted(missing, key=lambda z: z.order):
+        if null.shape[1] and rank(np.array([lines[w] for w in [*chosen, z]])) > len(chosen):
+            chosen.append(z)
+    return chosen or list(missing)  # none is free nearby: the rows determine them elsewhere, not here
+
+
+def contradiction(
+    rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], guess: Mapping[Jet, float], size: Residual, note: str = ""
+) -> InitialError:
+    """The row that fails and by how much, and what each fixed value alone would have to be."""
+    loose = [z for z in at if z not in fixed]
+    needed = _needed(rows, fixed, at, loose, guess) or f"  These must vanish on every state: {', '.join(rows.labels)}."
+    return InitialError(
+        f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.",
+        where=rows.problem.where,
+        why=f"{needed.strip()}{f'  {note}' if note else ''}",
+        hint="leave out one of the values, or give it as a guess; ch.classify tells whether the rows themselves contradict",
+    )
+
+
+def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
+    """`x = 0.6 would have to be 0.43589`, for each fixed value, or element of a group, that alone can mend the data."""
+    start = {**dict.fromkeys(loose, 0.0), **at}
+    _, slopes = rows.numbers(list(fixed), start)
+    steep = [z for z, slope in zip(fixed, np.abs(slopes).max(axis=0, initial=0.0), strict=True) if slope > 0]
+    groups = [g for g in rows.problem.system.equations.system.groups.values() if not set(steep).isdisjoint(g.places)]
+    told = [_element_needed(rows, group, start, loose, guess) for group in groups]
+    told += [_value_needed(rows, z, start, loose, guess) for z in steep if not isinstance(z, Place)]
+    said = [text for text in told if text]
+    return f"  {', or '.join(said[:_MOST_LISTED])}." if said else ""
+
+
+def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
+    """The value of one jet that mends the data, if there is one and it is isolated."""
+    at, opened = _released(rows, [z], start, loose, guess)
+    return f"{z.name} = {start[z]:g} would have to be {_digits(at, z)}" if at and z not in opened else ""
+
+
+def _element_needed(
+    rows: Conditions, group: GroupCoordinate, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
+) -> str:
+    """An element of a group that mends the data, if there is one: usually there are many, and one near by is told."""
+    at, opened = _released(rows, group.places, start, loose, guess)
+    if not at:
+        return ""
+    before, after = (written_element(group, [values[z] for z in group.places]) for values in (start, at))
+    form = " (rotation vectors)" if group.word == "SO3" else " (positions and rotation vectors)" if group.word == "SE3" else ""
+    only = opened.isdisjoint(group.places)  # never for a quaternion, whose length is open: of rotations one is told as an example
+    return f"{group.name} = {before} would have to be {'' if only else 'another element, such as '}{after}{form}"
+
+
+def _released(
+    rows: Conditions, released: Sequence[Jet], start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
+) -> tuple[dict[Jet, float], set[Jet]]:
+    """Values that mend the data if some fixed ones may change, and the jets that are still open then; nothing if there are none."""
+    unknowns = [*loose, *released]
+    try:
+        at = settle(rows, unknowns, weights(unknowns, start, guess, rows.sizes), start)
+        if residual_of(rows, list(at), at).scaled > _HOLDS:
+            return {}, set()
+        null = null_at(rows, unknowns, at)
+    except StateError:
+        return {}, set()
+    return at, set(open_jets(unknowns, null))
+
+
+def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) -> int:
+    """How many missing values a root leaves open, guesses counted as given."""
+    if not root.null.shape[1]:
+        return 0
+    guessed = [line for z, line in zip(unknowns, root.null, strict=True) if z in guess]
+    return root.null.shape[1] - (rank(np.array(guessed)) if guessed else 0)
+
+
+def _digits(at: Mapping[Jet, float], z: Jet) -> str:
+    """A value to six digits; what is zero beside the others is written 0."""
+    size = max(abs(v) for w, v in at.items() if w.order == z.order)
+    return "0" if abs(at[z]) <= ROUGH * max(size, 1e-300) else f"{at[z]:.6g}"

@@ -1,0 +1,33 @@
+"""On which side of every switching surface given data lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.state import State
+from chetaev.core.values import Undefined, value
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.start.initial import read_state
+
+
+def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:
+    """The signs of the switching functions as far as the data tell, +1 elsewhere."""
+    data = read_state(switched.original, {} if start is None else start, binding, where, expressions=True)
+    point: dict[Symbol, float] = {**data.guess, **data.fixed}
+    signs = []
+    for mode in switched.modes:
+        here = {**binding.at(frozenset(mode.function.free_symbols), t), **point}
+        sign = 1
+        if mode.function.free_symbols <= here.keys():
+            try:
+                sign = int(np.sign(value(mode.function, here))) or (SLIDING if isinstance(mode, Direction) else 1)
+            except Undefined:
+                sign = 1
+        point[mode.symbol] = float(sign)
+        signs.append(sign)
+    return tuple(signs)

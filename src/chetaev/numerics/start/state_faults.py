@@ -1,0 +1,76 @@
+"""What evaluate has to say where no accelerations can be found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.numerics.flow.closure import End, closure_of
+from chetaev.numerics.flow.locus import vanishing_factor
+from chetaev.numerics.flow.prolongation import Pair, Problem
+
+
+def not_determined(equations: Equations, where: str) -> StateError:
+    """Why equations determine no motion, whatever the state: free functions, or rows that contradict each other."""
+    found = closure_of(equations)
+    if found.free:
+        names = " ".join(z.name for z in found.free)
+        count = "one free function" if len(found.free) == 1 else f"{len(found.free)} free functions"
+        return StateError(
+            f"the equations do not determine the accelerations: {names} {'is' if len(found.free) == 1 else 'are'} left open.",
+            where=where,
+            why=f"They leave {count}, whatever the state.",
+            hint="ch.analyze tells more; ch.derive and ch.residual work",
+        )
+    if found.end is End.EMPTY:
+        last = found.consequences[-1] if found.consequences else None
+        names = ", ".join(last.origins) if last else ""
+        why = f"{names} {'is' if ',' not in names else 'together are'} off by {last.size:.3g} at every state." if last else ""
+        return StateError("no state satisfies all rows: the equations have no motion.", where=where, why=why, hint="ch.analyze tells more")
+    rows, unknowns = equations.counts
+    return StateError(
+        f"the equations do not determine the accelerations: {rows} rows for {unknowns} unknowns, and differentiation does not close them.",
+        where=where,
+        why="They contain a further constraint, or a free function, that no single row shows.",
+        hint="this system needs the constraint algorithm; ch.derive and ch.residual work",
+    )
+
+
+def with_origins(fault: InitialError, equations: Equations) -> InitialError:
+    """A complaint about data, with what it calls consequences explained: relations that follow from several rows."""
+    text = f"{fault.what} {fault.why}"
+    told = [c for c in closure_of(equations).consequences if c.label in text]
+    parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in told]]
+    rows, unknowns = equations.counts
+    if rows > unknowns:
+        parts.append(f"{rows} rows for {unknowns} unknowns leave special motions only.")
+    fault.why = "  ".join(filter(None, parts))
+    return fault
+
+
+def singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, float]) -> StateError:
+    """What is left open at a singular state, and the locus it lies on if a formula is found."""
+    names = " ".join(z.name for z in jets) + (" is" if len(jets) == 1 else " are")
+    locus = vanishing_factor(problem.system.equations, problem.point(point))
+    return StateError(
+        f"{names} not determined at this state{f', where {locus} = 0' if locus else ''}.",
+        where=problem.where,
+        why="The system Jacobian is singular here and regular nearby.",
+        hint="a state off this locus",
+    )
+
+
+def inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> StateError:
+    """Which row cannot be met together with those it depends on."""
+    worst = int(np.argmax(np.abs(left)))
+    return StateError(
+        f"no acceleration satisfies all rows here: {problem.system.label(pairs[worst])} is left with {left[worst]:.3g}.",
+        where=problem.where,
+        why="Constraints that depend on each other make demands that cannot be met together.",
+        hint="ch.classify shows which rows are redundant",
+    )

@@ -1,0 +1,255 @@
+"""analyze: what kind of system it is, before anything is simulated.
+
+Structural analysis and ranks at random points judge every system. Where they find the system Jacobian singular, or several families of
+states, the constraint algorithm is asked as well, with a small budget, and the two accounts are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sympy import Expr, S
+
+from chetaev.core.errors import UsageError
+from chetaev.core.functions import in_own_words
+from chetaev.core.notation import show
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Input, Multiplier, jets_in
+from chetaev.core.values import Undefined
+from chetaev.core.zero import random_point
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.generic import matrices_at, rank
+from chetaev.mechanics.structure import Structure
+from chetaev.numerics.flow.closure import Closure, End
+from chetaev.numerics.flow.prolongation import Prolongation, null_space
+from chetaev.numerics.flow.state_families import families
+from chetaev.numerics.graphs.small_constants import below_round_off
+from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers
+from chetaev.numerics.verdict.branches import Branches, branches_of, with_rows
+from chetaev.numerics.verdict.corner_sides import by_side, sides_of
+from chetaev.numerics.verdict.joined import free_jets, joined
+from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
+from chetaev.numerics.verdict.verdicts import NOTHING_COMMON, Analysis, Verdict
+
+
+def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:
+    """Structural analysis of equations (or a model): verdict, hidden constraints, free data, singular locus.
+
+    Where corners (sign, step, abs, min, max, piecewise) stand in a mass or a constraint, each side of them is a system of its own. If
+    the verdicts or the numbers of free values differ, the verdict is BRANCHING, with an Analysis for each; a `start`, with values of the
+    parameters if the corners depend on them, selects the side it lies on.
+
+    >>> from chetaev import System
+    >>> print(analyze(derive(System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="spring"))))
+    spring · Hamilton()
+      REGULAR: unique motion; nothing restricts the state but the stated rows and their time derivatives
+      2 free initial values, for example x x'
+      differentiation index 0
+      singular where m = 0
+      evidence: Pryce's offsets; rank full at a random point of the constraint manifold, above its round-off
+    """
+    if not isinstance(equations, Equations):
+        if not hasattr(equations, "principle"):
+            what = f"analyze takes equations or a model, not {type(equations).__name__}."
+            raise UsageError(what, where="analyze", hint="analyze(ch.derive(...))")
+        equations = derive(equations)
+    sides = sides_of(equations, start, parameters)
+    if not sides:
+        return _analysis(equations)
+    whole = families(equations)
+    undecided = _slopes_missing(whole)  # where the rows hold on the surfaces themselves no side tells anything
+    if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold beyond it only
+        undecided = _not_closed(whole)
+    return undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
+
+
+def _analysis(equations: Equations) -> Analysis:
+    """The analysis of equations as they are."""
+    found = families(equations)
+    undecided = _slopes_missing(found)
+    if undecided is not None:
+        return undecided
+    by_numbers = _judged(found)
+    if found.end is End.CLOSED and not found.others and decided_by_numbers(equations) and not bends_in_tops(equations):
+        return by_numbers
+    symbolic = branches_of(equations)
+    if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):
+        return _unfounded(by_numbers, symbolic)
+    return joined(by_numbers, symbolic)
+
+
+def _slopes_missing(found: Closure) -> Analysis | None:
+    """What can be said where slopes of rows do not show how they restrict states; None if they do."""
+    lost = rows_lost(found.system)
+    if lost:
+        reason = f"{', '.join(lost)}: a row that depends on a jet by jumps only restricts states in a way that slopes do not show"
+        return replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
+    irregular = rows_without_regular_point(found.system)
+    return _without_regular_point(found, irregular) if irregular else None
+
+
+def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
+    """Ranks at points nearby say nothing about the set itself: the constraint algorithm decides, where rows are smooth.
+
+    It differentiates them, which nobody may where slopes, or slopes of these, jump.
+    """
+    equations, reason = found.system.equations, irregular.reason
+    undecided = replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
+    if irregular.open or not irregular.smooth:
+        return undecided
+    symbolic = _with_slopes(equations, irregular.labels) if irregular.flat else branches_of(equations)
+    if symbolic.complete and any(b.leaf.real != "yes" for b in symbolic.branches):
+        return _unfounded(undecided, symbolic)
+    decided = joined(undecided, symbolic)
+    return decided if reason in decided.evidence else replace(decided, evidence=f"{reason}; {decided.evidence}")
+
+
+def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
+    r"""The branches of equations where all slopes of some rows vanish together with these: $e^{x^2+y^2} = 1$ is $x = y = 0$ then.
+
+    Several branches are told as simulate knows them, without the slopes, if that is as sure.
+    """
+    stated = [row.residual for row in equations.rows if row.label in labels]
+    slopes = [in_own_words(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
+    rows = [Row(f"slope[{k}]", slope, S.Zero, "a slope that vanishes wherever its row holds") for k, slope in enumerate(slopes)]
+    found = branches_of(with_rows(equations, rows))
+    if found.complete and len(found.branches) < 2:
+        return found
+    plain = branches_of(equations)
+    return plain if plain.complete and all(b.leaf.real == "yes" for b in plain.branches) else found
+
+
+def _no_point_known(symbolic: Branches) -> bool:
+    """Whether the constraint algorithm has manifolds, and a real point of none."""
+    return symbolic.complete and bool(symbolic.branches) and all(b.leaf.real != "yes" for b in symbolic.branches)
+
+
+def _unfounded(numbers: Analysis, symbolic: Branches) -> Analysis:
+    """No verdict: manifolds without a known real point may be empty, or smaller than their formulas tell."""
+    unsure = sum(b.leaf.real != "yes" for b in symbolic.branches)
+    several = f"{len(symbolic.branches)} manifold{'s' * (len(symbolic.branches) > 1)}"
+    told = f"the constraint algorithm finds {several}, {unsure} of them without a known real point"
+    return replace(numbers, evidence=f"{numbers.evidence}; {told}", tree=symbolic.tree)
+
+
+def _judged(found: Closure) -> Analysis:
+    """The verdict on a closed system, or on one that does not close."""
+    if found.end is not End.CLOSED:
+        return _not_closed(found)
+    if found.others:
+        branches = [_closed(c) for c in (found, *found.others)]
+        evidence = "random points that satisfy all rows fall into families with different ranks; there may be more"
+        return replace(branches[0], verdict=Verdict.BRANCHING, branches=tuple(branches), evidence=evidence, **NOTHING_COMMON)
+    special = _closed(found)
+    rows, unknowns = found.system.equations.counts
+    if special.verdict is not Verdict.CONSTRAINED or not found.consequences or rows <= unknowns:
+        return special
+    first = found.consequences[0]
+    evidence = (
+        f"no motion for general data: {first.origins[-1]} fails by {first.size:.2g} at random states that satisfy the stated rows, "
+        f"combined with {', '.join(first.origins[:-1])}; motions only where {' '.join(f'{c.label} = 0' for c in found.consequences)}"
+    )
+    return replace(special, verdict=Verdict.INCONSISTENT, branches=(special,), evidence=evidence, **NOTHING_COMMON)
+
+
+def _closed(found: Closure) -> Analysis:
+    system = found.system
+    hidden = system.hidden()
+    stated = all(system.label((i, 0)).startswith("kinematic") for i, _ in hidden)
+    verdict = Verdict.GAUGE if found.free else Verdict.REGULAR if stated else Verdict.CONSTRAINED
+    return Analysis(
+        equations=system.equations,
+        verdict=verdict,
+        hidden=tuple(map(system.label, hidden)),
+        state=system.equations.system.by_name(system.structure.state),
+        free_data=_free_data(system),
+        dimension=found.dimension,
+        index=_index(system.structure) if system.square and not found.opened else None,
+        undetermined=tuple(z.name for z in found.opened if isinstance(z, Multiplier)),
+        free_functions=tuple(z.name for z in found.free),
+        branches=(),
+        offsets=(system.structure.row_offsets, system.structure.unknown_offsets) if system.square and not found.free else None,
+        origins=Frozen({c.label: c.origins for c in found.consequences}),
+        assumptions=tuple(f"{show(a)} != 0" for a in system.equations.assumptions),
+        evidence="; ".join([f"Pryce's offsets; rank {system.rank_evidence}", *map(_remark, below_round_off(system.equations))]),
+    )
+
+
+def _remark(constant: Expr) -> str:
+    return f"{show(constant)} is smaller than the round-off of its own numbers, and is kept: write it exactly if zero is meant"
+
+
+def _not_closed(found: Closure) -> Analysis:
+    """A system without a point, or whose rows do not close in the budget."""
+    system, last = found.system, found.consequences[-1] if found.consequences else None
+    failing = last is not None and found.end is End.EMPTY and system.row_without_unknowns(last.label)
+    if failing and last is not None:
+        verdict = Verdict.INCONSISTENT
+        evidence = f"{', '.join(last.origins)} cannot vanish: {last.size:.2g} is left at random points, and no unknown is in it"
+    elif found.end is End.EMPTY and (constant := rows_without_slope(system)):
+        verdict, evidence = Verdict.INCONSISTENT, f"{', '.join(constant)} cannot hold: not zero, and the same at every state"
+    elif found.end is End.EMPTY and (rows := _contradicting(system)):
+        verdict, evidence = Verdict.INCONSISTENT, f"{', '.join(rows)} are linear and contradict each other at random values"
+    elif found.end is End.EMPTY:
+        verdict, evidence = Verdict.UNDECIDED, f"no point was found that satisfies {_names(system)}; none may exist"
+    else:
+        table = "; ".join(f"{c.label} from {', '.join(c.origins)}" for c in found.consequences)
+        verdict, evidence = Verdict.UNDECIDED, f"the rows do not close: {table}. The constraint algorithm is needed"
+    return Analysis(
+        equations=system.equations,
+        verdict=verdict,
+        state=system.equations.system.by_name(system.structure.state),
+        branches=(),
+        assumptions=tuple(f"{show(a)} != 0" for a in system.equations.assumptions),
+        evidence=evidence,
+        **NOTHING_COMMON,
+    )
+
+
+def _contradicting(system: Prolongation) -> list[str]:
+    """Rows on the state that are linear in it and have no common solution, whatever the parameters and the time."""
+    pairs, state = system.hidden(), list(system.structure.state)
+    if not pairs or system.curved(pairs, state):
+        return []
+    tape = system.tape(pairs, state)
+    failing: set[int] = set()
+    for seed in range(3):
+        try:
+            values = np.array(tape(random_point(tape.symbols, seed, sizes=system.sizes)))
+        except Undefined:  # a row that has no value everywhere is not linear
+            return []
+        residual, jacobian = values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(state))
+        left = residual - jacobian @ np.linalg.lstsq(jacobian, residual, rcond=1e-10)[0]
+        if np.abs(left).max() < 1e-9 * np.abs(residual).max():
+            return []
+        failing |= {i for i in range(len(pairs)) if abs(left[i]) > 1e-7 * np.abs(left).max()}
+    return [system.label(pairs[i]) for i in sorted(failing)]
+
+
+def _names(system: Prolongation) -> str:
+    return " ".join(f"{system.label(pair)} = 0" for pair in system.hidden())
+
+
+def _index(found: Structure) -> int:
+    """Pryce: the largest row offset, and one more if an unknown is algebraic."""
+    return max(found.row_offsets, default=0) + (0 if all(d > 0 for d in found.unknown_offsets) else 1)
+
+
+def _free_data(system: Prolongation) -> tuple[str, ...]:
+    """Jets of the state, lowest order first, whose values can be given independently."""
+    state = sorted(system.structure.state, key=lambda z: z.order)
+    rows = [system.row(pair) for pair in system.hidden()]
+    if not rows:
+        return system.equations.system.by_name(system.structure.state)
+    jacobian = [system.algebra.gradient(r, state) for r in rows]
+    found = matrices_at(jacobian, system.points, system.algebra)
+    if not found:
+        return system.equations.system.by_name(state)
+    chosen = free_jets(state, null_space(max(found, key=rank)))
+    return system.equations.system.by_name([z for z in system.structure.state if z in chosen])

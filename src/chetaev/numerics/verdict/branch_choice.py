@@ -1,0 +1,373 @@
+r"""Which motion is meant: a branch, and functions for what the equations leave free.
+
+Regular equations pass through unchanged and pay nothing. Where the system Jacobian is singular the constraint algorithm is asked: one
+branch is taken as it is, of several the one that is named, or the only one that the start lies on. Free functions need a gauge. What comes
+out are equations whose motion is determined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sympy import Expr, S, Symbol
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.errors import BranchError, NotationError, StateError, UsageError
+from chetaev.core.notation import parse_row
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate, Input, Jet
+from chetaev.core.values import Tape, Undefined
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.structure import structure
+from chetaev.numerics.corners.modes import Direction, smooth
+from chetaev.numerics.flow.closure import Closure, End, closure_of, hidden_rank
+from chetaev.numerics.flow.prolongation import Prolongation, prolongation, square_prolongation
+from chetaev.numerics.flow.state_families import families
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.start.completed import Completed, decided_by_state
+from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.state_faults import not_determined
+from chetaev.numerics.verdict.branches import SECONDS, Branch, Branches, branches_of
+from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
+
+_SECONDS_DECIDED = 2.0
+"""What the constraint algorithm may take where the state decides already: its branches only tell how to pass singular states."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user says about the motion that is meant."""
+
+    start: State | Mapping[str, Any]
+    t: float
+    branch: Any
+    gauge: Any
+    where: str
+    instant: bool = False
+    """Whether nothing but the state itself is asked about: a motion may go on where the stated rows become singular and those of a branch
+    do not, so that the branch has to be known."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Equations whose motion is determined, the start with what branch and gauge add to it, and how messages call the place."""
+
+    equations: Equations
+    start: State | Mapping[str, Any]
+    where: str
+    completed: Completed | None = None
+    """The state, where it was what decided."""
+
+
+def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
+    """The equations of the branch and the gauge that are meant; a BranchError or GaugeError where a choice is missing."""
+    gauges = read_gauge(equations, wish.gauge, wish.where)
+    suffice = _random_states_suffice(equations, wish)
+    if not suffice:
+        there = _decided(equations, binding, gauges, wish)
+        if there is not None:
+            return Chosen(equations, wish.start, wish.where, there)
+    if decided_by_numbers(equations):
+        if gauges:
+            raise _not_needed("gauge", "the equations leave no function free.", wish.where)
+        if wish.branch is None:
+            return Chosen(equations, wish.start, wish.where)
+    there = _decided(equations, binding, gauges, wish) if suffice else None
+    found = branches_of(equations, Frozen(binding.inputs), SECONDS if there is None else _SECONDS_DECIDED)
+    if there is not None and not found.complete:
+        return Chosen(equations, wish.start, wish.where, there)
+    if not found.branches:
+        return _by_numbers(equations, found, binding, gauges, wish)
+    branch = _branch(found, equations, binding, gauges, wish)
+    if branch is None:
+        return _by_numbers(equations, found, binding, gauges, wish)
+    return _on_branch(branch, found, binding, gauges, wish)
+
+
+def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Completed | None:
+    """The state, if it decides what is meant and the user names neither a branch nor a gauge."""
+    if gauges or wish.branch is not None:
+        return None
+    if any(isinstance(mode, Direction) for mode in smooth(equations, Frozen(binding.inputs)).modes):
+        return None  # the direction of a speed has no value at rest: its side is chosen later
+    return decided_by_state(equations, wish.start, binding, wish.t, wish.where, instant=wish.instant)
+
+
+def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchError | None:
+    """A complaint if a state at which the motion is not determined lies on several branches, such as a line and its envelope."""
+    if not families(equations).others and not bends_in_tops(equations):
+        return None
+    found = branches_of(equations, Frozen(binding.inputs))
+    known = _known(equations, binding, (), wish)
+    there = [b for b in found.branches if b.contains(known)]
+    return _several(found, there, wish.where) if len(there) > 1 else None
+
+
+def _random_states_suffice(equations: Equations, wish: Wish) -> bool:
+    """Whether random states say that the stated rows determine the motion.
+
+    If not, they may lie elsewhere than the given state, which decides. For the state alone nothing else need be asked.
+    """
+    system = square_prolongation(smooth(equations, Frozen({})).smooth)
+    return system is None or (not wish.instant and system.generic_nullity is not None)
+
+
+def is_regular(equations: Equations) -> bool:
+    """Whether the rows determine the motion as they are, and none but those that the user stated restrict the state.
+
+    A row of motion that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Where coordinates
+    have accelerations, rows that restrict the state only because they are not affine in these do not count: a guess selects their roots.
+    """
+    equations = smooth(equations, Frozen({})).smooth  # where corners bend, each side is judged by itself
+    system = prolongation(equations)
+    if system is None or system.generic_nullity is None or not system.square or system.added:
+        return False
+    return _stated_only(system) or _stated_only_as_written(equations)
+
+
+def decided_by_numbers(equations: Equations) -> bool:
+    """Whether a system is regular; or, where rows and unknowns differ in number, the rows determine the motion as they are.
+
+    The constraint algorithm could add nothing that is used then, and on such systems it seldom ends in time.
+    """
+    if is_regular(equations):
+        return True
+    found = closure_of(equations)
+    return found.determined and not found.consequences and not found.others and _stated_only(found.system)
+
+
+def _stated_only(system: Prolongation) -> bool:
+    return all(system.label((i, 0)).startswith(("kinematic", "action")) for i, _ in system.hidden())
+
+
+@lru_cache(maxsize=32)
+def _stated_only_as_written(equations: Equations) -> bool:
+    """The same before rows are raised, if every coordinate moves by a derivative of its own."""
+    found = structure(equations, GraphAlgebra())
+    if found is None or not _stated_only(Prolongation(equations, found)):
+        return False
+    return all(d > 0 for z, d in zip(found.unknowns, found.unknown_offsets, strict=True) if isinstance(z, Coordinate))
+
+
+@lru_cache(maxsize=32)
+def bends_in_tops(equations: Equations) -> bool:
+    """Whether rows are not affine in their highest derivatives, so that an envelope of motions may be a motion, as Clairaut's is."""
+    system = square_prolongation(equations)
+    if system is None or not system.hidden():
+        return False
+    below = [z for z in system.structure.state if z.d() in system.structure.top]
+    if not system.curved(system.stage(-1), below):
+        return False
+    plain = structure(equations, GraphAlgebra())
+    return plain is not None and plain.unknown_offsets != system.structure.unknown_offsets
+
+
+def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:
+    several = len(found.branches) > 1 or wish.branch is not None
+    where = f"{wish.where}, branch {branch.text}" if several else wish.where
+    if gauges and not branch.free:
+        raise _not_needed("gauge", "the equations leave no function free.", where)
+    if branch.free and not gauges:
+        raise gauge_missing(branch.free, where)
+    plain = closure_of(branch.equations)
+    enough = not several and plain.end is End.CLOSED and len(plain.free) == len(branch.free) and not _bends_away(plain, branch)
+    equations = branch.equations if enough else branch.restricted
+    start = _started(equations, binding, wish, branch.leaf.constraints if several else (), gauges)
+    if gauges:
+        return Chosen(fixed(equations, gauges, len(branch.free), where), start, where)
+    if prolongation(equations) is None or not (enough or closure_of(equations).determined):
+        raise StateError(
+            "the rows of the branch do not close numerically.",
+            where=where,
+            why=str(closure_of(equations).end),
+            hint="ch.analyze tells more",
+        )
+    return Chosen(equations, start, where)
+
+
+def _bends_away(plain: Closure, branch: Branch) -> bool:
+    """Whether the stated rows have a multiple root on the branch, as $q_1^2 = 0$ has: their slopes vanish exactly there."""
+    if branch.point is None:
+        return False
+    return hidden_rank(plain.system, [branch.point]) < hidden_rank(plain.system, plain.system.points)
+
+
+def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:
+    """What numbers say where the constraint algorithm has no branch to offer."""
+    if wish.branch is not None:
+        why = f"The account is not complete: {found.reason}." if found.reason else "There is no motion."
+        raise BranchError(f"no branch {wish.branch!r} is known.", where=wish.where, why=why, hint="leave it out")
+    there = _decided(equations, binding, gauges, wish)
+    if there is not None:  # of families with different ranks the state is on one
+        return Chosen(equations, wish.start, wish.where, there)
+    closed = closure_of(equations)
+    if found.complete and closed.end is not End.EMPTY and not found.branches:
+        raise StateError(
+            "the equations have no motion.",
+            where=wish.where,
+            why="The constraint algorithm ends without a real manifold of states.",
+            hint="ch.analyze tells more",
+        )
+    if closed.end is End.CLOSED and closed.free:
+        if not gauges:
+            raise gauge_missing_by_numbers(closed, wish.where)
+        return Chosen(fixed(equations, gauges, len(closed.free), wish.where), _started(equations, binding, wish, (), gauges), wish.where)
+    if gauges and closed.determined:
+        raise _not_needed("gauge", "the equations leave no function free.", wish.where)
+    if closed.determined:
+        return Chosen(equations, wish.start, wish.where)
+    raise not_determined(equations, wish.where)
+
+
+# ------------------------------------------------------------ which branch
+
+
+def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Branch | None:
+    if wish.branch is not None:
+        return _named(found, equations, wish)
+    if len(found.branches) == 1:
+        return found.branches[0] if found.complete or not closure_of(equations).determined else None
+    known = _known(equations, binding, gauges, wish)
+    there = [b for b in found.branches if b.contains(known)]
+    if len(there) > 1 and gauges:
+        there = [b for b in there if b.free] or there
+    if len(there) == 1:
+        return there[0]
+    if not there and not found.complete and closure_of(equations).determined:
+        return None  # a branch that was not found in time may hold the state; numbers decide
+    raise _several(found, there, wish.where) if there else _none(found, known, wish.where)
+
+
+def _named(found: Branches, equations: Equations, wish: Wish) -> Branch:
+    """A branch by number, by object or by some of its constraints."""
+    from chetaev.singular.constraint_algorithm import Leaf  # loaded already, where there are branches
+
+    given, branches = wish.branch, found.branches
+    if len(branches) == 1 and found.complete:
+        raise _not_needed("branch", "the equations have one branch.", wish.where)
+    leaf = given if isinstance(given, Leaf) else getattr(given, "leaf", None)
+    if leaf is not None:
+        fitting = [b for b in branches if b.leaf.constraints == leaf.constraints]
+    elif isinstance(given, int) and not isinstance(given, bool):
+        fitting = [b for b in branches if b.number == given]
+    elif isinstance(given, str):
+        wanted = _constraints(given, equations, f"{wish.where}, branch")
+        fitting = [b for b in branches if b.fulfils(wanted)]
+    else:
+        raise UsageError(f"a branch given as {type(given).__name__}.", where=wish.where, hint=_how(branches))
+    if len(fitting) == 1:
+        return fitting[0]
+    shown = given if isinstance(given, int | str) else "the given one"
+    why = f"There are {_listed(branches)}."
+    if fitting:
+        raise BranchError(f"branch {shown!r} fits {len(fitting)} branches.", where=wish.where, why=why, hint=_how(fitting))
+    raise BranchError(f"there is no branch {shown!r}.", where=wish.where, why=why, hint=_how(branches))
+
+
+def _constraints(text: str, equations: Equations, where: str) -> list[Expr]:
+    """The expressions that vanish, of a text such as `q3 = 0`, `q3 = q3' = 0` or `{x = 0, y = 0}`."""
+    body = text.strip()
+    body = body[1:-1] if body.startswith("{") and body.endswith("}") else body
+    found = []
+    for part in body.split(","):
+        sides = part.split("=")
+        if len(sides) > 1 and not any(s.strip() for s in sides):
+            raise NotationError("a side of the equation is missing.", where=where, text=text, span=(0, len(text)))
+        last = sides[-1] if len(sides) > 1 else "0"
+        for side in sides[:-1] or sides:
+            lhs, rhs = parse_row(f"{side.strip()} = {last.strip()}", equations.vocabulary, where)
+            found.append(lhs - rhs)
+    return found
+
+
+def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> dict[Symbol, float]:
+    """Values of parameters, time, the jets that the start fixes, and those that follow from gauges."""
+    data = read_state(equations, wish.start, binding, wish.where, expressions=True)
+    fixed = {z: v for z, v in data.fixed.items() if not equations.lowered.is_reaction(z)}
+    known: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **fixed}
+    return _following(_derived(equations, binding, [g.target - g.value for g in gauges]), known)
+
+
+def _started(
+    equations: Equations, binding: Binding, wish: Wish, constraints: Sequence[Expr], gauges: Sequence[Gauge]
+) -> State | Mapping[str, Any]:
+    """The start with guesses for what constraints of the branch, and the gauges, determine one by one."""
+    rows = [*constraints, *_derived(equations, binding, [g.target - g.value for g in gauges])]
+    if not rows:
+        return wish.start
+    data = read_state(equations, wish.start, binding, wish.where, expressions=True)
+    given: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **data.fixed}
+    algebraic = equations.lowered.is_reaction
+    values = _following(rows, given)
+    found = {z.name: v for z, v in values.items() if z not in given and z not in data.guess and not algebraic(z)}
+    start = wish.start if isinstance(wish.start, State) else State(fixed=wish.start)
+    return State(start.fixed, {**found, **start.guess})
+
+
+def _derived(equations: Equations, binding: Binding, rows: Sequence[Expr]) -> list[Expr]:
+    """Rows and their first derivatives, with inputs written out."""
+    found = [equations.total(row, k) if k else row for k in (0, 1, 2) for row in rows]
+    return [
+        e.xreplace({z: total_derivative(binding.inputs[z.base], z.order) for z in e.free_symbols if isinstance(z, Input)}) for e in found
+    ]
+
+
+def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symbol, float]:
+    """Values with those of jets that are alone in a row, and enter it affinely."""
+    known = dict(given)
+    left = list(rows)
+    while True:
+        alone = [(e, next(iter(e.free_symbols - known.keys()))) for e in left if len(e.free_symbols - known.keys()) == 1]
+        ready = [(e, z) for e, z in alone if isinstance(z, Jet) and z not in e.diff(z).free_symbols]
+        if not ready:
+            return known
+        e, z = ready[0]
+        left.remove(e)
+        try:
+            slope, rest = Tape([e.diff(z), e.xreplace({z: S.Zero})])(known)
+        except Undefined:
+            continue
+        if slope:
+            known[z] = float(-rest / slope)
+
+
+# ------------------------------------------------------------ complaints
+
+
+def _several(found: Branches, there: Sequence[Branch], where: str) -> BranchError:
+    return BranchError(
+        f"the motions live on {len(found.branches)} branches, and this state lies on {len(there)} of them: {_listed(there)}.",
+        where=where,
+        why="Where branches cross, or data are missing, the equations do not tell which motion is meant.",
+        hint=_how(there),
+    )
+
+
+def _none(found: Branches, known: Mapping[Symbol, float], where: str) -> BranchError:
+    offs = ", ".join(f"{b.off(known):.2g} off {b.text}" for b in found.branches)
+    jets = " ".join(z.name for z in known if isinstance(z, Jet))
+    return BranchError(
+        f"this state lies on none of the {len(found.branches)} branches: it is {offs}.",
+        where=where,
+        why=f"No motion passes through it, judged by {jets}.",
+        hint="a state on a branch",
+    )
+
+
+def _listed(branches: Sequence[Branch]) -> str:
+    return ", ".join(f"branch {b.number} {b.text}" for b in branches)
+
+
+def _how(branches: Sequence[Branch]) -> str:
+    return "  or  ".join(f"branch={b.number}" for b in branches)
+
+
+def _not_needed(name: str, why: str, where: str) -> UsageError:
+    return UsageError(
+        f"{name} is given, and this system does not need it.", where=where, why=f"As far as is known {why}", hint="leave it out"
+    )

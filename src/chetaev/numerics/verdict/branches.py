@@ -1,0 +1,297 @@
+r"""The branches of a system: the leaves of the constraint algorithm, as rows that the numerics can use.
+
+Where the system Jacobian is singular the states of all motions form a union of manifolds, the leaves of `constraint_algorithm`. A leaf
+becomes equations like any other when its constraints are appended as rows: evaluation, projection and drift then work on the branch.
+
+The rates on a leaf may have denominators. Another leaf where they vanish is a branch of its own if it fills these singular states and its
+motion is determined, as an envelope is; if it leaves more functions free, or is a smaller part of them, it tells what the equations say at
+singular states: at the poles of Euler's angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sympy import Expr, S, Symbol
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.functions import in_own_words
+from chetaev.core.group_lookup import lowest_written
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Multiplier
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import random_point, seems_zero
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.generic import Matrix, rank
+from chetaev.numerics.corners.modes import _with_parts
+from chetaev.numerics.flow.closure import closure_of
+from chetaev.numerics.flow.nullspace import null_space
+
+if TYPE_CHECKING:  # regular systems are simulated without the constraint algorithm, and need not wait until it is loaded
+    from chetaev.singular.constraint_algorithm import Leaf, Tree
+
+SECONDS = 4.0
+"""Seconds of counted operations that the constraint algorithm may take before numbers have to do."""
+_VANISHES = 1e-9
+_ON_BRANCH = 1e-8
+_LONGEST = 100
+
+
+@dataclass(frozen=True)
+class FreeFunction:
+    """A function of time that the motions on a branch leave free."""
+
+    name: str
+    """`u1`, ..."""
+    jet: Jet
+    """The jet it is the value of: `q2''`."""
+    coordinate: Coordinate
+    """A coordinate that it moves."""
+    written: str
+    """How a gauge calls this coordinate: `q2`, or `A3'` for a component of a group coordinate."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A final constraint manifold of equations."""
+
+    equations: Equations
+    """The equations without the branch's rows."""
+    leaf: Leaf
+    number: int
+    assumptions: tuple[Expr, ...] = ()
+    """Expressions in parameters that must not vanish."""
+
+    @cached_property
+    def text(self) -> str:
+        """`{q3 = q3' = 0}`."""
+        on_state = [e for e in self.leaf.constraints if not any(self.algebraic(z) for z in e.free_symbols)]
+        shown = on_state or self.leaf.constraints
+        parts = [show(e) for e in shown]
+        if not parts:
+            return "{all states}"
+        plain = all(e.is_Symbol for e in shown)
+        body = " = ".join([*parts, "0"]) if plain else ", ".join(f"{p} = 0" for p in parts)
+        if len(body) > _LONGEST:
+            kept = [p for k, p in enumerate(parts) if sum(map(len, parts[: k + 1])) < _LONGEST] or [f"{parts[0][:_LONGEST]}..."]
+            body = ", ".join(f"{p} = 0" for p in kept) + (f" and {len(parts) - len(kept)} more" if len(kept) < len(parts) else "")
+        return f"{{{body}}}"
+
+    @cached_property
+    def free(self) -> tuple[FreeFunction, ...]:
+        """The free functions that move coordinates; those in multipliers alone are redundant constraints."""
+        phase = {z.name: z for z in self.leaf.form.phase}
+        found = []
+        for name, rate in self.leaf.free.items():
+            moved = _moved(self.leaf, name)
+            if moved:
+                jet = phase[rate]
+                own = [q for q in moved if q.base == jet.base]
+                coordinate = (own or moved)[0]
+                found.append(FreeFunction(name, jet.d(), coordinate, lowest_written(self.equations.system, coordinate)))
+        return tuple(found)
+
+    @cached_property
+    def dimension(self) -> int:
+        """The dimension of the manifold of states, time not counted; multipliers count where they are part of the state."""
+        if not any(self.algebraic(z) for z in self.leaf.form.phase) or self.tangents is None:
+            return self.leaf.dimension - 1
+        kept = [k for k, z in enumerate(self.leaf.form.phase) if not self.algebraic(z)]
+        return rank(self.tangents[kept]) if self.tangents.size else 0
+
+    def algebraic(self, z: Symbol) -> bool:
+        """Whether a jet is no part of the state."""
+        return self.equations.lowered.is_reaction(z)
+
+    @cached_property
+    def tangents(self) -> Matrix | None:
+        """Directions in which the state may change at the random point, by columns; None without a point."""
+        if self.point is None:
+            return None
+        phase, constraints = self.leaf.form.phase, self.leaf.constraints
+        if not constraints:
+            return np.eye(len(phase))
+        values = Tape([in_own_words(e.diff(z)) for e in constraints for z in phase])(self.point)
+        return null_space(np.array(values, dtype=float).reshape(len(constraints), len(phase)))
+
+    @cached_property
+    def rows(self) -> tuple[Row[Expr], ...]:
+        """The constraints as rows, without those that stated rows, or other constraints, give by differentiation."""
+        stated = [row.residual for row in self.equations.rows]
+        few = _rows([e for e in self.leaf.constraints if not any(map(self.algebraic, e.free_symbols))], stated, self.text)
+        if not any(self.algebraic(z) for e in self.leaf.constraints for z in e.free_symbols):
+            return few
+        found = closure_of(with_rows(self.equations, few))
+        alike = found.dimension == self.dimension if not self.leaf.free_functions else len(found.free) == len(self.free)
+        return few if alike else _rows([e for e in self.leaf.constraints if _low(e)], stated, self.text)
+
+    @cached_property
+    def restricted(self) -> Equations:
+        r"""The equations on the branch.
+
+        A stated row that follows from the constraints, as $x^2 = 2y^2$ does from $x = \sqrt2\,y$, is left out: it would ask for the same
+        rates once more, with other round-off. A branch that is one motion keeps all rows, because the constraints alone leave no rates.
+        """
+        if not self.rows or not self.dimension:
+            return with_rows(self.equations, self.rows)
+        kept = tuple(row for row in self.equations.rows if not self._implies(row.residual))
+        return replace(self.equations, rewritten=(*kept, *self.rows))
+
+    def _implies(self, e: Expr) -> bool:
+        """Whether an expression in the state vanishes on the branch without being a number times one of its constraints."""
+        known = {TIME, *self.leaf.form.phase, *self.leaf.form.parameters}
+        if not e.free_symbols <= known or self.point is None or any(isinstance(z, Multiplier) for z in e.free_symbols):
+            return False
+        return self.fulfils([e]) and not any(_proportional(e, g) for g in self.leaf.constraints)
+
+    def off(self, known: Mapping[Symbol, float]) -> float:
+        """How far values are off the constraints that they determine, measured by the terms of these."""
+        judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
+        return _largest_fault(judged, known)
+
+    def contains(self, known: Mapping[Symbol, float]) -> bool:
+        """Whether values, perhaps of some jets only, contradict no constraint."""
+        return self.off(known) <= _ON_BRANCH
+
+    def fulfils(self, expressions: Iterable[Expr]) -> bool:
+        """Whether expressions vanish on the branch: they are among its constraints, or vanish at its random point."""
+        rest = [e for e in expressions if e not in self.leaf.constraints and -e not in self.leaf.constraints]
+        return not rest or ((point := self.point) is not None and _largest_fault(rest, point) < _VANISHES)
+
+    @cached_property
+    def point(self) -> dict[Symbol, float] | None:
+        """A random state on the branch, with values of parameters and time."""
+        if self.leaf.point is None:
+            return None
+        known: dict[str, Symbol] = {z.name: z for z in (TIME, *self.leaf.form.phase, *self.leaf.form.parameters)}
+        return {TIME: 0.0, **{known[name]: v for name, v in self.leaf.point.items() if name in known}}
+
+
+@dataclass(frozen=True)
+class Branches:
+    """What the constraint algorithm says of equations."""
+
+    tree: Tree | None
+    """None if there was nothing to run it on."""
+    reason: str
+    """Why the account is not complete; empty if it is."""
+    branches: tuple[Branch, ...]
+    singular: tuple[Branch, ...]
+    """Leaves at singular states of branches."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all branches."""
+        return not self.reason
+
+
+def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, seconds: float = SECONDS) -> Branches:
+    """The branches of equations driven by some functions of time. Remembered for all verbs, also where the work allowed ran out."""
+    own = Frozen({z.base: u for z, u in equations.system.inputs.items()})
+    return _branches_of(equations, None if inputs is None or inputs == own else inputs, seconds)
+
+
+@lru_cache(maxsize=128)
+def _branches_of(equations: Equations, inputs: Frozen[str, Expr] | None, seconds: float) -> Branches:
+    bound = _bound(equations, inputs)
+    missing = [z.base for z, u in bound.system.inputs.items() if u is None]
+    if missing:
+        return Branches(None, f"the input {missing[0]} has no function", (), ())
+    if any(isinstance(z, Entry) for row in bound.rows for z in row.residual.free_symbols):
+        return Branches(None, "the rows contain entries of a group element, which it does not know", (), ())
+    from chetaev.singular.constraint_algorithm import constraint_algorithm
+
+    tree = constraint_algorithm(bound, seconds=seconds)
+    found = [Branch(equations, leaf, k, tree.assumptions) for k, leaf in enumerate(tree.leaves) if leaf.real != "no"]
+    singular = [b for b in found if any(_singular_state(b, other) for other in found)]
+    kept = [replace(b, number=k) for k, b in enumerate(b for b in found if b not in singular)]
+    return Branches(tree, tree.reason if not tree.complete else "", tuple(kept), tuple(singular))
+
+
+def _largest_fault(expressions: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
+    from chetaev.singular.constraint_algorithm.points import largest_fault
+
+    return largest_fault(expressions, values)
+
+
+def with_rows(equations: Equations, rows: Sequence[Row[Expr]]) -> Equations:
+    """Equations with further rows."""
+    return replace(equations, rewritten=(*equations.rows, *rows)) if rows else equations
+
+
+def _bound(equations: Equations, inputs: Frozen[str, Expr] | None) -> Equations:
+    if inputs is None or not equations.system.inputs:
+        return equations
+    system = equations.system
+    given: Frozen[Input, Expr | None] = Frozen({z: inputs.get(z.base, u) for z, u in system.inputs.items()})
+    return replace(equations, lowered=replace(equations.lowered, system=_with_parts(system, inputs=given)))
+
+
+def _singular_state(small: Branch, large: Branch) -> bool:
+    """Whether a leaf lies where the formulas of a larger one divide by zero, and is only a part of this set or leaves more functions free.
+
+    A set that fills the singular states has one dimension less than the larger leaf.
+    """
+    less = large.leaf.dimension - small.leaf.dimension
+    if less < 1 or (less == 1 and len(small.free) <= len(large.free)):
+        return False
+    return any(small.fulfils([e]) for e in large.leaf.excluded)
+
+
+def _moved(leaf: Leaf, name: str) -> list[Coordinate]:
+    """The coordinates whose motion depends on a free function, by way of the rates of other jets too."""
+    form = leaf.form
+    phase = {z.name: z for z in form.phase}
+    rates = {phase[k]: e.free_symbols for k, e in leaf.field.items() if k in phase}
+    rates |= {z: {z.d()} for z in form.phase if z not in rates}
+    touched: set[Symbol] = {Symbol(name, real=True)}
+    while more := {z for z, inside in rates.items() if z not in touched and inside & touched}:
+        touched |= more
+    return [q for q in form.coordinates if isinstance(q, Coordinate) and q in touched]
+
+
+def _rows(constraints: Iterable[Expr], stated: Sequence[Expr], text: str) -> tuple[Row[Expr], ...]:
+    kept: list[Expr] = []
+    known = list(stated)
+    for e in constraints:
+        if not any(_proportional(e, g) for g in known):
+            kept.append(e)
+            known.append(e)
+            known.append(total_derivative(e))
+    return tuple(Row(f"branch[{k}]", e, S.Zero, f"branch {text}") for k, e in enumerate(kept))
+
+
+def _low(e: Expr) -> bool:
+    """Whether no derivative of a multiplier is in an expression: those follow."""
+    return not any(isinstance(z, Multiplier) and z.order for z in e.free_symbols)
+
+
+def _proportional(e: Expr, g: Expr) -> bool:
+    r"""Whether it is known that an expression is a number times another one: $e\,\partial g = g\,\partial e$ for every symbol.
+
+    Numbers at random points only save that question: a row is left out on a proof alone.
+    """
+    if e.free_symbols != g.free_symbols or not _alike(e, g):
+        return False
+    return all(seems_zero(e * g.diff(z) - g * e.diff(z)) for z in sorted(e.free_symbols, key=lambda z: str(z.name)))
+
+
+def _alike(e: Expr, g: Expr) -> bool:
+    """Whether two expressions have one ratio at random points."""
+    tape = Tape([e, g])
+    ratios = []
+    for seed in range(3):
+        try:
+            a, b = tape(random_point(tape.symbols, seed))
+        except Undefined:
+            return False
+        if not b:
+            return False
+        ratios.append(a / b)
+    return bool(max(ratios) - min(ratios) <= 1e-10 * max(map(abs, ratios)))

@@ -1,0 +1,76 @@
+"""The systems on the sides of corners, and one verdict on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from sympy import Expr, Integer, Symbol
+
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.corners.modes import Mode, smooth, with_numbers
+from chetaev.numerics.graphs.binding import Binding, bind
+from chetaev.numerics.start.signs import signs_at
+from chetaev.numerics.verdict.verdicts import NOTHING_COMMON, Analysis, Verdict
+
+_MOST = 4
+"""Corners of which all configurations are looked at, 16 at most; of more only those with one corner on its other side."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The equations of one configuration."""
+
+    equations: Equations
+    words: tuple[str, ...]
+    """Where it is: inequalities."""
+    all: bool
+    """Whether all configurations are looked at."""
+
+
+def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None) -> list[Side]:
+    """The configurations of those corners on which the structure may depend, none if there are none; that of a start if one is given."""
+    switched = smooth(equations, Frozen({}))
+    deciding = [mode for mode in switched.modes if mode.symbol in switched.chosen]
+    if not deciding:
+        return []
+    if start is not None:
+        where = f"analyze {equations.system.label}"
+        binding = (
+            bind(equations.system, parameters, {z.base: "0" for z in equations.system.inputs}, where) if parameters else Binding({}, {})
+        )
+        signs = signs_at(switched, binding, start, 0.0, where)
+        return [_side(switched.smooth, deciding, [m for mode, m in zip(switched.modes, signs, strict=True) if mode in deciding], True)]
+    few = len(deciding) <= _MOST
+    n = len(deciding)
+    chosen = product((1, -1), repeat=n) if few else [[-1 if j == k else 1 for j in range(n)] for k in range(-1, n)]
+    return [_side(switched.smooth, deciding, signs, few) for signs in chosen]
+
+
+def _side(equations: Equations, modes: Sequence[Mode], signs: Sequence[int], few: bool) -> Side:
+    values: dict[Symbol, Expr] = {mode.symbol: Integer(m) for mode, m in zip(modes, signs, strict=True)}
+    words = tuple(f"{mode.text} {'>' if m > 0 else '<'} 0" for mode, m in zip(modes, signs, strict=True))
+    return Side(with_numbers(equations, Frozen(values)), words, few)
+
+
+def by_side(equations: Equations, found: Sequence[tuple[tuple[str, ...], Analysis]], complete: bool) -> Analysis:
+    """One analysis for all sides if they do not differ, else BRANCHING."""
+    kinds: dict[Any, list[tuple[tuple[str, ...], Analysis]]] = {}
+    for words, analysis in found:
+        key = (analysis.verdict, analysis.dimension, analysis.free_functions, analysis.hidden)
+        kinds.setdefault(key, []).append((words, analysis))
+    looked = "" if complete else f"; {len(found)} of the configurations of {len(found[0][0])} corners were looked at"
+    if len(kinds) == 1:
+        words, analysis = found[0]
+        note = f"; on the side where {' and '.join(words)}" if len(found) == 1 else "; the same on all sides of corners that were looked at"
+        own = analysis.equations if len(found) == 1 else equations  # which has the singular locus of that side
+        return replace(analysis, equations=own, evidence=analysis.evidence + note + looked)
+    branches = [replace(alike[0][1], sides=tuple(" and ".join(words) for words, _ in alike)) for alike in kinds.values()]
+    evidence = f"each side of the corners is analysed by itself, and they differ{looked}"
+    return replace(
+        branches[0], equations=equations, verdict=Verdict.BRANCHING, branches=tuple(branches), sides=(), evidence=evidence, **NOTHING_COMMON
+    )

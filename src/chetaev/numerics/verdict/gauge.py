@@ -1,0 +1,124 @@
+r"""Gauges: functions of time that the equations leave free, chosen by the user.
+
+A gauge $q_2 = \sin t$ is a row like any other. With as many of them as there are free functions the motion is determined: the rows are
+closed by their consequences, and what is still open is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr
+
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import GaugeError, UsageError, require_mapping
+from chetaev.core.group_lookup import lowest_written
+from chetaev.core.symbols import Jet, jets_in
+from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.flow.closure import Closure, End, closure_of
+from chetaev.numerics.verdict.branches import FreeFunction, with_rows
+
+_EXAMPLE = 'gauge={"q2": "sin(t)"}'
+_WORDS = ("no", "one", "two", "three", "four", "five", "six")
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """What the user puts equal to a function of time."""
+
+    text: str
+    target: Expr
+    value: Expr
+
+    @property
+    def row(self) -> Row[Expr]:
+        """The row `target = value`."""
+        return Row(f"gauge[{self.text}]", self.target, self.value, "gauge")
+
+
+def read_gauge(equations: Equations, given: Any, where: str) -> tuple[Gauge, ...]:
+    """The gauge functions by coordinate, jet or expression."""
+    if given is None:
+        return ()
+    require_mapping(given, "gauge functions are", where, _EXAMPLE)
+    if not given:
+        raise UsageError("no gauge function is given.", where=where, hint=_EXAMPLE)
+    unknowns = {z.base for z in equations.unknowns}
+    found = []
+    for key, text in given.items():
+        place = f"{where}, gauge of {key}"
+        target = read_value(key, equations.vocabulary, place)
+        if not any(z.base in unknowns for z in jets_in(target)):
+            known = " ".join(lowest_written(equations.system, z) for z in equations.system.coordinates)
+            raise GaugeError(f"{key} is not an unknown of the motion.", where=where, hint=f"jets of {known}")
+        found.append(Gauge(str(key), target, read_value(text, equations.vocabulary, place)))
+    return tuple(found)
+
+
+def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: str) -> Equations:
+    """The equations with gauge rows; a GaugeError if they contradict, or leave a function free."""
+    chosen = with_rows(equations, [gauge.row for gauge in gauges])
+    names = " ".join(gauge.text for gauge in gauges)
+    found = closure_of(chosen)
+    if len(gauges) > expected:
+        raise GaugeError(
+            f"{len(gauges)} gauge functions are given, and there {'is' if expected == 1 else 'are'} {count_of(expected)}.",
+            where=where,
+            why=f"{names} cannot be chosen independently, or not all are needed.",
+            hint="leave out what the equations determine",
+        )
+    if found.end is End.EMPTY:
+        last = found.consequences[-1] if found.consequences else None
+        why = f"With it {', '.join(last.origins)} cannot hold together." if last else "No state satisfies all rows with it."
+        raise GaugeError(f"the gauge of {names} contradicts the equations.", where=where, why=why, hint="another function")
+    if found.end is End.UNCLEAR:
+        raise GaugeError(
+            f"with the gauge of {names} the rows do not close.",
+            where=where,
+            why="Differentiation leads to no unique motion: the gauge contradicts the equations, or is not smooth enough.",
+            hint="another function, or another coordinate",
+        )
+    if found.free:
+        fault = gauge_missing_by_numbers(found, where)
+        fault.why = f"The gauge of {names} leaves {'it' if len(found.free) == 1 else 'them'} open."
+        raise fault
+    return chosen
+
+
+def gauge_missing(free: Sequence[FreeFunction], where: str) -> GaugeError:
+    """The refusal to choose a function for the user."""
+    names = list(dict.fromkeys(f.written for f in free))
+    values = ", ".join(f"{f.name} = {f.jet.name}" for f in free)
+    return _missing(names, values, len(free), where)
+
+
+def gauge_missing_by_numbers(found: Closure, where: str) -> GaugeError:
+    """The same where only numbers tell that functions are free."""
+    jets: tuple[Jet, ...] = found.free
+    names = [lowest_written(found.system.equations.system, z) for z in jets]
+    return _missing(names, " ".join(z.name for z in jets), len(jets), where)
+
+
+def _missing(names: Sequence[str], values: str, count: int, where: str) -> GaugeError:
+    verb = where.split()[0]
+    entries = ", ".join(f'"{name}": "{text}"' for name, text in zip(names, _examples(), strict=False))
+    return GaugeError(_sentence(names, values, count), where=where, hint=f"{verb}(..., gauge={{{entries}}})")
+
+
+def _examples() -> tuple[str, ...]:
+    return ("sin(t)", "cos(t)", "t", "0", "1")
+
+
+def _sentence(names: Sequence[str], values: str, count: int) -> str:
+    listed = " and ".join(f"{name}(t)" for name in names)
+    verb = "is" if len(names) == 1 else "are"
+    return f"{listed} {verb} not fixed by the equations: {count_of(count)}, {values}."
+
+
+def count_of(n: int) -> str:
+    """`one free function`."""
+    word = _WORDS[n] if n < len(_WORDS) else str(n)
+    return f"{word} free function{'s' * (n != 1)}"

@@ -1,0 +1,160 @@
+"""Two accounts joined: what numbers say of a system at random points, and what the constraint algorithm proves.
+
+Numbers see what is generic and are quick; the constraint algorithm knows all branches, for generic parameters, if it ends in time. Where
+it does, the verdict is its own. Where it does not, the verdict of the numbers stands and the evidence says so. Where the two contradict
+each other the system is UNDECIDED, with both accounts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.numerics.verdict.branches import Branch, Branches
+from chetaev.numerics.verdict.verdicts import NOTHING_COMMON, Analysis, Verdict
+
+_DECIDED = (Verdict.REGULAR, Verdict.CONSTRAINED, Verdict.GAUGE)
+
+
+def joined(numbers: Analysis, symbolic: Branches) -> Analysis:
+    """One verdict from both accounts."""
+    branches = symbolic.branches
+    described = tuple(_described(numbers, b) for b in branches)
+    if not symbolic.complete:
+        evidence = f"{numbers.evidence}; the constraint algorithm did not finish: {symbolic.reason}"
+        found = described if numbers.verdict is Verdict.UNDECIDED else numbers.branches
+        return replace(numbers, branches=found, evidence=evidence, tree=symbolic.tree)
+    fault = _disagreement(numbers, symbolic)
+    if fault:
+        evidence = f"two accounts contradict each other: {fault}. Numbers: {numbers.verdict}, {numbers.evidence}"
+        return replace(numbers, verdict=Verdict.UNDECIDED, branches=described, evidence=evidence, tree=symbolic.tree, **NOTHING_COMMON)
+    if not branches:
+        return _empty(numbers, symbolic)
+    if numbers.verdict is Verdict.INCONSISTENT and numbers.branches and len(branches) == 1:
+        return replace(numbers, branches=described, tree=symbolic.tree, assumptions=_assumptions(numbers, branches))
+    if len(branches) == 1:
+        return _single(numbers, branches[0], described[0], symbolic)
+    return _union(numbers, described, symbolic)
+
+
+def free_jets(jets: Sequence[Jet], null: Matrix) -> tuple[Jet, ...]:
+    """Greedily the first jets whose directions in a null space, given by columns, are independent."""
+    chosen: list[int] = []
+    for k in range(len(jets)):
+        if np.linalg.matrix_rank(null[[*chosen, k]], tol=1e-7) == len(chosen) + 1:
+            chosen.append(k)
+    return tuple(jets[k] for k in chosen)
+
+
+def _empty(numbers: Analysis, symbolic: Branches) -> Analysis:
+    discarded = symbolic.tree.discarded if symbolic.tree else ()
+    why = f": {discarded[0]}" if discarded else ""
+    told = numbers.evidence if numbers.verdict is Verdict.INCONSISTENT else ""
+    evidence = "; ".join(filter(None, [told, f"the constraint algorithm ends without a real manifold of states{why}"]))
+    return replace(numbers, verdict=Verdict.INCONSISTENT, branches=(), evidence=evidence, tree=symbolic.tree, **NOTHING_COMMON)
+
+
+def _single(numbers: Analysis, branch: Branch, described: Analysis, symbolic: Branches) -> Analysis:
+    """One branch: numbers know offsets and index, the constraint algorithm knows formulas."""
+    common: dict[str, Any] = {
+        "leaf": branch.leaf,
+        "tree": symbolic.tree,
+        "assumptions": described.assumptions,
+        "evidence": f"the constraint algorithm finds one manifold{_poles(symbolic)}; {numbers.evidence}",
+    }
+    if branch.free or numbers.verdict not in _DECIDED:
+        return replace(described, equations=numbers.equations, undetermined=numbers.undetermined, origins=numbers.origins, **common)
+    hidden = numbers.hidden if numbers.verdict is Verdict.REGULAR else _formulas(branch, numbers)
+    return replace(numbers, hidden=hidden, **common)
+
+
+def _union(numbers: Analysis, described: tuple[Analysis, ...], symbolic: Branches) -> Analysis:
+    unsure = sum(b.leaf.real == "undecided" for b in symbolic.branches)
+    evidence = f"the constraint algorithm finds {len(described)} manifolds{_poles(symbolic)}"
+    evidence += f", {unsure} of them without a known real point" if unsure else ""
+    assumptions = _assumptions(numbers, symbolic.branches)
+    return replace(
+        numbers,
+        verdict=Verdict.BRANCHING,
+        branches=described,
+        evidence=f"{evidence}; a start on exactly one of them selects it",
+        tree=symbolic.tree,
+        assumptions=assumptions,
+        **NOTHING_COMMON,
+    )
+
+
+def _poles(symbolic: Branches) -> str:
+    """What is said of leaves at singular states."""
+    n = len(symbolic.singular)
+    return f", and {n} more at singular states" if n else ""
+
+
+def _described(numbers: Analysis, branch: Branch) -> Analysis:
+    """A branch by itself."""
+    phase = [z for z in branch.leaf.form.phase if not branch.algebraic(z)]
+    constraints = [e for e in branch.leaf.constraints if not any(branch.algebraic(z) for z in e.free_symbols)]
+    return Analysis(
+        equations=branch.restricted,
+        verdict=Verdict.GAUGE if branch.free else Verdict.CONSTRAINED if constraints else Verdict.REGULAR,
+        hidden=tuple(map(show, constraints)),
+        state=numbers.equations.system.by_name(phase),
+        free_data=_free_data(branch, phase),
+        dimension=branch.dimension,
+        index=None,
+        undetermined=(),
+        free_functions=tuple(f.written for f in branch.free),
+        branches=(),
+        offsets=None,
+        origins=Frozen({}),
+        assumptions=_assumptions(numbers, [branch]),
+        evidence="the constraint algorithm" + ("" if branch.leaf.real == "yes" else "; no real point was found"),
+        leaf=branch.leaf,
+    )
+
+
+def _free_data(branch: Branch, phase: Sequence[Jet]) -> tuple[str, ...]:
+    if branch.tangents is None:
+        return ()
+    places = {z: k for k, z in enumerate(branch.leaf.form.phase)}
+    ordered = sorted(phase, key=lambda z: z.order)
+    found = free_jets(ordered, branch.tangents[[places[z] for z in ordered]])
+    bases = list(dict.fromkeys(z.base for z in branch.leaf.form.coordinates))
+    return branch.equations.system.by_name(sorted(found, key=lambda z: (bases.index(z.base), z.order)))
+
+
+def _formulas(branch: Branch, numbers: Analysis) -> tuple[str, ...]:
+    """The constraints between jets of the state, if they are as many as it takes; else what the numbers call them."""
+    state = set(numbers.state)
+    found = [e for e in branch.leaf.constraints if {z.name for z in e.free_symbols if isinstance(z, Jet)} <= state]
+    enough = numbers.dimension is not None and len(found) >= len(state) - numbers.dimension
+    return tuple(map(show, found)) if enough else numbers.hidden
+
+
+def _assumptions(numbers: Analysis, branches: Sequence[Branch]) -> tuple[str, ...]:
+    """Parameters are generic: what was divided by must not vanish."""
+    more = [f"{show(a)} != 0" for b in branches for a in b.assumptions]
+    return tuple(dict.fromkeys([*numbers.assumptions, *more]))
+
+
+def _disagreement(numbers: Analysis, symbolic: Branches) -> str:
+    """What numbers found that the constraint algorithm excludes; empty if nothing."""
+    leaves = [*symbolic.branches, *symbolic.singular]
+    sure = [b for b in leaves if b.leaf.real == "yes"]
+    if numbers.verdict is Verdict.INCONSISTENT and not numbers.branches:
+        return f"there is a motion on {sure[0].text}" if sure else ""
+    families = numbers.branches or ((numbers,) if numbers.verdict in _DECIDED else ())
+    for family in families:
+        free = len(family.free_functions)
+        alike = [b for b in leaves if len(b.free) == free and (free or b.dimension == family.dimension)]
+        if not alike:
+            said = ", ".join(f"{b.text} with {b.dimension} free values and {len(b.free)} free functions" for b in leaves) or "no manifold"
+            return f"random points show {family.dimension} free values and {free} free functions, the constraint algorithm {said}"
+    return ""

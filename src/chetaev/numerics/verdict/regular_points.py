@@ -1,0 +1,136 @@
+r"""Rows without a regular point: nowhere on their set do their slopes describe it.
+
+A set $f_1 = \dots = f_m = 0$ is regular at a point where it has as many dimensions less as the gradients have rank there. For
+$x^2 + y^2 = 0$ this fails at every point of the set: off it the rank is one, on it the gradient vanishes, and yet the set is a point. A
+plane that touches a sphere, or a function on a group that is to take its largest value ($A_{33} = 1$), are of the same kind. Then no
+reaction has a direction, and what structural analysis says with the rank at points nearby is not true of the set.
+
+The set of $\sqrt{x^2 + y^2} = 0$, or of $|x| + |y| = 0$, is the same point, but off it the gradient is as long as anywhere: it jumps, and
+again no reaction has a direction on the set. `row_slopes` tells both from regular points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr, Pow
+
+from chetaev.core.functions import bent_by_corners
+from chetaev.core.symbols import Input, Jet, jets_in
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.ranks.exact import exact_rank
+from chetaev.mechanics.ranks.generic import Point
+from chetaev.numerics.flow.prolongation import Prolongation
+from chetaev.numerics.verdict.row_slopes import RowSlopes
+
+_ROOT = 1e-6
+"""What vanishes under a root."""
+
+
+@dataclass(frozen=True)
+class Irregular:
+    """Kinematic rows whose common set has no regular point among those that were found."""
+
+    labels: tuple[str, ...]
+    flat: bool
+    """Whether all slopes of each row vanish wherever it holds, so that these are rows as well."""
+    jumps: bool
+    """Whether slopes jump, or have no value, where the rows hold."""
+    smooth: bool
+    """Whether the rows may be differentiated again and again where they hold."""
+    open: bool
+    """Whether rows vanish next to the set as well, as x + |x| does: then it is bounded by inequalities."""
+
+    @property
+    def reason(self) -> str:
+        """Why the rows decide nothing."""
+        named, several = ", ".join(self.labels), len(self.labels) > 1
+        have, hold = ("have", "they hold") if several else ("has", "it holds")
+        if self.open:
+            fact = (
+                f"{named} {have} no regular point that could be found: {hold} on a set that slopes do not describe, perhaps an inequality"
+            )
+            return f"{fact}. State the equations that are meant"
+        if self.jumps:
+            fact = f"{named} {have} no regular point: slopes jump, or have no value, wherever {hold}"
+            example = "sqrt(x^2 + y^2) = 0 or abs(x) + abs(y) = 0"
+        elif several:
+            fact = f"{named} have no regular point in common: their slopes depend on each other wherever they hold"
+            example = "x^2 + y^2 = 0"
+        else:
+            fact = f"{named} has no regular point: all its slopes vanish wherever it holds"
+            example = "x^2 + y^2 = 0"
+        return f"{fact}, so that a reaction has no direction there. State what vanishes there itself, as x = 0, y = 0 instead of {example}"
+
+
+def rows_without_regular_point(system: Prolongation) -> Irregular | None:
+    """The kinematic rows whose common set has no regular point, judged at random points of it; None if it has one or none is known."""
+    pairs = [pair for pair in system.hidden() if pair[1] == 0 and system.label(pair).startswith("kinematic")]
+    if not pairs:
+        return None
+    rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra, system.sizes)
+    if any(rows.full_rank(point) for point in system.points):
+        return None
+    if not system.curved(pairs, rows.jets) and exact_rank(rows.slopes, (), system.algebra) == len(pairs):
+        return None  # affine rows have the same slopes everywhere, and these are independent however little they differ
+    points = [*system.points, *rows.points()]  # patience alone would be drawn to special points where others are regular
+    if not points or any(rows.regular(point) for point in points):
+        return None
+    jumping = [pair for k, pair in enumerate(pairs) if all(rows.jumps(k, point) for point in points)]
+    flat = [pair for k, pair in enumerate(pairs) if all(rows.flat(k, point) for point in points)]
+    jumps = any(rows.jumps(k, point) for k in range(len(pairs)) for point in points)
+    stated = [system.equations.rows[i].residual for i, _ in pairs]
+    return Irregular(
+        labels=tuple(map(system.label, jumping or flat or pairs)),
+        flat=bool(flat) and not jumps,
+        jumps=jumps,
+        smooth=not jumps and not any(bent_by_corners(e, jets_in(e)) or _has_vanishing_root(e, points) for e in stated),
+        open=any(rows.vanish_nearby(point) for point in points),
+    )
+
+
+def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
+    """Whether an expression contains a power that is not whole, of what vanishes at some point: higher derivatives have no value there."""
+    roots = [p.base for p in e.atoms(Pow) if not p.exp.is_Integer and jets_in(p.base)]
+    if not roots:
+        return False
+    tape = Tape(roots)
+    for point in points:
+        if not tape.symbols <= point.keys():
+            return True
+        try:
+            values = tape(point)
+        except Undefined:
+            return True
+        if min(map(abs, values)) < _ROOT:
+            return True
+    return False
+
+
+def rows_lost(system: Prolongation) -> tuple[str, ...]:
+    """Kinematic rows with a sign that have no slope anywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
+    equations = system.equations
+    stated = zip(equations.labels, system.structure.rows, strict=False)
+    flat = [i for i, (label, row) in enumerate(stated) if label.startswith("kinematic") and _without_slope(system, row)]
+    return tuple(equations.labels[i] for i in flat if bent_by_corners(e := equations.rows[i].residual, jets_in(e)))
+
+
+def _without_slope(system: Prolongation, row: Any) -> bool:
+    """Whether all slopes of a row are zero as they are written."""
+    jets = [z for z in system.algebra.symbols(row) if isinstance(z, Jet)]
+    return all(slope.is_zero() for slope in system.algebra.gradient(row, jets))
+
+
+def rows_without_slope(system: Prolongation) -> tuple[str, ...]:
+    """Kinematic rows that are the same number at every state, and not zero: the length of a row of a rotation is one, and not two."""
+    mechanical = system.equations.system
+    found = []
+    for k, row in enumerate(mechanical.kinematic):
+        written = mechanical.charted(row.residual)
+        slopes = [written.diff(z) for z in written.free_symbols if isinstance(z, Jet) and not isinstance(z, Input)]
+        if not seems_zero(written) and all(map(seems_zero, slopes)):
+            found.append(f"kinematic[{k}]")
+    return tuple(found)

@@ -1,0 +1,177 @@
+r"""The constraint algorithm with branches (sections 7 and 9 of Krupková, and the presymplectic algorithm of Vignolo and Bruno).
+
+Where do the motions of a singular system live? Rows $A + B\,\xi = 0$ restrict the states to where they are solvable; motions must stay
+there, which restricts them further. The states form a tree of submanifolds. Its leaves are closed: at each of their points there are
+motions, all of them tangent, and their rates are known up to free functions.
+
+    >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
+    >>> cawley = DynamicalForm("q1 q2 q3", ["-q3''", "q2*q3", "q2^2/2 - q1''"], name="Cawley")
+    >>> for leaf in constraint_algorithm(cawley).leaves:
+    ...     print(leaf.constraints, leaf.free_functions, leaf.dimension, leaf.field["q1'"])
+    (q2, q2') 0 5 0
+    (q3, q3') 1 5 q2**2/2
+
+The answer is exact algebra over the rational functions of the parameters. What algebra cannot decide is said: `Leaf.real`, `Tree.complete`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.errors import UsageError
+from chetaev.core.support.budget import Allowance, allowance
+from chetaev.core.support.recursion import deep
+from chetaev.singular.constraint_algorithm.branches import Dead
+from chetaev.singular.constraint_algorithm.leaf import Leaf, is_reduced, make_leaf
+from chetaev.singular.constraint_algorithm.reality import NeedsSurd, sign_of
+from chetaev.singular.constraint_algorithm.redundancy import essential
+from chetaev.singular.constraint_algorithm.rows import Dynamics, Rows, dynamics_of
+from chetaev.singular.constraint_algorithm.search import Final, Search
+from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.constraint_algorithm.tree import Empty, Entry, Tree
+from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
+
+__all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
+
+_KINDS = ("proper", "extended")
+_SEARCH = 0.8
+"""The part of the time given to the search; the rest is for redundancy, involutivity and real points."""
+_LEAST = 0.2
+"""Seconds of operations that a part of the description may take although nothing is left."""
+_MOST_SURDS = 3
+
+
+def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 20.0) -> Tree:
+    """The tree of final constraint manifolds of a dynamical form, of equations, of a system or of a model.
+
+    `dynamics="proper"` asks for motions, `"extended"` for Hamilton paths on the phase space (of the Lepagean equivalent if the form is
+    variational, of the Lepage form with no further contact part otherwise). After the operations of
+    so many `seconds` the branches that are finished are returned: operations are counted, so that the answer depends on no clock.
+    """
+    if dynamics not in _KINDS:
+        raise UsageError(f"no dynamics {dynamics!r}.", where="constraint_algorithm", hint='dynamics="proper" or dynamics="extended"')
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise UsageError(f"a time of {seconds!r} seconds.", where="constraint_algorithm", hint="seconds=20")
+    form = form_of(given)
+    run = _Run(form, dynamics, seconds)
+    with deep():
+        run.search()
+        run.finish()
+    return run.tree()
+
+
+class _Run:
+    """One run under one budget; every attribute is usable whenever it is spent."""
+
+    def __init__(self, form: DynamicalForm, kind: str, seconds: float) -> None:
+        self.form, self.kind, self.left = form, kind, seconds
+        self.current: Search | None = None
+        self.leaves: list[Leaf] = []
+        self.contained: dict[int, int] = {}
+        self.reasons: list[str] = []
+        self.notes: list[str] = []
+
+    def search(self) -> None:
+        surds: list[Expr] = []
+        with allowance(_SEARCH * self.left) as spent:
+            try:
+                dynamics = dynamics_of(self.form, self.kind)
+                self._note(dynamics)
+                while True:
+                    try:
+                        self.current = None
+                        space = Space(self.form.phase, [e for row in dynamics.entries for e in row], self.form.parameters, surds)
+                        self.current = Search(space, Rows(space, dynamics))
+                        self.current.run()
+                        break
+                    except NeedsSurd as need:
+                        surds.append(need.square)
+                        if len(surds) > _MOST_SURDS:
+                            self.reasons.append(f"quadratic forms split over more than {_MOST_SURDS} square roots")
+                            break
+            except NotImplementedError as fact:
+                self.reasons.append(str(fact))
+        left = len(self.current.open) if self.current else 0
+        self._account(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open")
+
+    def finish(self) -> None:
+        if self.current is None or not self.current.finals:
+            return
+        space, rows, finals = self.current.space, self.current.rows, list(self.current.finals)
+        kept: Sequence[Final] = finals
+        with allowance(max(_LEAST, self.left / 2)) as spent:
+            kept, self.contained = essential(space, rows, finals)
+        self._account(spent, "before redundant leaves were removed")
+        made = 0
+        with allowance(max(_LEAST, self.left)) as spent:
+            for final in kept:
+                leaf = make_leaf(space, rows, final)
+                if not is_reduced(space, final.branch):
+                    self.reasons.append("the ideal of a leaf may not be radical, so that tangency may ask for more than was found")
+                made += 1
+                if leaf.confirmed is False:
+                    self.reasons.append("the formulas of a leaf did not hold at a real point: functions of jets are related beyond algebra")
+                else:
+                    self.leaves.append(leaf)
+        self._account(spent, f"with {len(kept) - made} leaves not described")
+
+    def tree(self) -> Tree:
+        search = self.current
+        discarded = [_empty(search.space, dead) for dead in search.dead] if search else []
+        return Tree(
+            self.form,
+            self.kind,
+            tuple(sorted(self.leaves, key=_order)),
+            tuple({str(e): e for e in discarded}.values()),
+            not self.reasons,
+            _assumptions(search.space) if search else (),
+            "; ".join(self.reasons),
+            tuple(self._entries(search)) if search else (),
+            tuple(self.notes),
+        )
+
+    def _account(self, spent: Allowance, found: str) -> None:
+        """Subtract what a part took, and tell if it was more than was allowed."""
+        self.left -= spent.seconds
+        if spent.expired:
+            self.reasons.append(f"the {'clock' if spent.by_clock else 'work allowed'} ran out {found}")
+
+    def _note(self, dynamics: Dynamics) -> None:
+        if dynamics.kind == "extended" and not self.form.lepage.closed:
+            self.notes.append("the form is not variational: Hamilton paths of the Lepage form without further contact part")
+
+    def _entries(self, search: Search) -> list[Entry]:
+        space = search.space
+        found = []
+        for node in search.nodes:
+            status = node.status
+            if node.number in self.contained:
+                status = f"final, contained in node {self.contained[node.number]} with the same motions"
+            added = tuple(space.expression(g) for g in node.added)
+            excluded = tuple(space.expression(n) for n in node.branch.nonzero) if node.branch else ()
+            found.append(Entry(node.number, node.parent, added, excluded, status))
+        return found
+
+
+def _order(leaf: Leaf) -> tuple[int, int, str]:
+    return -leaf.dimension, leaf.free_functions, str(leaf.constraints)
+
+
+def _empty(space: Space, dead: Dead) -> Empty:
+    return Empty(tuple(space.expression(g) for g in dead.constraints), space.expression(dead.certificate))
+
+
+def _assumptions(space: Space) -> tuple[Expr, ...]:
+    """The irreducible parameter expressions that were divided by, without those that cannot vanish."""
+    found: dict[str, Expr] = {}
+    for c in dict.fromkeys(space.divisors):
+        for part in (c.numer, c.denom):
+            for f, _ in part.factor_list()[1]:
+                e = space.in_jets(f.as_expr(*space.parameters))
+                if sign_of(space, space.domain(f)) == 0:
+                    found.setdefault(str(e), e)
+    return tuple(sorted(found.values(), key=lambda e: (sympy.count_ops(e), str(e))))

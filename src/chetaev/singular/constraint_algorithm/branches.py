@@ -1,0 +1,331 @@
+r"""A branch: where some polynomials vanish and others do not, kept in a form in which zeros are easily seen.
+
+Constraints that are linear in a variable with a constant coefficient are *solved*: the variable is replaced everywhere. What is left are
+nonlinear generators, mostly few, with a Gröbner basis. Adding constraints to a branch may split it: products into their factors, sums of
+squares into their bases, quadratic forms into their halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from chetaev.core.support.budget import spend
+from chetaev.core.symbols import TIME, Jet, Multiplier
+from chetaev.singular.constraint_algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
+from chetaev.singular.constraint_algorithm.reality import halves, must_vanish
+from chetaev.singular.constraint_algorithm.ring import Poly, weight
+from chetaev.singular.constraint_algorithm.space import Space
+
+
+@dataclass(frozen=True)
+class Branch:
+    r"""The set $\{x_i = e_i,\ g = 0,\ n \ne 0\}$; the $e_i$, $g$ and $n$ contain no solved variable."""
+
+    solved: dict[int, Poly] = field(default_factory=dict)
+    generators: tuple[Poly, ...] = ()
+    basis: tuple[Poly, ...] = ()
+    nonzero: tuple[Poly, ...] = ()
+
+    def key(self) -> object:
+        """What two branches share exactly if they are the same."""
+        return frozenset(self.solved.items()), frozenset(self.basis), frozenset(self.nonzero)
+
+    def constraints(self, space: Space) -> list[Poly]:
+        """Generators of the ideal: the solved variables first."""
+        return [space.variables[i] - e for i, e in sorted(self.solved.items())] + list(self.generators)
+
+    def reduce(self, space: Space, f: Poly) -> Poly:
+        """The normal form of a polynomial on the branch."""
+        return normal_form(substitute(space, f, self.solved), self.basis)
+
+    def vanishes(self, space: Space, f: Poly) -> bool:
+        """Whether a polynomial is zero on the branch, over the complex numbers."""
+        rest = self.reduce(space, f)
+        return not rest or vanishes_on(space, rest, self.basis, self.nonzero)
+
+    def is_unit(self, space: Space, f: Poly) -> bool:
+        """Whether a polynomial is a product of factors that do not vanish on the branch."""
+        return bool(f) and (f.is_ground or all(g in self.nonzero for g in space.factors(f)))
+
+
+@dataclass(frozen=True)
+class Dead:
+    """A set that turned out to be empty, and why; `certificate` is the sum of squares that cannot vanish, if it is that."""
+
+    constraints: tuple[Poly, ...]
+    certificate: Poly | None = None
+
+
+@dataclass
+class _Task:
+    solved: dict[int, Poly]
+    generators: list[Poly]
+    pending: list[Poly]
+    nonzero: tuple[Poly, ...]
+
+    def with_pending(self, more: Iterable[Poly]) -> _Task:
+        return _Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero)
+
+
+def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
+    """The polynomial with some variables replaced."""
+    present = _variables(f)
+    pairs = [(space.variables[i], values[i]) for i in present if i in values]
+    if not pairs:
+        return f
+    found = f.compose(pairs)
+    spend(weight(f) + weight(found))
+    return found
+
+
+def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Dead]]:
+    """The branches into which a branch falls when further polynomials vanish, and what was found empty."""
+    stack = [_Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero)]
+    found: dict[object, Branch] = {}
+    dead: list[Dead] = []
+    while stack:
+        outcome = _settle(space, stack.pop())
+        if isinstance(outcome, list):
+            stack.extend(outcome)
+        elif isinstance(outcome, Dead):
+            dead.append(outcome)
+        else:
+            found.setdefault(outcome.key(), outcome)
+    return list(found.values()), dead
+
+
+def _settle(space: Space, task: _Task) -> Branch | Dead | list[_Task]:
+    """Work off what is pending: one branch, nothing, or several tasks to go on with."""
+    while True:
+        outcome = _work_off(space, task)
+        if outcome is not None:
+            return outcome
+        nonzero = _nonzero(space, task)
+        if nonzero is None:
+            return _dead(space, task)
+        basis = basis_of(space, task.generators)
+        if (basis and basis[0].is_ground) or any(not normal_form(n, basis) for n in nonzero):
+            return _dead(space, task)
+        entangled = _entangled(basis, nonzero)
+        if entangled:
+            closure = saturate(space, basis, entangled)
+            if closure and closure[0].is_ground:
+                return _dead(space, task)
+            if set(closure) != set(basis):
+                task.generators, task.pending, basis = [], closure, closure
+                continue
+        again = _unfinished(space, basis, nonzero)
+        implied = _implied(space, task, basis)
+        if again or implied:
+            task.generators, task.pending = [], [*basis, *implied]
+            continue
+        generators = task.generators if len(task.generators) <= len(basis) else basis
+        return Branch(task.solved, tuple(generators), tuple(basis), nonzero)
+
+
+def _work_off(space: Space, task: _Task) -> Dead | list[_Task] | None:
+    while task.pending:
+        task.pending = [g for g in (substitute(space, f, task.solved) for f in task.pending) if g]
+        constant = next((f for f in task.pending if f.is_ground), None)
+        if constant is not None:
+            space.record(constant.LC)  # a parameter expression that would have to vanish: generically it does not
+            return _dead(space, task)
+        signed = next((f for f in task.pending if _variables(f) & space.positive and _impossible(space, f)), None)
+        if signed is not None:
+            return _dead(space, task, signed)
+        if _solve_one(space, task) or _solve_block(space, task):
+            continue
+        if not task.pending:
+            break
+        task.pending.sort(key=len, reverse=True)
+        f = task.pending.pop()
+        factors = [g for g in space.factors(f) if g not in task.nonzero]
+        if not factors:
+            return _dead(space, task)
+        if len(factors) > 1:
+            return [task.with_pending([g]) for g in reversed(factors)]
+        f = factors[0]
+        if _linear_variable(space, f, []) is not None:
+            task.pending.append(f)
+            continue
+        squares = must_vanish(space, f)
+        if squares is not None:
+            if any(g.is_ground for g in squares):
+                return _dead(space, task.with_pending([f]), f)
+            task.pending += squares
+            continue
+        pair = halves(space, f)
+        if pair is not None:
+            return [task.with_pending([g]) for g in pair]
+        if f not in task.generators:
+            task.generators.append(f)
+    return None
+
+
+def _impossible(space: Space, f: Poly) -> bool:
+    squares = must_vanish(space, f)
+    return squares is not None and any(g.is_ground for g in squares)
+
+
+def _dead(space: Space, task: _Task, certificate: Poly | None = None) -> Dead:
+    solved = [space.variables[i] - e for i, e in sorted(task.solved.items())]
+    return Dead((*solved, *task.generators, *[f for f in task.pending if f]), certificate)
+
+
+def _linear_variable(space: Space, f: Poly, others: Sequence[Poly]) -> int | None:
+    """A variable that occurs in `f` as constant times itself and nowhere else.
+
+    Multipliers are preferred, then high derivatives, then variables that occur seldom elsewhere: states are then told by low jets of
+    coordinates.
+    """
+    best: tuple[int, int, int, int] | None = None
+    for i, z in enumerate(space.symbols):
+        if z == TIME:
+            continue
+        powers = [m for m in f if m[i]]
+        if len(powers) == 1 and sum(powers[0]) == 1:
+            order = z.order if isinstance(z, Jet) else -1
+            key = (0 if isinstance(z, Multiplier) else 1, -order, sum(m[i] for g in others for m in g), i)
+            best = key if best is None or key < best else best
+    return None if best is None else best[3]
+
+
+def _solve_one(space: Space, task: _Task) -> bool:
+    """Solve one pending polynomial for a variable, if one is linear."""
+    for k, f in enumerate(task.pending):
+        others = [*task.generators, *task.pending[:k], *task.pending[k + 1 :]]
+        i = _linear_variable(space, f, others)
+        if i is None:
+            continue
+        c = next(v for m, v in f.items() if m[i])
+        space.record(c)
+        del task.pending[k]
+        _replace(space, task, {i: space.variables[i] - f.mul_ground(1 / c)})
+        return True
+    return False
+
+
+def _solve_block(space: Space, task: _Task, most: int = 3) -> bool:
+    """Solve two or three polynomials jointly for variables in which they are affine with a constant determinant on the branch."""
+    polynomials = [*task.pending, *[g for g in task.generators if g not in space.relations]]
+    if len(polynomials) < 2 or len(polynomials) > 8:
+        return False
+    basis = basis_of(space, task.generators)
+    for size in range(2, most + 1):
+        for chosen in combinations(polynomials, size):
+            candidates = _affine_variables(space, chosen)
+            if len(candidates) > 8:
+                candidates = candidates[:8]
+            for columns in combinations(candidates, size):
+                if any(sum(m[i] for i in columns) > 1 for f in chosen for m in f):
+                    continue
+                matrix = [[_slope(space, f, i) for i in columns] for f in chosen]
+                d = normal_form(determinant(space, matrix), basis)
+                if not d or not d.is_ground:
+                    continue
+                space.record(d.LC)
+                rest = [space.ring.from_dict({m: c for m, c in f.items() if not any(m[i] for i in columns)}) for f in chosen]
+                values = {}
+                for k, i in enumerate(columns):
+                    changed = [[-r if n == k else e for n, e in enumerate(row)] for row, r in zip(matrix, rest, strict=True)]
+                    values[i] = normal_form(determinant(space, changed), basis).mul_ground(1 / d.LC)
+                _replace(space, task, values)  # the polynomials stay pending: they become zero modulo the generators, or say more
+                task.pending = [normal_form(f, basis) for f in task.pending]
+                return True
+    return False
+
+
+def _replace(space: Space, task: _Task, values: dict[int, Poly]) -> None:
+    """Put values for variables in everywhere; generators that change are pending again."""
+    task.solved = {k: substitute(space, e, values) for k, e in task.solved.items()} | values
+    task.pending = [substitute(space, f, values) for f in task.pending]
+    changed = [(g, substitute(space, g, values)) for g in task.generators]
+    task.pending += [h for g, h in changed if h is not g and h != g]
+    task.generators = [g for g, h in changed if h is g or h == g]
+
+
+def _affine_variables(space: Space, polynomials: Sequence[Poly]) -> list[int]:
+    found = []
+    for i, z in enumerate(space.symbols):
+        if i in space.generators or z == TIME:
+            continue
+        if any(m[i] for f in polynomials for m in f) and all(m[i] <= 1 for f in polynomials for m in f):
+            found.append(i)
+    return found
+
+
+def _slope(space: Space, f: Poly, i: int) -> Poly:
+    return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
+
+
+def determinant(space: Space, matrix: Sequence[Sequence[Poly]]) -> Poly:
+    """By expansion along the first row: the matrices are small."""
+    if len(matrix) == 1:
+        return matrix[0][0]
+    total = space.zero
+    for k, entry in enumerate(matrix[0]):
+        if entry:
+            minor = determinant(space, [[*row[:k], *row[k + 1 :]] for row in matrix[1:]])
+            total = total + entry * minor if k % 2 == 0 else total - entry * minor
+    return total
+
+
+def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:
+    """The irreducible factors of what must not vanish; None if one vanishes."""
+    found: list[Poly] = []
+    for n in task.nonzero:
+        rest = substitute(space, n, task.solved)
+        if not rest:
+            return None
+        found += [g for g in space.factors(rest) if g not in found]
+    return tuple(found)
+
+
+def _entangled(basis: Sequence[Poly], nonzero: Sequence[Poly]) -> list[Poly]:
+    """The polynomials by which an ideal has to be saturated.
+
+    Generators fall into groups that share no variable. A group of one irreducible generator is prime: taking the zeros of something else
+    away does not change its closure.
+    """
+    groups: list[tuple[set[int], int]] = []
+    for g in basis:
+        variables, count = _variables(g), 1
+        apart = []
+        for known, number in groups:
+            if known & variables:
+                variables, count = variables | known, count + number
+            else:
+                apart.append((known, number))
+        groups = [*apart, (variables, count)]
+    knotted = set().union(*[variables for variables, count in groups if count > 1])
+    return [n for n in nonzero if _variables(n) & knotted]
+
+
+def _variables(f: Poly) -> set[int]:
+    return {i for m in f for i, e in enumerate(m) if e}
+
+
+def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) -> bool:
+    """Whether the basis shows a linear variable, a factor, or a sum of squares that the generators hid."""
+    for g in basis:
+        if g in space.relations and len(space.factors(g)) == 1:
+            continue
+        if _linear_variable(space, g, []) is not None or must_vanish(space, g) is not None:
+            return True
+        factors = space.factors(g)
+        if len(factors) != 1 or factors[0] != g or factors[0] in nonzero or halves(space, g) is not None:
+            return True
+    return False
+
+
+def _implied(space: Space, task: _Task, basis: Sequence[Poly]) -> list[Poly]:
+    """What solved jets say about the functions of them, unless it is known already."""
+    found = []
+    for i in space.generators:
+        f = space.implied(i, task.solved)
+        rest = normal_form(substitute(space, f, task.solved), basis) if f else None
+        if rest:
+            found.append(rest)
+    return found

@@ -1,0 +1,209 @@
+r"""Linear equations for the rates, solved modulo the ideal of a branch without dividing by what may vanish.
+
+The unknowns are components $\xi_j$ of the vector field; a row is $\sum_j a_j \xi_j + r = 0$ with $a_j, r$ in the ring. Pivots are taken in
+this order: constants; products of factors that do not vanish on the branch; square blocks whose determinant is constant on the branch.
+What is then left without unknowns are constraints. Only when there are none is a pivot that may vanish considered, and that is a question
+to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from chetaev.singular.constraint_algorithm.branches import Branch, determinant, refine
+from chetaev.singular.constraint_algorithm.ideals import normal_form, vanishes_on
+from chetaev.singular.constraint_algorithm.reality import never_vanishes
+from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
+from chetaev.singular.constraint_algorithm.space import Space
+
+Row = list[Poly]
+"""The coefficients of the unknowns, then the term without them."""
+_BLOCK_ROWS = 6
+_CHOICES = 4
+"""Pivots of which one is sought that has no real zero."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The rates: `pivots` maps an unknown to its row; the others are free."""
+
+    branch: Branch
+    pivots: dict[int, Row]
+    unknowns: int
+
+    @property
+    def free(self) -> list[int]:
+        """The unknowns that nothing determines."""
+        return [j for j in range(self.unknowns) if j not in self.pivots]
+
+    def rate(self, space: Space, j: int) -> tuple[Fraction, dict[int, Fraction]]:
+        """A rate as a term and the coefficients of the free unknowns."""
+        if j not in self.pivots:
+            return (space.zero, space.one), {j: (space.one, space.one)}
+        row = self.pivots[j]
+        coefficients = {k: self._quotient(space, row[k], row[j]) for k in self.free if row[k]}
+        return self._quotient(space, row[-1], row[j]), coefficients
+
+    def _quotient(self, space: Space, entry: Poly, pivot: Poly) -> Fraction:
+        n, d = space.cancel(-entry, pivot) if entry else (space.zero, space.one)
+        if d.is_ground and d != space.one:
+            space.record(d.LC)
+            n, d = n.mul_ground(1 / d.LC), space.one
+        return n, d
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Polynomials that must vanish for the rows to be consistent; `radical` if they already vanish on the branch, as a power does."""
+
+    polynomials: list[Poly]
+    radical: bool = False
+
+
+@dataclass(frozen=True)
+class Split:
+    """Factors of a pivot that may or may not vanish."""
+
+    factors: list[Poly]
+
+
+def eliminate(space: Space, branch: Branch, rows: Sequence[Row]) -> Solved | Constraints | Split:
+    """Gauss and Jordan's elimination as far as it goes without a case distinction."""
+    work = Elimination(space, branch, rows)
+    while True:
+        reached = work.advance()
+        if not isinstance(reached, list):
+            return reached
+        zero = [f for f in reached[0] if vanishes_on(space, f, branch.basis, work.branch.nonzero)]
+        if zero:
+            return Constraints([zero[0]], radical=True)
+        safe = next((factors for factors in reached if all(_without_zeros(space, work.branch, f) for f in factors)), None)
+        if safe is None:
+            return Split(reached[0])
+        work.branch = replace(work.branch, nonzero=(*work.branch.nonzero, *safe))
+
+
+def _without_zeros(space: Space, branch: Branch, f: Poly) -> bool:
+    """Whether a polynomial has no real zero on a branch."""
+    return never_vanishes(space, f) or not refine(space, branch, [f])[0]
+
+
+class Elimination:
+    """Rows on their way to reduced form, on a branch that may be narrowed by what its pivots need."""
+
+    def __init__(self, space: Space, branch: Branch, rows: Sequence[Row]) -> None:
+        self.space, self.branch = space, branch
+        self.unknowns = len(rows[0]) - 1 if rows else 0
+        reduced = [[branch.reduce(space, e) for e in row] for row in rows]
+        self.rows: list[Row] = [row for row in reduced if any(row)]
+        self.done: dict[int, int] = {}
+        """The column of the pivot by row."""
+
+    def advance(self) -> Solved | Constraints | list[list[Poly]]:
+        """Eliminate as far as pivots are certain: the solution, rows that became constraints, or the factors of doubtful pivots."""
+        while self.pivot_by_unit() or self.pivot_by_block():
+            pass
+        left = self.residuals()
+        if left:
+            return Constraints(left)
+        places = self.doubtful()
+        if not places:
+            return Solved(self.branch, self.pivots(), self.unknowns)
+        return [[f for f in self.space.factors(self.rows[i][j]) if f not in self.branch.nonzero] for i, j in places[:_CHOICES]]
+
+    def pivots(self) -> dict[int, Row]:
+        return {j: self.rows[i] for i, j in self.done.items()}
+
+    def residuals(self) -> list[Poly]:
+        return [row[-1] for i, row in enumerate(self.rows) if i not in self.done and row[-1] and not any(row[:-1])]
+
+    def pivot_by_unit(self) -> bool:
+        """Eliminate with a pivot that is certainly not zero; False if there is none."""
+        best: tuple[tuple[int, ...], int, int] | None = None
+        for i, j in self._places():
+            p = self.rows[i][j]
+            grade = 0 if p.is_ground else 1 if self.branch.is_unit(self.space, p) else 2
+            if grade < 2:
+                score = (grade, len(p), sum(len(e) for e in self.rows[i]), j)
+                best = min(best, (score, i, j)) if best else (score, i, j)
+        if best is None:
+            return False
+        self._eliminate(best[1], best[2])
+        return True
+
+    def doubtful(self) -> list[tuple[int, int]]:
+        """Pivots that may vanish, the simplest first."""
+
+        def score(place: tuple[int, int]) -> tuple[int, ...]:
+            p = self.rows[place[0]][place[1]]
+            return len(p), max(sum(m) for m in p), sum(len(e) for e in self.rows[place[0]]), place[1]
+
+        return sorted(self._places(), key=score)
+
+    def pivot_by_block(self, most: int = 3) -> bool:
+        """Solve two or three rows jointly if their determinant is a constant, or does not vanish, on the branch."""
+        rows = [i for i, row in enumerate(self.rows) if i not in self.done and any(row[:-1])]
+        if len(rows) < 2 or len(rows) > _BLOCK_ROWS:
+            return False
+        space = self.space
+        for size in range(2, most + 1):
+            for chosen in combinations(rows, size):
+                columns = [j for j in range(self.unknowns) if any(self.rows[i][j] for i in chosen)]
+                for picked in combinations(columns, size):
+                    matrix = [[self.rows[i][j] for j in picked] for i in chosen]
+                    d = normal_form(determinant(space, matrix), self.branch.basis)
+                    if d and (d.is_ground or self.branch.is_unit(space, d)):
+                        self._join(chosen, matrix)
+                        return True
+        return False
+
+    def _join(self, chosen: Sequence[int], matrix: Sequence[Sequence[Poly]]) -> None:
+        """Multiply rows by the adjugate of their block: it becomes the determinant times the identity."""
+        size = len(chosen)
+        old = [self.rows[i] for i in chosen]
+        for k in range(size):
+            total = [self.space.zero] * (self.unknowns + 1)
+            for n in range(size):
+                minor = [[e for c, e in enumerate(row) if c != k] for r, row in enumerate(matrix) if r != n]
+                factor = determinant(self.space, minor)
+                factor = factor if (k + n) % 2 == 0 else -factor
+                total = [t + factor * e if e else t for t, e in zip(total, old[n], strict=True)]
+            self.rows[chosen[k]] = [normal_form(e, self.branch.basis) for e in total]
+
+    def _places(self) -> list[tuple[int, int]]:
+        return [(i, j) for i, row in enumerate(self.rows) if i not in self.done for j in range(self.unknowns) if row[j]]
+
+    def _eliminate(self, i: int, j: int) -> None:
+        """Clear column `j` from every other row."""
+        space, pivot_row = self.space, self.rows[i]
+        p = pivot_row[j]
+        if p.is_ground:
+            space.record(p.LC)
+            pivot_row = [e.mul_ground(1 / p.LC) if e else e for e in pivot_row]
+            p = space.one
+            self.rows[i] = pivot_row
+        self.done[i] = j
+        for k, row in enumerate(self.rows):
+            a = row[j]
+            if k == i or not a:
+                continue
+            if p == space.one:
+                changed = [x - a * y if y else x for x, y in zip(row, pivot_row, strict=True)]
+            else:
+                g = space.gcd(p, a)
+                up, across = p.exquo(g), a.exquo(g)
+                changed = [up * x - across * y for x, y in zip(row, pivot_row, strict=True)]
+            changed = [normal_form(x, self.branch.basis) for x in changed]
+            changed[j] = space.zero
+            self.rows[k] = self._without_units(changed)
+
+    def _without_units(self, row: Row) -> Row:
+        """A row divided by common factors that do not vanish on the branch."""
+        row, common = self.space.primitive(row)
+        for f in self.space.factors(common):
+            if f in self.branch.nonzero:
+                while all(not x or not x.rem([f]) for x in row):
+                    row = [x.exquo(f) if x else x for x in row]
+        return row

@@ -1,0 +1,245 @@
+"""A leaf of the tree: a final constraint manifold and the motions on it, in the user's notation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as part
+from typing import Any
+
+from sympy import Expr, S, Symbol
+
+from chetaev.core.errors import UsageError
+from chetaev.core.functions import in_own_words
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Jet, jets_in
+from chetaev.core.values import Tape, Undefined
+from chetaev.singular.constraint_algorithm.branches import Branch, substitute
+from chetaev.singular.constraint_algorithm.ideals import basis_of, dimension
+from chetaev.singular.constraint_algorithm.involution import is_involutive
+from chetaev.singular.constraint_algorithm.points import Point, Sampler, largest_fault
+from chetaev.singular.constraint_algorithm.reality import never_vanishes
+from chetaev.singular.constraint_algorithm.redundancy import rank_on
+from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
+from chetaev.singular.constraint_algorithm.rows import Rows
+from chetaev.singular.constraint_algorithm.search import Final
+from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.dynamical.dynamical import DynamicalForm
+
+_POINTS = 3
+_FAULT = 1e-7
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A final constraint manifold.
+
+    `constraints` vanish on it and generate its ideal. `excluded` are expressions at whose zeros the formulas do not hold; what happens
+    there is told by other leaves, and crossing it is not analysed. `dimension` counts time. `rank` is the rank of the distribution of
+    motions, one more than the number of free functions. `field` maps jets to their rates, with `u1`, `u2`, ... free. `real` is "yes" if a
+    real point was found, for positive parameters, at which the leaf is a manifold of its dimension, and "undecided" if none was.
+    """
+
+    constraints: tuple[Expr, ...]
+    excluded: tuple[Expr, ...]
+    steps: tuple[tuple[Expr, ...], ...]
+    """The constraints that each step of the algorithm added."""
+    dimension: int
+    rank: int
+    free_functions: int
+    field: Mapping[str, Expr]
+    free: Mapping[str, str]
+    """What the free functions are the rates of: `{"u1": "q2'"}`."""
+    involutive: bool
+    real: str
+    class_: str
+    """`regular` or `weakly regular` (proper dynamics), `semiregular` (extended dynamics): section 5 of Krupková, on the leaf."""
+    form: DynamicalForm = part(repr=False)
+    dynamics: str
+    point: Mapping[str, float] | None = part(repr=False, compare=False)
+    """A real point with the values of parameters it was found for."""
+    confirmed: bool | None = part(compare=False)
+    """Whether rows and tangency were confirmed by numbers at real points; None if there was no point."""
+
+    def residuals(self, state: Mapping[str, float], parameters: Mapping[str, float] | None = None) -> dict[str, float]:
+        """The values of the constraints at a state, by their text. Names missing in the state are an error; `t` defaults to 0."""
+        values = _values(self, {"t": 0.0, **state, **(parameters or {})})
+        return {show(e): _number(e, values, show(e)) for e in self.constraints}
+
+    def contains(self, state: Mapping[str, float], parameters: Mapping[str, float] | None = None, tolerance: float = 1e-9) -> bool:
+        """Whether a state satisfies the constraints, each measured by the size of its terms, and lies off the excluded set."""
+        values = _values(self, {"t": 0.0, **state, **(parameters or {})})
+        if largest_fault(self.constraints, values) > tolerance:
+            return False
+        return all(abs(_number(e, values, show(e))) > tolerance for e in self.excluded)
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{show(e)} = 0" for e in self.constraints) or "the whole phase space"
+        lines = [where]
+        if self.excluded:
+            lines.append(f"  excluded   {', '.join(show(e) for e in self.excluded)}  (crossing not analysed)")
+        lines.append(f"  dimension  {self.dimension}, time included")
+        many = f"{self.free_functions} free function{'s' * (self.free_functions != 1)}"
+        lines.append(f"  motions    {self.class_}, rank {self.rank}, {many}; {'' if self.involutive else 'not '}involutive")
+        lines += [f"  rate       of {name}: {show(e)}" for name, e in self.field.items()]
+        lines.append(f"  real       {self.real}")
+        return "\n".join(lines)
+
+
+def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
+    """The leaf of a final branch, with real points looked for and the formulas checked at them."""
+    form, solved, branch = rows.dynamics.form, final.solved, final.branch
+    names = _free_names(form, len(solved.free))
+    symbols = {k: Symbol(name, real=True) for k, name in zip(solved.free, names, strict=True)}
+    unknowns = rows.dynamics.unknowns
+    rates = {z: _rate(space, final, j, symbols) for j, z in enumerate(unknowns)}
+    constraints = _constraints(space, branch)
+    codimension = codimension_of(space, branch)
+    sampler = Sampler(space, branch, codimension)
+    points = sampler.draw(_POINTS)
+    witnesses = points or sampler.draw(_POINTS, signed=True)
+    free = len(solved.free)
+    if rows.dynamics.kind == "proper":
+        kind = "regular" if free == 0 else "weakly regular"
+    else:
+        kind = "semiregular"
+    confirmed = all(_confirmed(rows, constraints, rates, p) for p in witnesses) if witnesses else None
+    return Leaf(
+        constraints=constraints,
+        excluded=_excluded(space, rows, final),
+        steps=tuple(tuple(_clean(space, g) for g in step) for step in final.steps),
+        dimension=form.dimension - codimension,
+        rank=1 + free,
+        free_functions=free,
+        field=Frozen({z.name: e for z, e in rates.items()}),
+        free=Frozen({name: unknowns[k].name for k, name in zip(solved.free, names, strict=True)}),
+        involutive=is_involutive(space, rows, final),
+        real="yes" if points else "undecided",
+        class_=kind,
+        form=form,
+        dynamics=rows.dynamics.kind,
+        point=Frozen({z.name: v for z, v in witnesses[0].items()}) if witnesses else None,
+        confirmed=confirmed,
+    )
+
+
+def codimension_of(space: Space, branch: Branch) -> int:
+    """The rank of the differentials of the constraints at a general point, in jets and time."""
+    variables = [*space.phase, TIME]
+    rows = []
+    for g in branch.constraints(space):
+        parts = space.partials(g)
+        common = space.one
+        for _, d in parts.values():
+            common = space.lcm(common, d)
+        row = [parts[z][0] * common.exquo(parts[z][1]) if z in parts else space.zero for z in variables]
+        rows.append([branch.reduce(space, e) for e in row])
+    return rank_on(space, branch, rows)
+
+
+def is_reduced(space: Space, branch: Branch) -> bool:
+    """Whether the differentials have the rank that the dimension demands: if not, the ideal misses constraints, as $x^2$ misses $x$."""
+    expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.solved, branch.basis)
+    return codimension_of(space, branch) == expected - len(_implied(space, branch))
+
+
+def _implied(space: Space, branch: Branch) -> list[int]:
+    r"""The solved generators that follow from solved jets: $\exp x = 1$ from $x = 0$."""
+    found = []
+    for i in branch.solved:
+        f = space.implied(i, branch.solved) if i in space.generators else None
+        if f is not None and not branch.reduce(space, f):
+            found.append(i)
+    return found
+
+
+def _free_names(form: DynamicalForm, count: int) -> list[str]:
+    """`u1`, `u2`, ..., or longer names where these are taken."""
+    taken = {q.base for q in form.coordinates} | {p.name for p in form.parameters}
+    letter = "u"
+    while any(f"{letter}{k + 1}" in taken for k in range(count)):
+        letter += "u"
+    return [f"{letter}{k + 1}" for k in range(count)]
+
+
+def _rate(space: Space, final: Final, j: int, symbols: Mapping[int, Symbol]) -> Expr:
+    term, slopes = final.solved.rate(space, j)
+    total = _quotient(space, term)
+    for k, slope in slopes.items():
+        total += _quotient(space, slope) * symbols[k]
+    return in_own_words(total)
+
+
+def _quotient(space: Space, f: Fraction) -> Expr:
+    n, d = f
+    return space.expression(n) / space.expression(d) if n else S.Zero
+
+
+def _constraints(space: Space, branch: Branch) -> tuple[Expr, ...]:
+    implied = [space.variables[i] - branch.solved[i] for i in _implied(space, branch)]
+    found = [_clean(space, g) for g in branch.constraints(space) if g not in space.relations and g not in implied]
+    return tuple(sorted((e for e in found if e != 0), key=_reading_order))
+
+
+def _reading_order(e: Expr) -> tuple[int, int, str]:
+    return max((z.order for z in jets_in(e)), default=0), len(e.free_symbols), show(e)
+
+
+def _clean(space: Space, g: Poly) -> Expr:
+    """A constraint in the user's notation, without denominators that are numbers."""
+    if not space.parameters:
+        _, g = g.clear_denoms()
+        g = -g if g.LC < 0 else g
+    return in_own_words(space.expression(g))
+
+
+def _excluded(space: Space, rows: Rows, final: Final) -> tuple[Expr, ...]:
+    """Where the equations are not defined, and where a denominator of the rates vanishes.
+
+    Other factors that were assumed not to vanish on the way are not listed: the rates are continuous there, so rows and tangency still
+    hold.
+    """
+    branch = final.branch
+    candidates: list[Poly] = [*space.nonzero, *rows.denominators]
+    for j in range(final.solved.unknowns):
+        term, slopes = final.solved.rate(space, j)
+        candidates += [d for _, d in [term, *slopes.values()]]
+    found: list[Poly] = []
+    for n in candidates:
+        for f in space.factors(substitute(space, n, branch.solved)):
+            if f not in found and not never_vanishes(space, f) and not _only_positive(space, f):
+                found.append(f)
+    return tuple(_clean(space, f) for f in found)
+
+
+def _only_positive(space: Space, f: Poly) -> bool:
+    return len(f) == 1 and all(i in space.positive and space.generators[i].relation is None for m in f for i, e in enumerate(m) if e)
+
+
+def _confirmed(rows: Rows, constraints: tuple[Expr, ...], rates: Mapping[Jet, Expr], point: Point) -> bool:
+    """Whether rows and derivatives of constraints vanish at a point with some values of the free functions."""
+    dynamics = rows.dynamics
+    free = sorted({z for e in rates.values() for z in e.free_symbols} - set(point), key=lambda z: z.name)
+    values = {**point, **{z: 0.3 + 0.7 * k for k, z in enumerate(free)}}
+    moving: dict[Symbol, Any] = {TIME: S.One, **dynamics.known, **rates}
+    equations = [row[-1] + sum((c * rates[z] for c, z in zip(row, dynamics.unknowns, strict=False)), S.Zero) for row in dynamics.entries]
+    for g in constraints:
+        equations.append(sum((in_own_words(g.diff(z)) * moving[z] for z in g.free_symbols if z in moving), S.Zero))
+    return largest_fault([*equations, *constraints], values) < _FAULT
+
+
+def _values(leaf: Leaf, given: Mapping[str, float]) -> dict[Symbol, float]:
+    known = {z.name: z for z in (TIME, *leaf.form.phase, *leaf.form.parameters)}
+    needed = {z.name for e in (*leaf.constraints, *leaf.excluded) for z in e.free_symbols}
+    missing = sorted(needed - set(given))
+    if missing:
+        raise UsageError(f"no value for {missing[0]}.", where="leaf", hint=f"the constraints contain {' '.join(sorted(needed))}")
+    return {known[name]: float(given[name]) for name in needed}
+
+
+def _number(e: Expr, values: Mapping[Symbol, float], text: str) -> float:
+    try:
+        return float(Tape([e])(values)[0])
+    except Undefined:
+        raise UsageError(f"{text} has no value at this state.", where="leaf") from None

@@ -1,0 +1,131 @@
+"""Real points of a branch, found by Newton's iteration from random starts, and a check of the field there."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import sympy
+from sympy import Expr, Symbol
+
+from chetaev.core.functions import Sign, in_own_words
+from chetaev.core.symbols import TIME
+from chetaev.core.values import Tape, Undefined
+from chetaev.singular.constraint_algorithm.branches import Branch
+from chetaev.singular.constraint_algorithm.space import Space
+
+Point = dict[Symbol, float]
+
+_TRIES = 80
+_STEPS = 40
+_SMALL = 1e-6
+_SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
+
+
+class Sampler:
+    """Draws real points of a branch in the user's own variables."""
+
+    def __init__(self, space: Space, branch: Branch, codimension: int) -> None:
+        given = {space.symbols[i]: space.expression(e) for i, e in branch.solved.items() if i not in space.generators}
+        # functions of solved jets may stand in a solution: then it is an equation like others
+        solved = {z: e for z, e in given.items() if e.free_symbols.isdisjoint(given)}
+        functions = [(space.generators[i].definition, space.expression(e)) for i, e in branch.solved.items() if i in space.generators]
+        equations = [space.expression(g) for g in branch.generators if g not in space.relations]
+        equations += [f - e for f, e in functions if not isinstance(f, Sign)] + [z - e for z, e in given.items() if z not in solved]
+        self.signs = [(f - e).xreplace(solved) for f, e in functions if isinstance(f, Sign)]
+        self.equations = [e for e in (in_own_words(e.xreplace(solved)) for e in equations) if e.free_symbols]
+        self.solved = solved
+        self.variables = [z for z in (*space.phase, TIME) if z not in solved]
+        self.parameters = [p for p in space.parameters if p not in space.translation.constants]
+        self.avoided = [in_own_words(space.expression(n).xreplace(solved)) for n in branch.nonzero]
+        self.expected = codimension - len(solved)
+        gradient = [in_own_words(e.diff(z)) for e in self.equations for z in self.variables]
+        self._system = Tape([*self.equations, *gradient])
+        # the functions of the equations are computed too, so that a point outside their domains is no point: log(x) at x = -1
+        functions_there = [in_own_words(g.definition.xreplace(solved)) for g in space.generators.values()]
+        self._rest = Tape([*solved.values(), *self.avoided, *self.signs, *functions_there])
+
+    def draw(self, count: int, signed: bool = False, tries: int = _TRIES) -> list[Point]:
+        """Points at which the branch is a manifold of its full dimension.
+
+        Parameters take positive values, unless `signed` asks for both signs.
+        """
+        found: list[Point] = []
+        for attempt in range(tries):
+            point = self._newton(self._start(attempt + 1, signed))
+            full = None if point is None else self._complete(point)
+            if full is not None and self._smooth(full):
+                found.append(full)
+            if len(found) == count:
+                break
+        return found
+
+    def _start(self, seed: int, signed: bool) -> Point:
+        chance = random.Random(seed)
+        scale = _SCALES[seed % len(_SCALES)]
+        point: Point = {z: scale * chance.uniform(-1.3, 1.3) for z in self.variables}
+        for p in self.parameters:
+            size = chance.uniform(0.4, 1.7)
+            point[p] = -size if signed and not p.is_positive and chance.random() < 0.5 else size
+        return point
+
+    def _newton(self, point: Point) -> Point | None:
+        if not self.equations:
+            return point
+        for _ in range(_STEPS):
+            residual, jacobian = self._at(point)
+            if residual is None or jacobian is None:
+                return None
+            step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
+            length = float(np.linalg.norm(step))
+            if not np.isfinite(length):
+                return None
+            damping = min(1.0, 2.0 / length) if length > 0 else 1.0
+            point = {**point, **{z: point[z] + damping * float(h) for z, h in zip(self.variables, step, strict=True)}}
+            if length < 1e-13 * (1 + max(map(abs, point.values()), default=0.0)):
+                break
+        else:
+            return None  # where the equations have a zero of higher order steps only halve, and what is not zero yet would seem not to be
+        residual, _ = self._at(point)
+        return point if residual is not None and float(np.abs(residual).max(initial=0.0)) < 1e-10 else None
+
+    def _at(self, point: Point) -> tuple[np.ndarray | None, np.ndarray | None]:
+        try:
+            values = np.array(self._system({**dict.fromkeys(self._system.symbols, 0.0), **point}), dtype=float)
+        except Undefined:
+            return None, None
+        n = len(self.equations)
+        return values[:n], values[n:].reshape(n, len(self.variables))
+
+    def _complete(self, point: Point) -> Point | None:
+        try:
+            values = self._rest(point)
+        except Undefined:
+            return None
+        k, n, m = len(self.solved), len(self.avoided), len(self.signs)
+        if any(abs(v) < _SMALL for v in values[k : k + n]) or any(abs(v) > _SMALL for v in values[k + n : k + n + m]):
+            return None
+        return {**point, **dict(zip(self.solved, values[:k], strict=True))}
+
+    def _smooth(self, point: Point) -> bool:
+        if not self.equations:
+            return self.expected == 0
+        _, jacobian = self._at(point)
+        if jacobian is None:
+            return False
+        singular = np.linalg.svd(jacobian, compute_uv=False)
+        return int(np.sum(singular > 1e-6 * max(1.0, float(singular[0])))) == self.expected
+
+
+def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
+    """The largest residual of some sums at a point, measured by their terms; infinite where one is undefined."""
+    worst = 0.0
+    for e in equations:
+        terms = sympy.Add.make_args(e)
+        try:
+            numbers = Tape(terms)(values)
+        except Undefined:
+            return float("inf")
+        worst = max(worst, abs(sum(numbers)) / (1.0 + sum(map(abs, numbers))))
+    return worst

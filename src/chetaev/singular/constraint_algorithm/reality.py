@@ -1,0 +1,182 @@
+r"""What the real numbers add: sums of squares, signs, and quadratic forms that split over $\sqrt d$.
+
+A polynomial that is a sum of squares with positive coefficients vanishes at a real point only if every square does; with a positive
+constant among them it never vanishes. The squares are found by completing them one variable after another, which is exact but not
+complete: that no certificate is found proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import sympy
+from sympy import Expr
+
+from chetaev.singular.constraint_algorithm.ring import Poly
+from chetaev.singular.constraint_algorithm.space import Space
+
+_LARGEST = 60
+"""Terms above which no squares are sought."""
+_MOST_ANGLES = 3
+
+
+class NeedsSurd(Exception):
+    """A quadratic form splits over the square root of a positive element that the ring does not contain yet."""
+
+    def __init__(self, square: Expr, factors: tuple[Expr, Expr]) -> None:
+        super().__init__(str(square))
+        self.square, self.factors = square, factors
+
+
+def sign_of(space: Space, c: Any) -> int:
+    """The sign of a coefficient where it is certain: 1, -1, or 0 for unknown."""
+    if not space.parameters:
+        return 1 if c > 0 else -1 if c < 0 else 0
+    sign = 1
+    for part in (c.numer, c.denom):
+        signs = {1 if v > 0 else -1 for v in part.values()}
+        odd = any(e % 2 and not space.parameters[i].is_positive for m in part for i, e in enumerate(m))
+        if len(signs) != 1 or odd:
+            return 0
+        sign *= signs.pop()
+    return sign
+
+
+def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
+    """Polynomials that all vanish at every real zero of `f`; the constant 1 among them means that there is none. None: no certificate."""
+    if f.is_ground or len(f) > _LARGEST:
+        return None
+    for form in _variants(space, f):
+        for signed in (form, -form) if form else ():
+            found = _squares(space, signed)
+            if found is not None:
+                return found
+    return None
+
+
+def never_vanishes(space: Space, f: Poly) -> bool:
+    """Whether a polynomial provably has no real zero."""
+    found = must_vanish(space, f)
+    return found is not None and any(g.is_ground for g in found)
+
+
+def halves(space: Space, f: Poly) -> tuple[Poly, Poly] | None:
+    r"""The two factors of $4a f = (2ax + b)^2 - d\,s^2$ over $\sqrt d$ with $d > 0$, where both can vanish together.
+
+    Only then are two real manifolds crossing: $x^2 = 2y^2$ is a pair of lines, while $x^2 = 2$ is a smooth set as it stands.
+    """
+    for i, x in enumerate(space.variables):
+        if i in space.generators or f.degree(x) != 2:
+            continue
+        a, b, c = (_coefficient(space, f, i, k) for k in (2, 1, 0))
+        if not a.is_ground:
+            continue
+        discriminant = b**2 - 4 * a * c
+        if discriminant.is_ground:
+            continue
+        lead, factors = space.factor_list(discriminant)
+        if any(power % 2 for _, power in factors):
+            continue
+        root = space.one
+        for g, power in factors:
+            root *= g ** (power // 2)
+        if sign_of(space, lead) <= 0:
+            continue
+        square, outside = _square_free(space, lead)
+        if square == 1:
+            continue
+        middle, shift = 2 * a * x + b, root.mul_ground(outside)
+        if square not in space.surds:
+            left, right = (space.expression(g.mul_ground(1 / (2 * a.LC))) for g in (middle, shift))
+            right *= sympy.sqrt(square)
+            raise NeedsSurd(square, (left - right, left + right))
+        shift *= space.variables[space.surds[square]]
+        return middle - shift, middle + shift
+    return None
+
+
+def _square_free(space: Space, c: Any) -> tuple[Expr, Any]:
+    """A positive coefficient as `square-free * outside^2`."""
+    expression = space.domain.to_sympy(c)
+    n, d = sympy.fraction(sympy.together(expression))
+    content, factors = sympy.factor_list(n * d)
+    inside, outside = sympy.S.One, sympy.S.One
+    pairs = [*factors, *[(sympy.Integer(p), k) for p, k in sympy.factorint(int(content)).items()]]
+    for base, power in pairs:
+        inside *= base ** (power % 2)
+        outside *= base ** (power // 2)
+    return inside, space.domain.from_sympy(sympy.cancel(outside / d))
+
+
+def _squares(space: Space, f: Poly) -> list[Poly] | None:
+    """The bases of a sum of squares, or None."""
+    if not f:
+        return []
+    if all(_nonnegative(space, m) and sign_of(space, c) > 0 for m, c in f.items()):
+        return [_base(space, m) for m in f]
+    for i, x in enumerate(space.variables):
+        if f.degree(x) != 2:
+            continue
+        a, b, c = (_coefficient(space, f, i, k) for k in (2, 1, 0))
+        if not a.is_ground or sign_of(space, a.LC) <= 0:
+            continue
+        rest = _squares(space, c - (b**2).mul_ground(1 / (4 * a.LC)))
+        if rest is not None:
+            return [x + b.mul_ground(1 / (2 * a.LC)), *rest]
+    return _squares_times_square(space, f)
+
+
+def _squares_times_square(space: Space, f: Poly) -> list[Poly] | None:
+    """The bases of $g^2 h$ where $h$ is a sum of squares: $y^2 (t - 1)^2$ has no coefficient that is a number to complete a square with."""
+    if len(f) > _LARGEST:
+        return None
+    lead, factors = space.factor_list(f)
+    if all(power == 1 for _, power in factors):
+        return None
+    square, rest = space.one, space.ring.ground_new(lead)
+    for g, power in factors:
+        square *= g ** (power // 2)
+        rest *= g ** (power % 2)
+    found = _squares(space, rest)
+    return None if found is None else [square * g for g in found]
+
+
+def _nonnegative(space: Space, monomial: tuple[int, ...]) -> bool:
+    return all(e % 2 == 0 or i in space.positive for i, e in enumerate(monomial))
+
+
+def _base(space: Space, monomial: tuple[int, ...]) -> Poly:
+    """The product of the variables of a monomial that may vanish."""
+    return space.ring.from_dict({tuple(1 if e and i not in space.positive else 0 for i, e in enumerate(monomial)): space.domain.one})
+
+
+def _coefficient(space: Space, f: Poly, i: int, power: int) -> Poly:
+    return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i] == power})
+
+
+def _variants(space: Space, f: Poly) -> Iterator[Poly]:
+    """The polynomial as it is, and with even powers of cosines or sines exchanged: $2 - c^2 = 1 + s^2$."""
+    yield f
+    pairs = [
+        (i, i + 1)
+        for i, g in space.generators.items()
+        if isinstance(g.definition, sympy.cos) and (f.degree(space.variables[i]) > 0 or f.degree(space.variables[i + 1]) > 0)
+    ]
+    if not pairs or len(pairs) > _MOST_ANGLES:
+        return
+    for choice in product((0, 1), repeat=len(pairs)):
+        changed = f
+        for which, pair in zip(choice, pairs, strict=True):
+            changed = _exchange(space, changed, pair[which], pair[1 - which])
+        yield changed
+
+
+def _exchange(space: Space, f: Poly, i: int, j: int) -> Poly:
+    """Even powers of variable i by $x_i^2 = 1 - x_j^2$."""
+    square = 1 - space.variables[j] ** 2
+    total = space.zero
+    for m, c in f.items():
+        total += space.ring.from_dict({(*m[:i], m[i] % 2, *m[i + 1 :]): c}) * square ** (m[i] // 2)
+    return total

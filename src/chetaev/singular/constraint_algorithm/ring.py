@@ -1,0 +1,241 @@
+"""Polynomials over the rational functions of some parameters: divisors, factors, fractions, and a record of what was divided by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+from sympy import Symbol
+from sympy.polys.domains import QQ
+from sympy.polys.orderings import MonomialOrder, grevlex
+from sympy.polys.rings import PolyRing
+
+from chetaev.core.support.budget import spend
+
+Poly = Any
+"""An element of the ring."""
+Fraction = tuple[Poly, Poly]
+"""Numerator and denominator."""
+_DIVISOR = 20
+"""Operations for each term and degree of two polynomials whose greatest common divisor is sought."""
+_FACTORS = 60
+"""Operations for each term and degree of a polynomial whose factors are sought."""
+
+
+_QUOTIENT = 4
+"""Operations for each term of a rational function of the parameters: sums and products of these have to be reduced."""
+
+
+def terms_of(f: Poly, coefficient: Any) -> int:
+    """The operations that a coefficient of a polynomial stands for: one if it is a number."""
+    return _QUOTIENT * (len(coefficient.numer) + len(coefficient.denom) - 1) if f.ring.domain.is_Composite else 1
+
+
+def weight(f: Poly) -> int:
+    """The operations that the coefficients of a polynomial stand for."""
+    return sum(terms_of(f, c) for c in f.values()) if f.ring.domain.is_Composite else len(f)
+
+
+def _degree(f: Poly) -> int:
+    return max((sum(m) for m in f), default=0)
+
+
+class Ring:
+    """Abstract: a polynomial ring whose parameters are generic."""
+
+    def __init__(self, symbols: Sequence[Symbol], parameters: Sequence[Symbol], blocks: Sequence[tuple[int, int]]) -> None:
+        self.symbols: list[Symbol] = list(symbols)
+        self.parameters = tuple(parameters)
+        self.blocks = blocks
+        self.domain = QQ.frac_field(*self.parameters) if self.parameters else QQ
+        self.ring = ring_of(self.symbols, self.domain, blocks)
+        self.flat_ring = PolyRing([*self.parameters, *self.ring.symbols], QQ, grevlex)
+        """The same polynomials with parameters as variables: greatest common divisors are found much faster there."""
+        self.zero, self.one, self.variables = self.ring.zero, self.ring.one, self.ring.gens
+        self.divisors: list[Any] = []
+        """Elements of the coefficient field that were divided by."""
+        self._factored: dict[Poly, tuple[Any, list[tuple[Poly, int]]]] = {}
+
+    def sum(self, parts: Sequence[Fraction]) -> Fraction:
+        """The sum of some fractions."""
+        by_denominator: dict[Poly, Poly] = {}
+        for n, d in parts:
+            by_denominator[d] = by_denominator.get(d, self.zero) + n
+        total: Fraction = (self.zero, self.one)
+        for d, n in by_denominator.items():
+            spend(weight(n))
+            common = self.lcm(total[1], d)
+            total = (total[0] * common.exquo(total[1]) + n * common.exquo(d), common)
+        return total
+
+    def flat(self, f: Poly) -> Poly:
+        """A polynomial with parameters as variables, multiplied by the denominators of its coefficients."""
+        if not self.parameters:
+            return f.set_ring(self.flat_ring)
+        whole = f.mul_ground(self._denominator([f]))
+        # a least common denominator over the rationals is unique up to a number only, so numbers may be left below
+        return self.flat_ring.from_dict({(*k, *m): v / c.denom.LC for m, c in whole.items() for k, v in c.numer.items()})
+
+    def _denominator(self, polynomials: Sequence[Poly]) -> Any:
+        """The least common denominator of all coefficients, in the parameters."""
+        if not self.parameters:
+            return self.domain.one
+        common = self.domain.field.ring.one
+        for f in polynomials:
+            for c in f.values():
+                common = common.lcm(c.denom)
+        return self.domain(common)
+
+    def unflat(self, f: Poly) -> Poly:
+        """A polynomial in parameters and variables as an element of the ring."""
+        if not self.parameters:
+            return f.set_ring(self.ring)
+        count = len(self.parameters)
+        gathered: dict[Any, dict[Any, Any]] = {}
+        for m, c in f.items():
+            gathered.setdefault(m[count:], {})[m[:count]] = c
+        inner = self.domain.field.ring
+        return self.ring.from_dict({m: self.domain(inner.from_dict(part)) for m, part in gathered.items()})
+
+    def gcd(self, f: Poly, g: Poly) -> Poly:
+        """The greatest common divisor; a constant if there is none of positive degree."""
+        if not f or not g:
+            return f or g
+        if f.is_ground or g.is_ground:
+            return self.one
+        first, second = self.flat(f), self.flat(g)
+        spend(_DIVISOR * (len(first) + len(second)) * (1 + min(_degree(first), _degree(second))))
+        return self.unflat(first.gcd(second))
+
+    def lcm(self, f: Poly, g: Poly) -> Poly:
+        """The least common multiple."""
+        if f.is_ground or g.is_ground:
+            return g if f == self.one else f if g == self.one else f * g
+        return f * g.exquo(self.gcd(f, g))
+
+    def cancel(self, n: Poly, d: Poly) -> Fraction:
+        """A fraction without common factors."""
+        common = self.gcd(n, d)
+        return (n, d) if common.is_ground else (n.exquo(common), d.exquo(common))
+
+    def primitive(self, row: Sequence[Poly]) -> tuple[list[Poly], Poly]:
+        """Polynomials without common denominators and factors in the parameters, and what else divides all of them."""
+        entries = [e for e in row if e]
+        if not entries:
+            return list(row), self.one
+        scale = self._denominator(entries)
+        row = [e.mul_ground(scale) if e else e for e in row]
+        content = self.flat_ring.zero
+        for e in row:
+            if e:
+                flat = self.flat(e)
+                spend(_DIVISOR * (len(flat) + len(content)))
+                content = content.gcd(flat)
+            if content.is_ground and content:
+                return row, self.one
+        common = self.unflat(content)
+        if not common.is_ground:
+            return row, common
+        self.record(common.LC)
+        return [e.mul_ground(1 / common.LC) if e else e for e in row], self.one
+
+    def add(self, a: Fraction, b: Fraction) -> Fraction:
+        """The sum of two fractions, not reduced."""
+        return (a[0] + b[0], a[1]) if a[1] == b[1] else (a[0] * b[1] + b[0] * a[1], a[1] * b[1])
+
+    def minus(self, a: Fraction) -> Fraction:
+        """The negative of a fraction."""
+        return -a[0], a[1]
+
+    def record(self, coefficient: Any) -> None:
+        """Remember a coefficient that is divided by."""
+        if self.parameters and coefficient != self.domain.one:
+            self.divisors.append(coefficient)
+
+    def monic(self, f: Poly) -> Poly:
+        """The polynomial with leading coefficient one."""
+        if f:
+            self.record(f.LC)
+        return f.monic() if f else f
+
+    def factors(self, f: Poly) -> list[Poly]:
+        """The monic irreducible factors of positive degree, over the rational functions of the parameters."""
+        return [] if f.is_ground else [self.monic(g) for g, _ in self.factor_list(f)[1]]
+
+    def factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
+        """A coefficient, and the irreducible factors of positive degree with their powers. Remembered: the same ones are asked again.
+
+        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are left
+        out there: with twenty of them sympy needs a hundred times as long for five terms.
+        """
+        if f not in self._factored:
+            self._factored[f] = self._factor_list(f)
+        return self._factored[f]
+
+    def _factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
+        if f.is_ground:
+            return f.LC, []
+        flat = self.flat(f)
+        used = [i for i in range(self.flat_ring.ngens) if any(m[i] for m in flat)]
+        small = PolyRing([self.flat_ring.symbols[i] for i in used], QQ, grevlex)
+        spend(_FACTORS * len(flat) * (1 + _degree(flat)))
+        found = []
+        for g, power in small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()}).factor_list()[1]:
+            whole = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
+            if not whole.is_ground:
+                found.append((whole, power))
+        lead = f.LC  # leading coefficients multiply, whatever the order of the monomials
+        for g, power in found:
+            lead /= g.LC**power
+        return lead, found
+
+
+def _spread(monomial: Sequence[int], places: Sequence[int], count: int) -> tuple[int, ...]:
+    """A monomial of some variables as one of all variables."""
+    found = [0] * count
+    for i, e in zip(places, monomial, strict=True):
+        found[i] = e
+    return tuple(found)
+
+
+class BlockOrder(MonomialOrder):
+    """Blocks of variables one after the other, each ordered by total degree, then reversed lexicographically.
+
+    Keys are remembered: the same monomials are compared over and over.
+    """
+
+    is_global = True
+
+    def __init__(self, blocks: Sequence[tuple[int, int]]) -> None:
+        self.blocks = tuple(blocks)
+        self._keys: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def __call__(self, monomial: tuple[int, ...]) -> tuple[int, ...]:
+        key = self._keys.get(monomial)
+        if key is None:
+            parts: list[int] = []
+            for a, b in self.blocks:
+                some = monomial[a:b]
+                parts.append(sum(some))
+                parts += [-e for e in reversed(some)]
+            key = self._keys[monomial] = tuple(parts)
+        return key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BlockOrder) and self.blocks == other.blocks
+
+    def __hash__(self) -> int:
+        return hash((BlockOrder, self.blocks))
+
+    def __str__(self) -> str:
+        return f"blocks {self.blocks}"
+
+
+def ring_of(symbols: Sequence[Symbol], domain: Any, blocks: Sequence[tuple[int, int]], extra: Symbol | None = None) -> PolyRing:
+    """The ring ordered by blocks, higher jets first; an extra variable comes before everything."""
+    if extra is not None:
+        return PolyRing([extra, *symbols], domain, BlockOrder([(0, 1), *[(a + 1, b + 1) for a, b in blocks]]))
+    if not symbols:
+        return PolyRing([sympy.Symbol("_none")], domain, BlockOrder([(0, 1)]))
+    return PolyRing(symbols, domain, BlockOrder(blocks))

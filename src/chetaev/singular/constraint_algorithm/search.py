@@ -1,0 +1,115 @@
+"""The search: constraints, tangency, further constraints, and case distinctions, until every branch is closed or empty.
+
+One node is one branch. Its rows are the dynamical ones and the tangency of its generators. If the rows are consistent with constant rank
+the branch is final. If they leave constraints these are added, which may split the branch. If a pivot may vanish, the places where it does
+and the rest are looked at separately.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from chetaev.singular.constraint_algorithm.branches import Branch, Dead, refine
+from chetaev.singular.constraint_algorithm.elimination import Constraints, Solved, eliminate
+from chetaev.singular.constraint_algorithm.ideals import normal_form
+from chetaev.singular.constraint_algorithm.ring import Poly
+from chetaev.singular.constraint_algorithm.rows import Rows
+from chetaev.singular.constraint_algorithm.space import Space
+
+Steps = tuple[tuple[Poly, ...], ...]
+
+
+@dataclass
+class Node:
+    """A node of the tree: what was added to its parent, and what became of it."""
+
+    number: int
+    parent: int | None
+    added: tuple[Poly, ...]
+    case: bool
+    """Whether it is one case of a distinction, not a consequence."""
+    status: str = "open"
+    branch: Branch | None = None
+
+
+@dataclass(frozen=True)
+class Final:
+    """A closed branch with the rates on it."""
+
+    node: int
+    branch: Branch
+    solved: Solved
+    steps: Steps
+
+
+@dataclass
+class Search:
+    """The state of the search; `finals` and `nodes` are usable at any time, also when the budget interrupts."""
+
+    space: Space
+    rows: Rows
+    tangency: bool = True
+    nodes: list[Node] = field(default_factory=list)
+    finals: list[Final] = field(default_factory=list)
+    dead: list[Dead] = field(default_factory=list)
+    conflicts: list[tuple[Branch, list[Poly]]] = field(default_factory=list)
+    """Branches on which rows are solvable only where some polynomials vanish."""
+    _queue: list[tuple[int, Branch, Steps]] = field(default_factory=list)
+    _seen: set[object] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Work until nothing is open."""
+        start = Branch(nonzero=(*self.space.nonzero, *self.rows.denominators))
+        self._push(None, start, self.space.relations, (), case=True, count=False)
+        while self._queue:
+            self._expand(*self._queue.pop())
+
+    @property
+    def open(self) -> list[Node]:
+        """Nodes that nothing is known about yet."""
+        return [node for node in self.nodes if node.status == "open"]
+
+    def _expand(self, number: int, branch: Branch, steps: Steps) -> None:
+        node = self.nodes[number]
+        constraints = branch.constraints(self.space) if self.tangency else []
+        outcome = eliminate(self.space, branch, self.rows.all(constraints))
+        if isinstance(outcome, Solved):
+            self.finals.append(Final(number, outcome.branch, outcome, steps))
+            node.status = "final"
+            return
+        if isinstance(outcome, Constraints):
+            if not outcome.radical:
+                self.conflicts.append((branch, outcome.polynomials))
+            found = self._push(number, branch, outcome.polynomials, steps)
+            node.status = "further constraints" if found else "inconsistent"
+            return
+        for f in outcome.factors:
+            self._push(number, branch, [f], steps, case=True)
+        generic = replace(branch, nonzero=(*branch.nonzero, *outcome.factors))
+        self._push(number, generic, [], steps, case=True, count=False)
+        node.status = "distinction"
+
+    def _push(self, parent: int | None, branch: Branch, new: Sequence[Poly], steps: Steps, case: bool = False, count: bool = True) -> bool:
+        found, dead = refine(self.space, branch, new)
+        self.dead += [d for d in dead if d.certificate is not None]
+        for child in found:
+            key = child.key()
+            if key in self._seen:
+                continue
+            self._seen.add(key)
+            added = added_to(self.space, branch, child) if count else ()
+            node = Node(len(self.nodes), parent, added, case or len(found) > 1, branch=child)
+            self.nodes.append(node)
+            self._queue.append((node.number, child, (*steps, added) if added else steps))
+        return bool(found)
+
+
+def added_to(space: Space, parent: Branch, child: Branch) -> tuple[Poly, ...]:
+    """Constraints of a branch that are new against its parent, none a combination of those before it."""
+    kept: list[Poly] = []
+    for g in child.constraints(space):
+        rest = normal_form(parent.reduce(space, g), kept)
+        if rest and not rest.is_ground:
+            kept.append(space.monic(rest))
+    return tuple(kept)

@@ -1,0 +1,184 @@
+r"""The ring in which constraints live: polynomials in jets, generators and time over rational functions of the parameters.
+
+Parameters are generic: every expression in them that is divided by is recorded. The partial derivatives of a polynomial take the chain rule
+through the generators, so that $\partial \cos\theta / \partial\theta = -\sin\theta$ although $c$ and $s$ are variables of the ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from sympy import Expr, S, Symbol
+from sympy.polys.domains import QQ
+
+from chetaev.core.functions import in_own_words
+from chetaev.core.symbols import TIME, Jet
+from chetaev.singular.constraint_algorithm.ring import Fraction, Poly, Ring
+from chetaev.singular.constraint_algorithm.translation import Translation
+
+
+class Space(Ring):
+    """Jets of the phase space that occur, generators, and time if it occurs, as variables of one polynomial ring."""
+
+    def __init__(self, phase: Sequence[Jet], expressions: Iterable[Expr], parameters: Sequence[Symbol], surds: Sequence[Expr] = ()) -> None:
+        given = [*expressions]
+        self.phase = tuple(phase)
+        self.translation = Translation(given, surds)
+        rationals = [self.translation.rational(e) for e in given]
+        self._partials = self._close()
+        jets, timed = self._occurring(rationals)
+        generators = self.translation.generators
+        ordered = sorted(jets, key=lambda z: (-z.order, self.phase.index(z)))
+        symbols: list[Symbol] = [*ordered, *[g.symbol for g in generators], *([TIME] if timed else [])]
+        blocks = _blocks([z.order if isinstance(z, Jet) else -1 for z in symbols])
+        super().__init__(symbols, (*parameters, *self.translation.constants), blocks)
+        self.index = {z: i for i, z in enumerate(self.symbols)}
+        self.generators = {self.index[g.symbol]: g for g in generators}
+        self.derivatives = {(self.index[s], z): self.fraction(e) for (s, z), e in self._partials.items()}
+        self.relations = [self.polynomial(g.relation) for g in generators if g.relation is not None]
+        self.nonzero = [self.polynomial(e) for e in self.translation.nonzero]
+        self.nonzero += dict.fromkeys(d for _, d in self.derivatives.values() if not d.is_ground)
+        self.positive = {i for i, g in self.generators.items() if g.positive}
+        self.surds = {square: self.index[root] for square, root in self.translation.surds.items()}
+        self._back: dict[Symbol, Expr] = {g.symbol: g.definition for g in generators} | self.translation.constants
+        self._parts: dict[Poly, dict[Symbol, Fraction]] = {}
+
+    def _close(self) -> dict[tuple[Symbol, Symbol], Expr]:
+        """The partial derivatives of all generators; these may bring further generators."""
+        found: dict[tuple[Symbol, Symbol], Expr] = {}
+        done = 0
+        while done < len(self.translation.generators):
+            generator = self.translation.generators[done]
+            for z in sorted(generator.definition.free_symbols, key=lambda z: z.name):
+                if isinstance(z, Jet) or z == TIME:
+                    slope = self.translation.partial(generator, z)
+                    if slope != 0:
+                        found[generator.symbol, z] = slope
+            done += 1
+        return found
+
+    def _occurring(self, rationals: Sequence[Expr]) -> tuple[set[Jet], bool]:
+        """The jets that occur outside functions or as rates of what occurs, and whether time does."""
+        everything = [*rationals, *self._partials.values(), *self.translation.nonzero]
+        everything += [g.relation for g in self.translation.generators if g.relation is not None]
+        present = set().union(*[e.free_symbols for e in everything])
+        moving = {z for z in present if isinstance(z, Jet)} | {z for _, z in self._partials if isinstance(z, Jet)}
+        inside = {z for z in moving if z not in present}
+        known = set(self.phase)
+        queue = list(moving)
+        while queue:  # the rate of a jet is the next one
+            z = queue.pop().d()
+            if z in known and z not in moving:
+                moving.add(z)
+                queue.append(z)
+        return {z for z in moving - inside if z in known}, TIME in present
+
+    def fraction(self, e: Expr) -> Fraction:
+        """Numerator and denominator of a rational expression in symbols."""
+        numerator, denominator = self._fraction(e)
+        if not denominator.is_ground:
+            numerator, denominator = self.cancel(numerator, denominator)
+        if denominator.is_ground and denominator != self.one:
+            self.record(denominator.LC)
+            numerator, denominator = numerator.mul_ground(1 / denominator.LC), self.one
+        return numerator, denominator
+
+    def polynomial(self, e: Expr) -> Poly:
+        """The numerator of a rational expression in symbols."""
+        return self.fraction(e)[0]
+
+    def read(self, e: Expr) -> Fraction:
+        """Numerator and denominator of an expression in jets and functions."""
+        return self.fraction(self.translation.rational(e))
+
+    def _fraction(self, e: Expr) -> Fraction:
+        if e.is_Rational:
+            return self.ring.ground_new(self.domain(QQ(e.p, e.q)) if self.domain is not QQ else QQ(e.p, e.q)), self.one
+        if e.is_Symbol:
+            if e in self.index:
+                return self.variables[self.index[e]], self.one
+            return self.ring.ground_new(self.domain.from_sympy(e)), self.one
+        if e.is_Add:
+            return self.sum([self._fraction(a) for a in e.args])
+        if e.is_Mul:
+            numerator, denominator = self.one, self.one
+            for a in e.args:
+                n, d = self._fraction(a)
+                numerator, denominator = numerator * n, denominator * d
+            return numerator, denominator
+        n, d = self._fraction(e.base)
+        power = int(e.exp)
+        if power >= 0:
+            return n**power, d**power
+        if n.is_ground:
+            self.record(n.LC)
+        return d**-power, n**-power
+
+    def expression(self, f: Poly) -> Expr:
+        """A polynomial in the user's notation."""
+        return self.in_jets(f.as_expr(*self.symbols)) if f else S.Zero
+
+    def in_jets(self, e: Expr) -> Expr:
+        """An expression in symbols with every generator written out."""
+        return e.xreplace(self._back) if self._back else e
+
+    def partials(self, f: Poly) -> dict[Symbol, Fraction]:
+        """The partial derivatives with respect to jets and time that do not vanish, generators included."""
+        if f not in self._parts:
+            self._parts[f] = self._differentiate(f)
+        return self._parts[f]
+
+    def _differentiate(self, f: Poly) -> dict[Symbol, Fraction]:
+        found: dict[Symbol, list[Fraction]] = {}
+        for i, z in enumerate(self.symbols):
+            slope = f.diff(self.variables[i])
+            if not slope:
+                continue
+            if i not in self.generators:
+                found.setdefault(z, []).append((slope, self.one))
+                continue
+            for (j, x), (n, d) in self.derivatives.items():
+                if i == j:
+                    found.setdefault(x, []).append((slope * n, d))
+        sums = {z: self.sum(parts) for z, parts in found.items()}
+        return {z: (n, d) for z, (n, d) in sums.items() if n}
+
+    def implied(self, i: int, values: dict[int, Poly]) -> Poly | None:
+        r"""What a generator equals once jets have been substituted, if that is expressible: $\exp x = 1$ on $x = 0$.
+
+        The constant 1, which vanishes nowhere, if there it has no real value.
+        """
+        generator = self.generators[i]
+        if generator.definition.is_Pow and generator.relation is not None:
+            return None  # a root says all it knows by its relation
+        known: dict[Expr, Expr] = {}
+        for z in generator.definition.free_symbols:
+            j = self.index.get(z)
+            if j is not None and j in values and not any(k in self.generators for k in _support(values[j])):
+                known[z] = values[j].as_expr(*self.symbols)
+        if not known:
+            return None
+        value = in_own_words(generator.definition.xreplace(known))
+        if value.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity):
+            return None  # the branch lies outside the domain of the function, which other polynomials exclude
+        if value.is_extended_real is False:
+            return self.one  # a value such as log(-1) is no real number, so that no real point is left
+        count = len(self.translation.generators), len(self.translation.constants)
+        changed = self.translation.rational(value)
+        if (len(self.translation.generators), len(self.translation.constants)) != count:
+            return None
+        if not changed.free_symbols <= {*self.symbols, *self.parameters}:
+            return None
+        n, d = self.fraction(changed)
+        f = d * self.variables[i] - n
+        return f if f else None
+
+
+def _blocks(levels: Sequence[int]) -> list[tuple[int, int]]:
+    cuts = [0, *[i for i in range(1, len(levels)) if levels[i] != levels[i - 1]], len(levels)]
+    return [(a, b) for a, b in pairwise(cuts) if b > a]
+
+
+def _support(f: Poly) -> set[int]:
+    return {i for m in f for i, e in enumerate(m) if e}

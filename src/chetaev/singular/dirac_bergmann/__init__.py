@@ -1,0 +1,23 @@
+"""Dirac and Bergmann's theory of singular Lagrangians in phase space, and its presymplectic form.
+
+`analysis` runs the algorithm, `legendre_map` finds primary constraints, `closure` is the loop, `classes` holds first and second class and
+Dirac's bracket, `gauge` counts what the free functions move; `presymplectic` is the same on forms, and `vakonomic` compares Dirac's
+bracket with the canonical one of the reduced phase space.
+"""
+
+from chetaev.singular.dirac_bergmann.analysis import dirac
+from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
+from chetaev.singular.dirac_bergmann.presymplectic import Presymplectic, lagrangian_forms, presymplectic
+from chetaev.singular.dirac_bergmann.result import Dirac
+from chetaev.singular.dirac_bergmann.vakonomic import ReducedPhaseSpace, reduced_phase_space
+
+__all__ = [
+    "Dirac",
+    "Presymplectic",
+    "ReducedPhaseSpace",
+    "dirac",
+    "lagrangian_forms",
+    "poisson_bracket",
+    "presymplectic",
+    "reduced_phase_space",
+]

@@ -1,0 +1,251 @@
+r"""Dirac and Bergmann's analysis of a singular Lagrangian: constraints in phase space, their classes, multipliers and motion.
+
+The total Hamiltonian $H_T = H + u_\alpha \varphi_\alpha$ contains the primary constraints with multipliers. That a constraint stays zero,
+$\partial_t \varphi + \{\varphi, H\} + u_\alpha \{\varphi, \varphi_\alpha\} = 0$, determines multipliers or is a further constraint, until
+nothing new arises. The multipliers that are left are the free functions of the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Add, Expr, Matrix, Symbol
+
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME
+from chetaev.mechanics.principles import Principle
+from chetaev.mechanics.ranks.generic import points_on
+from chetaev.singular.constraint_algorithm.elimination import Row, Solved
+from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.dirac_bergmann.classes import Classes, classify, independent
+from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful, parameter_assumptions
+from chetaev.singular.dirac_bergmann.gauge import gauge_directions
+from chetaev.singular.dirac_bergmann.generic import Manifold
+from chetaev.singular.dirac_bergmann.legendre_map import Primary, legendre_map, tidied
+from chetaev.singular.dirac_bergmann.poisson import Pairs, cleared, poisson_bracket, ring_bracket, slopes
+from chetaev.singular.dirac_bergmann.result import Dirac
+from chetaev.singular.dirac_bergmann.source import Source, read_source
+
+_POINTS = 4
+
+
+def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30.0) -> Dirac:
+    """Dirac and Bergmann's analysis of a system, a model or equations, with a Lagrangian of first order, singular or not.
+
+    >>> from chetaev import System
+    >>> print(dirac(System("x y", "B", lagrangian="B/2*(x*y' - y*x') - x^2/2", name="strong field")))
+    strong field · Dirac's analysis
+      H             x^2/2
+      primary       B*y/2 + p_x = 0
+                    p_y - B*x/2 = 0
+      first class   none
+      second class  B*y/2 + p_x, p_y - B*x/2
+      H_T           u1*(B*y/2 + p_x) + u2*(p_y - B*x/2) + x^2/2
+      multiplier    u1 = 0  (x')
+      multiplier    u2 = x/B  (y')
+      states        dimension 2; 0 free functions
+      generic       B != 0
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise UsageError(f"a time of {seconds!r} seconds.", where="dirac", hint="seconds=30")
+    source = read_source(given, principle, "dirac")
+    where = f"dirac {source.label}"
+    result: Dirac | None = None
+    with deep(), deadline(seconds) as clock:
+        try:
+            primary = legendre_map(source, where)
+            result = _Analysis(source, primary).result()
+        except Branching as fact:
+            raise branching_refusal(fact, where) from None
+        except NotImplementedError as fact:
+            raise PrincipleError(f"{fact}.", where=where, hint="constraint_algorithm takes any equations") from None
+    if clock.expired or result is None:
+        raise PrincipleError(
+            f"the constraints were not closed in {seconds:g} seconds.",
+            where=where,
+            why="How long the algebra takes cannot be foreseen.",
+            hint="dirac(system, seconds=300), or constraint_algorithm(system), which returns what is finished",
+        )
+    return result
+
+
+def branching_refusal(fact: Branching, where: str) -> PrincipleError:
+    """The error that shows the manifolds into which the states split."""
+    parts = " or ".join("{" + ", ".join(f"{show(e)} = 0" for e in m) + "}" for m in fact.manifolds)
+    return PrincipleError(
+        f"the constraints split into several manifolds: {parts}.",
+        where=where,
+        why="Dirac's analysis follows one manifold of constant rank.",
+        hint="constraint_algorithm(system) follows all of them",
+    )
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    source: Source
+    primary: Primary
+
+    @property
+    def pairs(self) -> Pairs:
+        return tuple(zip(self.source.coordinates, self.source.momenta, strict=True))
+
+    def result(self) -> Dirac:
+        source, primary = self.source, self.primary
+        momenta = list(source.momenta)
+        space = Space(
+            [*momenta, *source.coordinates], [primary.hamiltonian, *primary.constraints, *momenta, *primary.nonzero], source.parameters
+        )
+        energy, phis = space.read(primary.hamiltonian), [space.read(e) for e in primary.constraints]
+        consistency = _Consistency(space, self.pairs, energy, phis)
+        avoided = [space.read(e)[0] for e in primary.nonzero] + [d for _, d in [energy, *phis] if not d.is_ground]
+        factors = [f for e in avoided for f in space.factors(e)]
+        closure = close(space, [n for n, _ in phis], consistency.rows, factors)
+        names = _names(source, len(phis))
+        total = Add(primary.hamiltonian, *[u * e for u, e in zip(names, primary.constraints, strict=True)])
+        velocities = (
+            {} if primary.velocities is None else {u: source.coordinates[i].d() for u, i in zip(names, primary.velocities, strict=True)}
+        )
+        generations, kept = self._generations(space, closure, phis)
+        excluded = doubtful(space, [*factors, *space.nonzero, *closure.assumed])
+        shared = {
+            "source": source,
+            "hamiltonian": primary.hamiltonian,
+            "generations": generations,
+            "total": tidied(total),
+            "velocities": Frozen(velocities),
+            "irregular": tuple(space.expression(f) for f in closure.irregular),
+        }
+        if closure.solved is None:
+            failing = tuple(space.expression(closure.branch.reduce(space, f)) for f in closure.failing)
+            nothing = Classes((), (), Matrix(0, 0, []), ())
+            return Dirac(
+                **shared,
+                consistent=False,
+                failing=failing,
+                multipliers=Frozen({}),
+                free=(),
+                classes=nothing,
+                primary_first_class=(),
+                gauge_directions=None,
+                rates=Frozen({}),
+                excluded=tuple(excluded),
+                assumptions=parameter_assumptions(space),
+                point=None,
+            )
+        values = _multipliers(space, closure.solved, names)
+        free = tuple(names[k] for k in closure.solved.free)
+        classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
+        # independent constraints may vanish elsewhere too: r x p = 0 is more than two of its components, which also hold where r3 = p3 = 0
+        vanishing = [space.expression(g) for g in closure.branch.constraints(space) if g not in space.relations]
+        points = points_on(vanishing, self._symbols(), count=_POINTS)
+        generators = self._generators(values, free, names)
+        determined = Add(
+            primary.hamiltonian,
+            *[values[u].xreplace(dict.fromkeys(free, 0 * u)) * e for u, e in zip(names, primary.constraints, strict=True)],
+        )
+        return Dirac(
+            **shared,
+            consistent=True,
+            failing=(),
+            multipliers=Frozen(values),
+            free=free,
+            classes=classes,
+            primary_first_class=generators,
+            gauge_directions=gauge_directions(generators, determined, self.pairs, points),
+            rates=Frozen(self._rates(total, values)),
+            excluded=tuple(dict.fromkeys([*excluded, *_loci(closure.solved, space), *_zeros_on(space, closure, classes)])),
+            assumptions=parameter_assumptions(space),
+            point=points[0] if points else None,
+        )
+
+    def _generations(self, space: Space, closure: Closure, phis: Sequence[Fraction]) -> tuple[tuple[tuple[Expr, ...], ...], list[Fraction]]:
+        """The independent constraints by step, primary ones as the Legendre map gave them."""
+        later = [[(f, space.one) for f in step] for step in closure.steps[1:]]
+        everything = [*phis, *[f for step in later for f in step]]
+        chosen = set(independent(Manifold.of(space, closure.branch), everything, [z for pair in self.pairs for z in pair]))
+        generations: list[tuple[Expr, ...]] = [tuple(self.primary.constraints[i] for i in range(len(phis)) if i in chosen)]
+        at = len(phis)
+        for step in later:
+            kept = tuple(space.expression(f) for i, (f, _) in enumerate(step) if at + i in chosen)
+            at += len(step)
+            if kept:
+                generations.append(kept)
+        return tuple(g for g in generations if g), [everything[i] for i in sorted(chosen)]
+
+    def _symbols(self) -> list[Symbol]:
+        return [*self.source.coordinates, *self.source.momenta, *self.source.parameters, TIME]
+
+    def _generators(self, values: Mapping[Symbol, Expr], free: Sequence[Symbol], names: Sequence[Symbol]) -> tuple[Expr, ...]:
+        """The combination of primary constraints that each free multiplier multiplies."""
+        return tuple(Add(*[values[u].diff(k) * e for u, e in zip(names, self.primary.constraints, strict=True)]) for k in free)
+
+    def _rates(self, total: Expr, values: Mapping[Symbol, Expr]) -> dict[Symbol, Expr]:
+        found = {}
+        for z in (*self.source.coordinates, *self.source.momenta):
+            found[z] = tidied(poisson_bracket(z, total, self.pairs).xreplace(dict(values)))
+        return found
+
+
+@dataclass(frozen=True)
+class _Consistency:
+    r"""The rows $\{\varphi, \varphi_\alpha\} u_\alpha + \{\varphi, H\} + \partial_t\varphi = 0$ of constraints."""
+
+    space: Space
+    pairs: Pairs
+    energy: Fraction
+    primaries: Sequence[Fraction]
+
+    def rows(self, constraints: Sequence[Poly]) -> list[Row]:
+        space = self.space
+        energy, primaries = slopes(space, self.energy), [slopes(space, f) for f in self.primaries]
+        rows = []
+        for g in constraints:
+            parts = slopes(space, (g, space.one))
+            drift = space.sum([ring_bracket(space, parts, energy, self.pairs), *([parts[TIME]] if TIME in parts else [])])
+            row, _ = cleared(space, [*[ring_bracket(space, parts, f, self.pairs) for f in primaries], drift])
+            rows.append(row)
+        # without a constraint there is nothing to solve, but the number of multipliers must be known
+        return rows or [[space.zero] * (len(primaries) + 1)]
+
+
+def _names(source: Source, count: int) -> list[Symbol]:
+    """`u1`, `u2`, ..., or longer names where these are taken."""
+    taken = {z.base for z in (*source.coordinates, *source.momenta)} | {p.name for p in source.parameters}
+    letter = "u"
+    while any(f"{letter}{k + 1}" in taken for k in range(count)):
+        letter += "u"
+    return [Symbol(f"{letter}{k + 1}", real=True) for k in range(count)]
+
+
+def _multipliers(space: Space, solved: Solved, names: Sequence[Symbol]) -> dict[Symbol, Expr]:
+    values = {}
+    for j, u in enumerate(names):
+        term, free = solved.rate(space, j)
+        values[u] = tidied(Add(_quotient(space, term), *[_quotient(space, c) * names[k] for k, c in free.items()]))
+    return values
+
+
+def _quotient(space: Space, f: Fraction) -> Expr:
+    return space.expression(f[0]) / space.expression(f[1])
+
+
+def _loci(solved: Solved, space: Space) -> list[Expr]:
+    """Denominators of the multipliers that may vanish."""
+    found: list[Poly] = []
+    for j in range(solved.unknowns):
+        term, free = solved.rate(space, j)
+        for _, d in [term, *free.values()]:
+            found += space.factors(d)
+    return doubtful(space, found)
+
+
+def _zeros_on(space: Space, closure: Closure, classes: Classes) -> list[Expr]:
+    """Denominators of Dirac's bracket that are not constant on the final manifold."""
+    pairs = [(e, closure.branch.reduce(space, space.read(e)[0])) for e in classes.determinant_factors]
+    return [e for e, rest in pairs if rest and doubtful(space, space.factors(rest))]

@@ -1,0 +1,123 @@
+r"""First and second class constraints, and Dirac's bracket.
+
+Let $C_{ij} = \{\varphi_i, \varphi_j\}$ on the final manifold. Rows that are independent there belong to constraints $\chi$ of *second
+class*, and the block $C_{ab} = \{\chi_a, \chi_b\}$ of a skew matrix on independent rows is regular. With its inverse
+
+$$ \psi_i = \varphi_i - \{\varphi_i, \chi_a\}\, C^{ab}\, \chi_b, \qquad \{f, g\}^* = \{f, g\} - \{f, \chi_a\}\, C^{ab}\, \{\chi_b, g\} $$
+
+are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and Dirac's bracket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Add, Expr, Matrix, Symbol
+from sympy.polys.domains import QQ
+from sympy.polys.matrices import DomainMatrix
+
+from chetaev.singular.constraint_algorithm.branches import Branch
+from chetaev.singular.constraint_algorithm.ideals import basis_of, normal_form
+from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.dirac_bergmann.generic import Manifold
+from chetaev.singular.dirac_bergmann.poisson import Pairs, Slopes, cleared, poisson_bracket, ring_bracket, slopes
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Constraints by class, and the inverse of the matrix of brackets of those of second class."""
+
+    first: tuple[Expr, ...]
+    second: tuple[Expr, ...]
+    inverse: Matrix
+    determinant_factors: tuple[Expr, ...]
+    """Denominators of the inverse that depend on the state."""
+
+    def bracket(self, f: Expr, g: Expr, pairs: Pairs) -> Expr:
+        """Dirac's bracket, everywhere in phase space where the matrix of the second class is regular."""
+        left = [poisson_bracket(f, chi, pairs) for chi in self.second]
+        right = [poisson_bracket(chi, g, pairs) for chi in self.second]
+        terms = [-a * self.inverse[i, j] * b for i, a in enumerate(left) for j, b in enumerate(right)]
+        return Add(poisson_bracket(f, g, pairs), *terms)
+
+
+def independent(manifold: Manifold, constraints: Sequence[Fraction], variables: Sequence[Symbol]) -> list[int]:
+    """The constraints, first ones first, whose differentials are linearly independent at a general point of the branch."""
+    space, branch = manifold.space, manifold.branch
+    nothing = (space.zero, space.one)
+    rows = []
+    for f in constraints:
+        parts = slopes(space, f)
+        row, _ = cleared(space, [parts.get(z, nothing) for z in variables])
+        rows.append([branch.reduce(space, e) for e in row])
+    return _independent_rows(manifold, rows)
+
+
+def classify(manifold: Manifold, constraints: Sequence[Fraction], pairs: Pairs) -> Classes:
+    """The classes of independent constraints on the final manifold."""
+    space, branch = manifold.space, manifold.branch
+    parts = [slopes(space, f) for f in constraints]
+    matrix = [_row(space, branch, parts, i, pairs) for i in range(len(parts))]
+    chosen = _independent_rows(manifold, matrix)
+    written = [_expression(space, f) for f in constraints]
+    inverse, denominators = _inverse(space, [[ring_bracket(space, parts[i], parts[j], pairs) for j in chosen] for i in chosen])
+    second = tuple(written[i] for i in chosen)
+    first = []
+    for i in range(len(parts)):
+        if i in chosen:
+            continue
+        weights = [_value(space, ring_bracket(space, parts[i], parts[j], pairs), branch) for j in chosen]
+        terms = [-w * inverse[a, b] * second[b] for a, w in enumerate(weights) for b in range(len(chosen))]
+        first.append(Add(written[i], *terms))
+    return Classes(tuple(first), second, inverse, denominators)
+
+
+def _row(space: Space, branch: Branch, parts: Sequence[Slopes], i: int, pairs: Pairs) -> list[Poly]:
+    row, _ = cleared(space, [ring_bracket(space, parts[i], other, pairs) for other in parts])
+    return [branch.reduce(space, e) for e in row]
+
+
+def _independent_rows(manifold: Manifold, rows: Sequence[Sequence[Poly]]) -> list[int]:
+    chosen: list[int] = []
+    for i, row in enumerate(rows):
+        if any(row) and manifold.rank([rows[k] for k in [*chosen, i]]) > len(chosen):
+            chosen.append(i)
+    return chosen
+
+
+def _inverse(space: Space, matrix: Sequence[Sequence[Fraction]]) -> tuple[Matrix, tuple[Expr, ...]]:
+    """The inverse of a matrix of fractions of the ring, exactly."""
+    n = len(matrix)
+    if not n:
+        return Matrix(0, 0, []), ()
+    names = [*space.parameters, *space.symbols]
+    domain = QQ.frac_field(*names)
+    basis = basis_of(space, space.relations)
+
+    def element(f: Fraction) -> Any:
+        above, below = (domain.from_sympy(part.as_expr(*space.symbols)) for part in (normal_form(f[0], basis), f[1]))
+        return above / below
+
+    found = DomainMatrix([[element(f) for f in row] for row in matrix], (n, n), domain).inv().to_list()
+    quotients = [[space.in_jets(e.numer.as_expr(*names)) / space.in_jets(e.denom.as_expr(*names)) for e in row] for row in found]
+    below: list[Expr] = []
+    for row in found:
+        for e in row:
+            for f, _ in e.denom.factor_list()[1]:
+                written = space.in_jets(f.as_expr(*names))
+                if written not in below and any(z not in space.parameters for z in written.free_symbols):
+                    below.append(written)
+    return Matrix(quotients), tuple(below)
+
+
+def _value(space: Space, f: Fraction, branch: Branch) -> Expr:
+    """A fraction on the branch, in the user's notation."""
+    n, d = branch.reduce(space, f[0]), branch.reduce(space, f[1])
+    return _expression(space, (n, d))
+
+
+def _expression(space: Space, f: Fraction) -> Expr:
+    n, d = f
+    return space.expression(n) if d == space.one else space.expression(n) / space.expression(d)

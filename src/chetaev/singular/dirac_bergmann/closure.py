@@ -1,0 +1,136 @@
+"""The loop that Dirac's and the presymplectic algorithm share: rows linear in unknowns, what they demand of the state, and so on until
+closed.
+
+A state is admissible if the rows of the constraints found so far can be solved for the unknowns: multipliers in one case, components of the
+vector field in the other. What is left over are further constraints. The algebra is that of `chetaev.singular.constraint_algorithm`; this
+loop follows one manifold and refuses where the states split into several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.symbols import TIME
+from chetaev.singular.constraint_algorithm.branches import Branch, refine
+from chetaev.singular.constraint_algorithm.elimination import Constraints, Row, Solved
+from chetaev.singular.constraint_algorithm.reality import NeedsSurd, never_vanishes, sign_of
+from chetaev.singular.constraint_algorithm.search import added_to
+from chetaev.singular.constraint_algorithm.space import Poly, Space
+from chetaev.singular.dirac_bergmann.generic import Manifold, with_nonzero
+
+RowsFor = Callable[[Sequence[Poly]], list[Row]]
+"""The rows that the constraints found so far impose on the unknowns."""
+
+
+class Branching(Exception):
+    """The states split into several manifolds: one tuple of constraints for each."""
+
+    def __init__(self, manifolds: Sequence[Sequence[Expr]]) -> None:
+        super().__init__("several manifolds")
+        self.manifolds = tuple(tuple(m) for m in manifolds)
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Where the loop ended: `solved` is None if no state is admissible, and then `failing` holds what cannot vanish."""
+
+    branch: Branch
+    solved: Solved | None
+    steps: tuple[tuple[Poly, ...], ...]
+    """The constraints of the start, and those that each step added: first as they were found, then generators of the ideal.
+
+    The generators alone may be more than the codimension, and some of them may vanish in more places than all of them.
+    """
+    irregular: tuple[Poly, ...]
+    """Constraints whose differential vanishes with them, such as a square; the loop goes on with what has the same zeros."""
+    assumed: tuple[Poly, ...]
+    """Pivots that were assumed not to vanish; what happens at their zeros is not analysed."""
+    failing: tuple[Poly, ...] = ()
+
+
+def close(space: Space, start: Sequence[Poly], rows_for: RowsFor, nonzero: Sequence[Poly] = ()) -> Closure:
+    """Follow the constraints from a start until they are closed."""
+    empty = Branch(nonzero=(*space.nonzero, *nonzero))
+    base = _only(space, empty, space.relations) or empty
+    branch = _only(space, base, start)
+    if branch is None:
+        return Closure(base, None, (), (), (), tuple(start))
+    steps = [tuple(start)]
+    irregular: list[Poly] = []
+    assumed: list[Poly] = []
+    while True:
+        outcome = Manifold.of(space, branch).eliminate(rows_for(branch.constraints(space)))
+        if isinstance(outcome, Solved):
+            return Closure(outcome.branch, outcome, tuple(steps), tuple(irregular), tuple(assumed))
+        if not isinstance(outcome, Constraints):
+            fresh = [f for f in outcome.factors if f not in assumed]
+            assumed += fresh
+            branch = with_nonzero(branch, outcome.factors)
+            continue
+        child = _only(space, branch, outcome.polynomials)
+        if child is None:
+            return Closure(branch, None, tuple(steps), tuple(irregular), tuple(assumed), tuple(outcome.polynomials))
+        manifold = Manifold.of(space, child)
+        irregular += [f for f in outcome.polynomials if _flat_on(manifold, f)]
+        added = added_to(space, branch, child)
+        if added:
+            steps.append(tuple(dict.fromkeys([*_as_found(space, branch, outcome.polynomials), *added])))
+        branch = child
+
+
+def _only(space: Space, branch: Branch, new: Sequence[Poly]) -> Branch | None:
+    """The one branch that remains when further polynomials vanish; None if nothing remains."""
+    try:
+        found, _ = refine(space, branch, list(new))
+    except NeedsSurd as need:
+        raise Branching([[factor] for factor in need.factors]) from None
+    found = [b for b in found if not _at_an_instant(space, b)]
+    if len(found) > 1:
+        raise Branching([[space.expression(g) for g in added_to(space, branch, b)] for b in found])
+    return found[0] if found else None
+
+
+def _as_found(space: Space, branch: Branch, polynomials: Sequence[Poly]) -> list[Poly]:
+    """Constraints without factors that do not vanish on the branch; products and powers are left out."""
+    found = []
+    for f in polynomials:
+        factors = [g for g in space.factors(branch.reduce(space, f)) if g not in branch.nonzero]
+        if len(factors) == 1:
+            found.append(factors[0])
+    return found
+
+
+def _at_an_instant(space: Space, branch: Branch) -> bool:
+    """Whether a branch fixes the time: no motion stays there."""
+    found = [space.expression(g).free_symbols for g in branch.constraints(space) if g not in space.relations]
+    return any(TIME in symbols and symbols <= {TIME, *space.parameters} for symbols in found)
+
+
+def _flat_on(manifold: Manifold, f: Poly) -> bool:
+    """Whether the differential of a constraint vanishes on the manifold."""
+    return all(manifold.vanishes(n) for n, _ in manifold.space.partials(f).values())
+
+
+def doubtful(space: Space, factors: Sequence[Poly]) -> list[Expr]:
+    """Expressions out of some factors that may have real zeros."""
+    return [space.expression(f) for f in dict.fromkeys(factors) if not never_vanishes(space, f) and not _positive(space, f)]
+
+
+def _positive(space: Space, f: Poly) -> bool:
+    return len(f) == 1 and all(i in space.positive for m in f for i, e in enumerate(m) if e)
+
+
+def parameter_assumptions(space: Space) -> tuple[Expr, ...]:
+    """The irreducible expressions in parameters that were divided by, without those that cannot vanish."""
+    found: dict[str, Expr] = {}
+    for c in dict.fromkeys(space.divisors):
+        for part in (c.numer, c.denom):
+            for f, _ in part.factor_list()[1]:
+                if sign_of(space, space.domain(f)) == 0:
+                    e = space.in_jets(f.as_expr(*space.parameters))
+                    found.setdefault(str(e), e)
+    return tuple(sorted(found.values(), key=lambda e: (sympy.count_ops(e), str(e))))

@@ -1,0 +1,162 @@
+r"""The image of the Legendre map $p_i = \partial L/\partial \dot q^i$ of a singular Lagrangian, and the canonical Hamiltonian on it.
+
+For momenta affine in the velocities, $p = W \dot q + b$ with $W$ of rank $r$, a principal block $W_{aa}$ of size $r$ is regular, and
+
+$$ \varphi_\alpha = p_\alpha - b_\alpha - W_{\alpha a} W_{aa}^{-1} (p_a - b_a) = 0 $$
+
+are the primary constraints. Solved for momenta as they are, their multipliers in the total Hamiltonian are the velocities $\dot q^\alpha$
+themselves. The canonical Hamiltonian $p_i \dot q^i - L$ does not depend on $\dot q^\alpha$ there, and these are put to zero.
+
+Other momenta (the relativistic particle) are treated by elimination: a Gröbner basis of the relations between $p$, $q$, $\dot q$ and
+$h = p_i \dot q^i - L$ in which velocities stand first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import sympy
+from sympy import Add, Expr, Matrix, S
+
+from chetaev.core.calculus import SYMBOLIC
+from chetaev.core.errors import PrincipleError
+from chetaev.core.symbols import Parameter
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import vanishes
+from chetaev.mechanics.ranks.generic import generic_rank, points_on
+from chetaev.singular.dirac_bergmann.image import image_of
+from chetaev.singular.dirac_bergmann.source import Source
+
+_MOST_BLOCKS = 200
+_SMALL = 1e-6
+_LONG = 400
+"""Operations above which nothing is tidied."""
+
+
+@dataclass(frozen=True)
+class Primary:
+    """Primary constraints, the canonical Hamiltonian, and what must not vanish for the formulas to hold."""
+
+    constraints: tuple[Expr, ...]
+    hamiltonian: Expr
+    nonzero: tuple[Expr, ...]
+    velocities: tuple[int, ...] | None
+    """The coordinates whose velocities the multipliers are; None if the constraints are not solved for momenta."""
+
+
+def legendre_map(source: Source, where: str) -> Primary:
+    """The primary constraints and the canonical Hamiltonian of a Lagrangian of first order."""
+    velocities = [q.d() for q in source.coordinates]
+    slopes = SYMBOLIC.gradient(source.lagrangian, velocities)
+    hessian = Matrix([SYMBOLIC.gradient(e, velocities) for e in slopes])
+    if all(vanishes(e.diff(v)) is True for e in hessian for v in velocities if v in e.free_symbols):
+        at_rest = dict.fromkeys(velocities, S.Zero)
+        return _affine(source, hessian.xreplace(at_rest), Matrix([SYMBOLIC.without(e, velocities) for e in slopes]), where)
+    return _general(source, slopes, hessian, where)
+
+
+def _affine(source: Source, hessian: Matrix, offset: Matrix, where: str) -> Primary:
+    n = len(source.coordinates)
+    points = points_on([], sorted(hessian.free_symbols, key=lambda z: z.name), count=5)
+    rank = generic_rank(hessian.tolist(), points) if hessian.free_symbols else hessian.rank()
+    solved = _regular_block(hessian, rank)
+    free = tuple(i for i in range(n) if i not in solved)
+    block = hessian.extract(list(solved), list(solved))
+    rest = hessian.extract(list(free), list(solved))
+    if (
+        any(vanishes(e) is False for e in (hessian.extract(list(free), list(free)) - rest * _inverse(block) * rest.T if rank else hessian))
+        and rank < n
+    ):
+        raise PrincipleError(
+            "the rank of the matrix of second derivatives could not be decided.",
+            where=where,
+            why="Numbers and formulas disagree about it.",
+            hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
+        )
+    p = Matrix(source.momenta)
+    inverse = _inverse(block)
+    speeds = inverse * (p.extract(list(solved), [0]) - offset.extract(list(solved), [0])) if rank else Matrix(0, 1, [])
+    constraints = []
+    for row, i in enumerate(free):
+        moved = Add(*[rest[row, k] * speeds[k] for k in range(rank)])
+        constraints.append(tidied(p[i] - offset[i] - moved))
+    values = {source.coordinates[i].d(): S.Zero for i in free} | {source.coordinates[i].d(): speeds[k] for k, i in enumerate(solved)}
+    energy = Add(*[p[i] * speeds[k] for k, i in enumerate(solved)]) - source.lagrangian.xreplace(values)
+    return Primary(tuple(constraints), tidied(energy), _factors(block.det(method="berkowitz") if rank else S.One), free)
+
+
+def _regular_block(hessian: Matrix, rank: int) -> tuple[int, ...]:
+    """The principal block of a symmetric matrix with the simplest determinant that does not vanish; later rows are kept first."""
+    best: tuple[tuple[int, int], tuple[int, ...]] | None = None
+    for count, rows in enumerate(combinations(range(hessian.rows), rank)):
+        determinant = hessian.extract(list(rows), list(rows)).det(method="berkowitz") if rank else S.One
+        if vanishes(determinant) is not False:
+            continue
+        moving = {z for z in determinant.free_symbols if not isinstance(z, Parameter)}
+        key = (len(moving), sympy.count_ops(determinant))
+        if best is None or key < best[0]:
+            best = (key, rows)
+        if key == (0, 0) or count >= _MOST_BLOCKS:
+            break
+    return best[1] if best else ()
+
+
+def _inverse(block: Matrix) -> Matrix:
+    return block.inv(method="ADJ").applyfunc(tidied) if block.rows else block
+
+
+def _general(source: Source, slopes: Sequence[Expr], hessian: Matrix, where: str) -> Primary:
+    """Primary constraints by elimination of the velocities; their number must be the corank of the second derivatives."""
+    symbols = sorted(hessian.free_symbols, key=lambda z: z.name)
+    corank = hessian.rows - generic_rank(hessian.tolist(), points_on([], symbols, count=9))
+    velocities = [q.d() for q in source.coordinates]
+    energy = Add(*[e * v for e, v in zip(slopes, velocities, strict=True)]) - source.lagrangian
+    still = vanishes(energy) is True
+    constraints, hamiltonian = image_of(source, slopes, None if still else energy, where)
+    if len(constraints) != corank:
+        raise PrincipleError(
+            f"elimination of the velocities leaves {len(constraints)} relations between the momenta where {corank} are expected.",
+            where=where,
+            why="The image of the Legendre map is not described by as many equations as it has codimension.",
+            hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
+        )
+    if len(constraints) == 1:
+        constraints = (_oriented(constraints[0], source, slopes),)
+    return Primary(constraints, hamiltonian, (), None)
+
+
+def _oriented(constraint: Expr, source: Source, slopes: Sequence[Expr]) -> Expr:
+    r"""The constraint with the sign for which $\dot q = u\,\partial\varphi/\partial p + \dots$ with $u > 0$ has the velocities that the
+    momenta belong to.
+
+    A Lagrangian homogeneous of first degree leaves the size of $u$ open, not its sign: the momenta change theirs with the velocities.
+    """
+    velocities = [q.d() for q in source.coordinates]
+    at = dict(zip(source.momenta, slopes, strict=True))
+    along = Add(*[v * constraint.diff(p).xreplace(at) for v, p in zip(velocities, source.momenta, strict=True)])
+    tape = Tape([along, *slopes])
+    for point in points_on([], sorted(tape.symbols, key=lambda z: z.name), count=20):
+        try:
+            value = tape(point)[0]
+        except Undefined:
+            continue
+        if abs(value) > _SMALL:
+            return -constraint if value < 0 else constraint
+    return constraint
+
+
+def tidied(e: Expr) -> Expr:
+    """An expression as one short sum or fraction, unless it is long; it is right in either case."""
+    if not (e.is_Add or e.is_Mul) or sympy.count_ops(e) > _LONG:
+        return e
+    short = sympy.cancel(e) if not e.atoms(sympy.Function) else sympy.together(e)
+    return min([e, sympy.factor_terms(short), sympy.expand(short)], key=lambda f: (sympy.count_ops(f), len(str(f))))
+
+
+def _factors(determinant: Expr) -> tuple[Expr, ...]:
+    """The factors of a determinant that depend on the state."""
+    product = sympy.factor(determinant) if sympy.count_ops(determinant) < _LONG else determinant
+    parts = [f.base if f.is_Pow and f.exp.is_positive else f for f in sympy.Mul.make_args(product)]
+    return tuple(f for f in parts if any(not isinstance(z, Parameter) for z in f.free_symbols))

@@ -1,0 +1,73 @@
+r"""Poisson brackets of expressions and in a ring:
+$\{f, g\} = \sum_i \partial_{q^i} f\, \partial_{p_i} g - \partial_{p_i} f\, \partial_{q^i} g$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sympy import Add, Expr, Symbol
+
+from chetaev.core.functions import in_own_words
+from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+
+Pairs = Sequence[tuple[Symbol, Symbol]]
+"""Coordinates with their momenta."""
+Slopes = Mapping[Symbol, Fraction]
+"""The partial derivatives of a function that do not vanish."""
+
+
+def poisson_bracket(f: Expr, g: Expr, pairs: Pairs) -> Expr:
+    r"""$\{f, g\}$ of two expressions.
+
+    >>> from chetaev.core.symbols import coordinates
+    >>> x, p = coordinates("x p")
+    >>> poisson_bracket(x**2, p, [(x, p)])
+    2*x
+    """
+    terms = [_slope(f, q) * _slope(g, p) - _slope(f, p) * _slope(g, q) for q, p in pairs]
+    return in_own_words(Add(*terms))
+
+
+def _slope(f: Expr, z: Symbol) -> Expr:
+    return f.diff(z) if z in f.free_symbols else f * 0
+
+
+def slopes(space: Space, f: Fraction) -> dict[Symbol, Fraction]:
+    """The partial derivatives of a quotient of two polynomials of the ring."""
+    n, d = f
+    above, below = space.partials(n), space.partials(d) if not d.is_ground else {}
+    found = {}
+    for z in {**above, **below}:
+        parts = []
+        if z in above:
+            parts.append((above[z][0], above[z][1] * d))
+        if z in below:
+            parts.append((-n * below[z][0], below[z][1] * d**2))
+        a, b = space.sum(parts)
+        if a:
+            found[z] = space.cancel(a, b)
+    return found
+
+
+def ring_bracket(space: Space, f: Slopes, g: Slopes, pairs: Pairs) -> Fraction:
+    r"""$\{f, g\}$ from partial derivatives, in the ring."""
+    parts: list[Fraction] = []
+    for q, p in pairs:
+        if q in f and p in g:
+            parts.append(_product(f[q], g[p]))
+        if p in f and q in g:
+            parts.append(_product((-f[p][0], f[p][1]), g[q]))
+    return space.sum(parts)
+
+
+def cleared(space: Space, row: Sequence[Fraction]) -> tuple[list[Poly], Poly]:
+    """A row multiplied by its common denominator, and that denominator."""
+    common = space.one
+    for _, d in row:
+        common = space.lcm(common, d)
+    return [n * common.exquo(d) if n else n for n, d in row], common
+
+
+def _product(a: Fraction, b: Fraction) -> Fraction:
+    return a[0] * b[0], a[1] * b[1]

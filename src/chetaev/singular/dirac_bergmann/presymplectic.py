@@ -1,0 +1,201 @@
+r"""The presymplectic constraint algorithm (Gotay and Nester; 002, section 2.1): where $i_X \omega = dE$ has solutions tangent to where it
+has them.
+
+A vector $Z$ of the kernel of $\omega$ demands $Z(E) = 0$, the compatibility conditions. A solution must be tangent to the set they
+define, which demands more, until nothing new arises. For a time-dependent system $\Omega$ is the Poincaré-Cartan form, the equations are
+$i_X \Omega = 0$, $X(t) = 1$, and no energy is given. Solutions need not be second-order equations; `lagrangian_forms` gives $\omega_L$
+and $E_L$ on the velocity space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Add, Expr, S, Symbol
+
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Parameter
+from chetaev.mechanics.principles import Principle
+from chetaev.singular.constraint_algorithm.elimination import Row
+from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.dirac_bergmann.analysis import branching_refusal
+from chetaev.singular.dirac_bergmann.classes import independent
+from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful
+from chetaev.singular.dirac_bergmann.generic import Manifold
+from chetaev.singular.dirac_bergmann.legendre_map import tidied
+from chetaev.singular.dirac_bergmann.poisson import cleared
+from chetaev.singular.dirac_bergmann.source import read_source
+from chetaev.singular.forms.distributions import Distribution, characteristic_distribution
+from chetaev.singular.forms.exterior import Form, d, exact, interior, zero_form
+
+
+@dataclass(frozen=True)
+class Presymplectic:
+    """The kernel of the form, the compatibility conditions, the final constraint set and the field on it.
+
+    Components of the field that nothing determines are written u1, u2, ...
+    """
+
+    kernel: Distribution = field(repr=False)
+    compatibility: tuple[Expr, ...]
+    """$Z(E)$ for the fields $Z$ that span the kernel."""
+    steps: tuple[tuple[Expr, ...], ...]
+    constraints: tuple[Expr, ...]
+    consistent: bool
+    dimension: int
+    """The dimension of the final constraint set, time not counted; -1 if it is empty."""
+    free_components: int
+    field: Mapping[Symbol, Expr] = field(repr=False)
+    excluded: tuple[Expr, ...]
+
+    def __str__(self) -> str:
+        lines = [f"kernel         {', '.join(map(str, self.kernel.fields)) or 'none'}"]
+        lines.append(f"compatibility  {', '.join(f'{show(e)} = 0' for e in self.compatibility if e != 0) or 'no condition'}")
+        lines += [f"{'step ' + str(k + 1):<14} {', '.join(f'{show(e)} = 0' for e in step)}" for k, step in enumerate(self.steps)]
+        if not self.consistent:
+            return "\n".join([*lines, "no solution"])
+        lines.append(f"final set      dimension {self.dimension}, {self.free_components} free components of the field")
+        return "\n".join(lines)
+
+
+def presymplectic(
+    omega: Form, energy: Any = None, variables: Sequence[Symbol] = (), on: Sequence[Expr] = (), *, seconds: float = 30.0
+) -> Presymplectic:
+    r"""The algorithm for $i_X\omega = dE$ on the space of some variables, or on its subset where the functions `on` vanish.
+
+    >>> from chetaev.core.symbols import coordinates
+    >>> x, v, z = coordinates("x v z")
+    >>> from chetaev.singular.forms import wedge
+    >>> found = presymplectic(wedge(d(x), d(v)), v**2 / 2 + z * x, [x, v, z])
+    >>> found.compatibility, found.constraints, found.free_components
+    ((x,), (x, v, z), 0)
+    """
+    names = tuple(variables)
+    if not isinstance(omega, Form):
+        raise UsageError(
+            f"presymplectic takes a 2-form, not {type(omega).__name__}.",
+            where="presymplectic",
+            hint="omega, energy, variables = lagrangian_forms(system)",
+        )
+    if omega.degree != 2:
+        raise UsageError(f"A form of degree {omega.degree}.", where="presymplectic", hint="a 2-form and an energy")
+    if (energy is None) != (TIME in names):
+        raise UsageError(
+            "An energy together with time." if TIME in names else "No energy.",
+            where="presymplectic",
+            why="With time among the variables the form is that of Poincaré and Cartan, and the equations are i_X Omega = 0, X(t) = 1.",
+            hint="presymplectic(omega, E, variables) or presymplectic(Omega, None, [t, ...])",
+        )
+    function = S.Zero if energy is None else exact(energy)
+    slope = d(function) if energy is not None else zero_form(1)
+    kernel = characteristic_distribution(omega, names)
+    result: Presymplectic | None = None
+    with deep(), deadline(seconds) as clock:
+        try:
+            result = _run(omega, slope, names, on, kernel)
+        except Branching as fact:
+            raise branching_refusal(fact, "presymplectic") from None
+        except NotImplementedError as fact:
+            raise PrincipleError(f"{fact}.", where="presymplectic", hint="constraint_algorithm takes any equations") from None
+    if clock.expired or result is None:
+        raise PrincipleError(f"the constraints were not closed in {seconds:g} seconds.", where="presymplectic", hint="seconds=300")
+    return result
+
+
+def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr], kernel: Distribution) -> Presymplectic:
+    unknowns = [z for z in names if z != TIME]
+    entries = [interior({z: S.One}, omega) for z in names]
+    # i_X omega = dE, coefficient of dw: sum_z X^z omega(z, w) - E_w = 0
+    rows = [
+        [*[form.coefficient(w) for form in _at(entries, names, unknowns)], _rest(entries, names, w) - slope.coefficient(w)] for w in names
+    ]
+    parameters = _parameters([*[e for row in rows for e in row], *on])
+    space = Space(list(unknowns), [*[e for row in rows for e in row], *on, *unknowns], parameters)
+    fixed = [cleared(space, [space.read(e) for e in row]) for row in rows]
+
+    def rows_for(constraints: Sequence[Poly]) -> list[Row]:
+        found = [row for row, _ in fixed]
+        for g in constraints:
+            parts = space.partials(g)
+            nothing: Fraction = (space.zero, space.one)
+            tangency = [*[parts.get(z, nothing) for z in unknowns], parts.get(TIME, nothing)]
+            found.append(cleared(space, tangency)[0])
+        return found
+
+    denominators = [f for _, common in fixed for f in space.factors(common)]
+    closure = close(space, [space.read(e)[0] for e in on], rows_for, denominators)
+    steps = _independent_steps(space, closure, unknowns)
+    constraints = [g for step in steps for g in step]
+    rates: dict[Symbol, Expr] = {}
+    free: list[int] = []
+    if closure.solved is not None:
+        free = closure.solved.free
+        names_of = {k: Symbol(f"u{n + 1}", real=True) for n, k in enumerate(free)}
+        for j, z in enumerate(unknowns):
+            term, slopes = closure.solved.rate(space, j)
+            terms = [_quotient(space, c) * names_of[k] for k, c in slopes.items()]
+            rates[z] = tidied(Add(_quotient(space, term), *terms))
+    return Presymplectic(
+        kernel=kernel,
+        compatibility=tuple(tidied(slope(v)) for v in kernel.fields) if TIME not in names else (),
+        steps=tuple(tuple(space.expression(f) for f in step) for step in steps),
+        constraints=tuple(space.expression(g) for g in constraints),
+        consistent=closure.solved is not None,
+        dimension=len(unknowns) - len(constraints) if closure.solved is not None else -1,
+        free_components=len(free),
+        field=Frozen(rates),
+        excluded=tuple(doubtful(space, [*denominators, *closure.assumed])),
+    )
+
+
+def _independent_steps(space: Space, closure: Closure, unknowns: Sequence[Symbol]) -> list[tuple[Poly, ...]]:
+    """The constraints that each step added, without those that follow from the ones before."""
+    everything = [(f, space.one) for step in closure.steps for f in step]
+    chosen = set(independent(Manifold.of(space, closure.branch), everything, unknowns))
+    found, at = [], 0
+    for step in closure.steps:
+        kept = tuple(f for i, f in enumerate(step) if at + i in chosen)
+        at += len(step)
+        found += [kept] if kept else []
+    return found
+
+
+def _at(entries: Sequence[Form], names: Sequence[Symbol], unknowns: Sequence[Symbol]) -> list[Form]:
+    return [form for form, z in zip(entries, names, strict=True) if z in unknowns]
+
+
+def _rest(entries: Sequence[Form], names: Sequence[Symbol], w: Symbol) -> Expr:
+    r"""The part of $i_X\Omega$ that belongs to $X(t) = 1$."""
+    return Add(*[form.coefficient(w) for form, z in zip(entries, names, strict=True) if z == TIME])
+
+
+def _parameters(expressions: Sequence[Expr]) -> list[Parameter]:
+    found = {z for e in expressions for z in e.free_symbols if isinstance(z, Parameter)}
+    return sorted(found, key=lambda p: p.name)
+
+
+def _quotient(space: Space, f: Fraction) -> Expr:
+    return space.expression(f[0]) / space.expression(f[1])
+
+
+def lagrangian_forms(given: Any, principle: Principle | None = None) -> tuple[Form, Expr, tuple[Symbol, ...]]:
+    r"""$\omega_L = -d\theta_L$, $E_L$ and the variables $(q, \dot q)$ of a Lagrangian without explicit time (002, section 2.1).
+
+    With explicit time: the Poincaré-Cartan form $-d(\theta_L - E_L\,dt)$, $E_L$, and $(t, q, \dot q)$.
+    """
+    source = read_source(given, principle, "lagrangian_forms")
+    velocities = [q.d() for q in source.coordinates]
+    slopes = [source.lagrangian.diff(v) for v in velocities]
+    theta = zero_form(1)
+    for q, p in zip(source.coordinates, slopes, strict=True):
+        theta = theta + p * d(q)
+    energy = Add(*[p * v for p, v in zip(slopes, velocities, strict=True)]) - source.lagrangian
+    if TIME in source.lagrangian.free_symbols:
+        return -d(theta - energy * d(TIME)), energy, (TIME, *source.coordinates, *velocities)
+    return -d(theta), energy, (*source.coordinates, *velocities)

@@ -1,0 +1,77 @@
+"""What Dirac's analysis reads: a Lagrangian of first order, out of a system, a model or equations that have nothing besides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr
+
+from chetaev.core.errors import PrincipleError
+from chetaev.core.fresh_names import fresh
+from chetaev.core.functions import in_own_words
+from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
+from chetaev.core.system import System
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import Principle
+
+
+@dataclass(frozen=True)
+class Source:
+    """Coordinates (multipliers of vakonomic motion among them), their momenta, parameters and the Lagrangian."""
+
+    coordinates: tuple[Jet, ...]
+    momenta: tuple[Coordinate, ...]
+    parameters: tuple[Parameter, ...]
+    lagrangian: Expr
+    system: System
+
+    @property
+    def label(self) -> str:
+        """How messages call the system."""
+        return self.system.label
+
+
+def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
+    """The Lagrangian of equations that are its Euler-Lagrange equations; anything else is refused."""
+    equations = given if isinstance(given, Equations) else derive(given, principle)
+    system, lowered = equations.system, equations.lowered
+    where = f"{verb} {system.label}"
+    require_coordinates(system, verb)
+    if lowered.action is not None or lowered.reactions or system.dissipation != 0 or any(system.forces.values()):
+        raise PrincipleError(
+            f"the equations under {equations.principle} are not those of a Lagrangian alone.",
+            where=where,
+            why="Forces, reactions, dissipation and an action variable have no place in a Hamiltonian.",
+            hint="Hamilton() or Vakonomic(), without forces; constraint_algorithm takes any equations",
+        )
+    coordinates = (*system.coordinates, *lowered.costates)
+    lagrangian = _written_out(lowered.lagrangian, system, where)
+    high = [z for z in jets_in(lagrangian) if z.order > 1]
+    if high:
+        raise PrincipleError(
+            f"the Lagrangian contains {min(high, key=lambda z: z.name)}.",
+            where=where,
+            why="Momenta are taken from a Lagrangian of first order.",
+            hint="constraint_algorithm takes Lagrangians of any order",
+        )
+    momenta = tuple(fresh(system, [f"p_{q.base}" for q in coordinates]))
+    return Source(coordinates, momenta, system.parameters, lagrangian, system)
+
+
+def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
+    """The Lagrangian with every input replaced by the function of time it stands for."""
+    values: dict[Expr, Expr] = {}
+    for z in sorted(jets_in(lagrangian, Input), key=lambda z: z.name):
+        given = next((u for known, u in system.inputs.items() if known.base == z.base), None)
+        if given is None:
+            raise PrincipleError(
+                f"the input {z.base} has no value.",
+                where=where,
+                why="Constraints are differentiated in time, and what is not known cannot be.",
+                hint=f'inputs={{"{z.base}": "sin(t)"}}',
+            )
+        values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
+    return lagrangian.xreplace(values)

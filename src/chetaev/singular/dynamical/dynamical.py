@@ -1,0 +1,265 @@
+r"""Dynamical forms: ordinary differential equations $E_\sigma(t, q, \dots, q_s) = 0$, from a Lagrangian or not.
+
+A dynamical form is $E = E_\sigma\, dq^\sigma \wedge dt$ with
+
+$$ E_\sigma = A_\sigma(t, q, \dots, q_{s-1}) + B_{\sigma\nu}(t, q, \dots, q_{s-1})\, q_s^\nu, $$
+
+(3.1), (3.3) of Krupková. Rows that are not affine in their highest derivatives are rows on $J^{s+1}Y$ with $B = 0$ (remark 3.1). Rows of
+first order live on $Y$ if $B$ is antisymmetric and on $J^1Y$, with $s = 2$ and $B = 0$, if it is not (theorem 3.2, remark 3.3). The phase
+space is $J^{s-1}Y$. The sign is Krupková's, $E_\sigma = \sum_k (-1)^k D^k\, \partial L/\partial q_k^\sigma$: the negative of the rows of
+`Equations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import sympy
+from sympy import Expr, Matrix, S
+
+from chetaev.core.calculus import SYMBOLIC, total_derivative
+from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names
+from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.functions import bent_by_corners, in_own_words
+from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in
+from chetaev.core.system import System
+from chetaev.core.zero import vanishes
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import Principle
+
+
+@dataclass(frozen=True, init=False)
+class DynamicalForm:
+    """Differential equations for some coordinates, of any order.
+
+    >>> cawley = DynamicalForm("q1 q2 q3", ["-q3''", "q2*q3", "q2^2/2 - q1''"])
+    >>> cawley.order, [z.name for z in cawley.phase]
+    (2, ['q1', 'q2', 'q3', "q1'", "q2'", "q3'"])
+    >>> cawley.B
+    Matrix([
+    [ 0, 0, -1],
+    [ 0, 0,  0],
+    [-1, 0,  0]])
+    """
+
+    coordinates: tuple[Jet, ...]
+    parameters: tuple[Parameter, ...]
+    rows: tuple[Expr, ...]
+    labels: tuple[str, ...] = field(compare=False)
+    name: str = field(compare=False)
+    variational: bool | None = field(compare=False)
+    """True if the rows are known to be the Euler-Lagrange expressions of a Lagrangian; None if nobody has asked."""
+
+    def __init__(self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, name: str = "") -> None:
+        """Read the rows: texts in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`."""
+        name = checked_name(name, "dynamical form")
+        place = f"dynamical form {name!r}" if name else "dynamical form"
+        names = Names(place)
+        bases = tuple(Coordinate(n) for n in read_names(coordinates, "coordinate", COORDINATE_KINDS, names))
+        kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
+        constants = {n: Parameter(n, positive=kind == "positive") for n, kind in kinds.items()}
+        if not bases:
+            raise ModelError("no coordinate is declared.", where=place, hint='DynamicalForm("q1 q2", ["-q1\'\'", "q1*q2"])')
+        if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
+            raise UsageError(f"rows are given as {rows!r}.", where=place, hint='a list of rows: ["-q1\'\'", "q1*q2"]')
+        vocabulary = Vocabulary(jets={q.base: q for q in bases}, parameters=constants)
+        read = tuple(_read_row(row, vocabulary, f"{place}, rows[{k}]") for k, row in enumerate(rows))
+        labels = tuple(f"E_{q.base}" for q in bases) if len(bases) == len(read) else tuple(f"rows[{k}]" for k in range(len(read)))
+        _fill(self, bases, tuple(constants.values()), read, labels, name, None)
+
+    @staticmethod
+    def of(given: Any, principle: Principle | None = None) -> DynamicalForm:
+        """The form of equations, of a system or of a model: minus the rows $E_i$, then the kinematic rows, then `s' = L`.
+
+        Multipliers, and the action variable of Herglotz' principle, are further coordinates. Rows that come from a Lagrangian, free or
+        vakonomic, are then the Euler-Lagrange expressions with Krupková's sign. Inputs given as functions of time are written out.
+        """
+        if isinstance(given, DynamicalForm):
+            return given
+        system = getattr(given, "system", given)
+        if isinstance(system, System):
+            require_coordinates(system, "a dynamical form")
+        return form_of(given, principle)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names an expression about the form may use."""
+        return Vocabulary(jets={q.base: q for q in self.coordinates}, parameters={p.name: p for p in self.parameters})
+
+    @property
+    def label(self) -> str:
+        """How messages call the form."""
+        return f"'{self.name}'" if self.name else "form"
+
+    @cached_property
+    def highest(self) -> int:
+        """The order of the highest derivative that occurs."""
+        return max((z.order for e in self.rows for z in jets_in(e)), default=0)
+
+    @cached_property
+    def affine(self) -> bool:
+        """Whether the rows are affine in the derivatives of highest order."""
+        top = [q.d(self.highest) for q in self.coordinates]
+        return not self.highest or all(_affine(e, top) for e in self.rows)
+
+    @cached_property
+    def order(self) -> int:
+        """The order $s$ of remark 3.3: rows are affine in the derivatives of order $s$, and the phase space is $J^{s-1}Y$."""
+        if not self.affine:
+            return self.highest + 1
+        if self.highest > 1:
+            return self.highest
+        square = len(self.rows) == len(self.coordinates)
+        b = self._slopes(1)
+        return 1 if square and all(vanishes(e) is True for e in (b + b.T)) else 2
+
+    @cached_property
+    def phase(self) -> tuple[Jet, ...]:
+        """The coordinates of the phase space $J^{s-1}Y$ besides time."""
+        return tuple(q.d(k) for k in range(self.order) for q in self.coordinates)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension $ms + 1$ of the phase space, time included."""
+        return len(self.phase) + 1
+
+    @cached_property
+    def B(self) -> Matrix:  # noqa: N802 - the paper's letter
+        r"""The matrix $B_{\sigma\nu} = \partial E_\sigma / \partial q_s^\nu$ of (5.8)."""
+        return self._slopes(self.order)
+
+    @cached_property
+    def A(self) -> Matrix:  # noqa: N802 - the paper's letter
+        r"""The column $A_\sigma$ of (3.3)."""
+        top = [q.d(self.order) for q in self.coordinates]
+        return Matrix([SYMBOLIC.without(e, top) for e in self.rows])
+
+    @cached_property
+    def B_and_A(self) -> Matrix:  # noqa: N802 - the paper's letters
+        """The matrix $(B|A)$ of (5.8)."""
+        return self.B.row_join(self.A)
+
+    @cached_property
+    def lepage(self) -> Any:
+        """A Lepage 2-form of the form, with the matrices $F$ and $(F|A)$ and its distributions: see `chetaev.singular.dynamical.lepage`."""
+        from chetaev.singular.dynamical.lepage import lepage
+
+        return lepage(self)
+
+    def total(self, expression: Expr, times: int = 1) -> Expr:
+        """The total derivative $D$."""
+        return total_derivative(expression, times)
+
+    def __str__(self) -> str:
+        width = max(len(label) for label in self.labels)
+        head = f"{self.name or 'dynamical form'} of order {self.order} for {' '.join(q.base for q in self.coordinates)}"
+        note = "" if self.affine else f"  not affine in order {self.highest}: rows on the jets of order {self.order}, with B = 0"
+        lines = [head, *[f"  {label:<{width}}  {show(e)}" for label, e in zip(self.labels, self.rows, strict=True)]]
+        return "\n".join([*lines, note] if note else lines)
+
+    def __repr__(self) -> str:
+        return f"<DynamicalForm {self.label} of order {self.order}: {len(self.rows)} rows for {' '.join(q.base for q in self.coordinates)}>"
+
+    def _slopes(self, order: int) -> Matrix:
+        top = [q.d(order) for q in self.coordinates]
+        none = dict.fromkeys(top, S.Zero)
+        return Matrix([[g.xreplace(none) for g in SYMBOLIC.gradient(e, top)] for e in self.rows])
+
+
+def _fill(
+    form: DynamicalForm,
+    coordinates: tuple[Jet, ...],
+    parameters: tuple[Parameter, ...],
+    rows: tuple[Expr, ...],
+    labels: tuple[str, ...],
+    name: str,
+    variational: bool | None,
+) -> DynamicalForm:
+    values = {"coordinates": coordinates, "parameters": parameters, "rows": rows, "labels": labels, "name": name}
+    for key, value in {**values, "variational": variational}.items():
+        object.__setattr__(form, key, value)
+    return form
+
+
+def _read_row(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
+    if isinstance(given, str):
+        lhs, rhs = parse_row(given, vocabulary, where)
+        return lhs - rhs
+    if isinstance(given, sympy.Eq):
+        return from_sympy(given.lhs, vocabulary, where) - from_sympy(given.rhs, vocabulary, where)
+    return from_sympy(given, vocabulary, where)
+
+
+def _affine(e: Expr, top: Sequence[Jet]) -> bool:
+    """Whether an expression is provably affine in some jets; a doubt counts as no, because raising the order is always right."""
+    present = [z for z in top if z in e.free_symbols]
+    if bent_by_corners(e, present):
+        return False
+    slopes = [e.diff(z) for z in present]
+    curved = any(vanishes(in_own_words(g.diff(w))) is not True for g in slopes for w in present if w in g.free_symbols)
+    if curved:
+        return False
+    rest = SYMBOLIC.without(e, present)
+    return not rest.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+
+
+def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
+    """The form of equations, of a system or of a model; where only velocities of group coordinates occur, these count as those of others.
+
+    Ranks and constraints do not mind that `A1'` is no derivative of a coordinate. Whether a form is variational is another question.
+    """
+    if isinstance(given, DynamicalForm):
+        return given
+    if not isinstance(given, System | Equations) and not isinstance(getattr(given, "system", None), System):
+        raise UsageError(
+            f"a dynamical form is wanted, or Equations, a System or a Model, not {type(given).__name__}.",
+            where="dynamical form",
+            hint='ch.DynamicalForm("q", ["-q\'\' - q"])',
+        )
+    equations = given if isinstance(given, Equations) else derive(given, principle)
+    system, lowered = equations.system, equations.lowered
+    if any(isinstance(z, Entry) for row in equations.rows for z in row.residual.free_symbols):
+        require_coordinates(system, "a dynamical form")
+    with deep():
+        rows, labels = [], []
+        for row in equations.rows:
+            rows.append(-row.residual if row.label.startswith("E_") else row.residual)
+            labels.append(row.label)
+        if not lowered.reactions and not system.kinematic and equations.rewritten is None:
+            rows, labels = _by_coordinate(rows, labels, system.coordinates)
+        written = _inputs_written_out(rows, system.inputs, equations.system.label)
+    free = lowered.action is None and not lowered.reactions and not system.forces and system.dissipation == 0
+    known = free and equations.rewritten is None and not system.groups and (bool(lowered.costates) or not system.kinematic)
+    form = DynamicalForm.__new__(DynamicalForm)
+    return _fill(form, equations.unknowns, system.parameters, tuple(written), tuple(labels), system.name, True if known else None)
+
+
+def _by_coordinate(rows: list[Expr], labels: list[str], coordinates: Sequence[Coordinate]) -> tuple[list[Expr], list[str]]:
+    """The rows of a Lagrangian, one for each coordinate: zero for a coordinate that it does not contain."""
+    known = dict(zip(labels, rows, strict=True))
+    wanted = [f"E_{q.base}" for q in coordinates]
+    others = [label for label in labels if label not in wanted]
+    return [*[known.get(label, S.Zero) for label in wanted], *[known[label] for label in others]], [*wanted, *others]
+
+
+def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[Expr]:
+    """The rows with every input replaced by the function of time it stands for, derivatives included."""
+    values: dict[Expr, Expr] = {}
+    for z in sorted({z for e in rows for z in jets_in(e, Input)}, key=lambda z: z.name):
+        given = next((u for known, u in inputs.items() if known.base == z.base), None)
+        if given is None:
+            raise ModelError(
+                f"the input {z.base} has no value.",
+                where=f"dynamical form of {label}",
+                why="Constraints are differentiated in time, and what is not known cannot be.",
+                hint=f'inputs={{"{z.base}": "sin(t)"}}, or a coordinate for a quantity that is sought',
+            )
+        values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
+    return [e.xreplace(values) for e in rows]

@@ -1,0 +1,152 @@
+r"""Distributions of vector fields on jets: rank, annihilator, brackets, Frobenius' theorem, derived flag.
+
+A distribution is spanned by fields, or annihilated by 1-forms; the two descriptions are exchanged by one elimination, and Frobenius'
+condition and the derived flag are those of `chetaev.mechanics.distributions.Pfaffian`. Ranks are generic: taken at random points, of all of
+space or of a submanifold on which the fields are tangent (`on`). On a submanifold only numbers decide; elsewhere zeros are proved.
+
+    >>> from chetaev.singular.forms.exterior import d
+    >>> from chetaev.core.symbols import coordinates
+    >>> x, y, z = coordinates("x y z")
+    >>> contact = annihilated_by([d(z) - y * d(x)], [x, y, z])
+    >>> [str(field) for field in contact.fields], is_involutive(contact)
+    (['∂x + y*∂z', '∂y'], False)
+    >>> [rank(step) for step in derived_flag(contact)]
+    [2, 3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from sympy import Expr, S, Symbol
+
+from chetaev.core.errors import UsageError
+from chetaev.core.symbols import Input
+from chetaev.core.zero import vanishes
+from chetaev.mechanics.distributions import Pfaffian
+from chetaev.mechanics.ranks.generic import Point, generic_rank, points_on
+from chetaev.singular.forms.exterior import Form, all_of, interior
+from chetaev.singular.forms.fields import VectorField, bracket
+from chetaev.singular.forms.writing import place
+
+_POINTS = 5
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The span of some vector fields on the space of some variables; with `on`, at the points where these functions vanish."""
+
+    variables: tuple[Symbol, ...]
+    fields: tuple[VectorField, ...]
+    on: tuple[Expr, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in self.fields:
+            unknown = sorted(set(field) - set(self.variables), key=place)
+            if unknown:
+                raise UsageError(f"A component for {unknown[0]}, which is not among the variables.", where="distribution")
+
+    @cached_property
+    def points(self) -> Sequence[Point]:
+        """The random points at which ranks are taken."""
+        entries = [c for field in self.fields for c in field.values()]
+        return _points([*self.on, *entries], self.on, self.variables)
+
+    @cached_property
+    def pfaffian(self) -> Pfaffian:
+        """The annihilating forms as a Pfaffian system."""
+        rows = tuple(tuple(form.coefficient(z) for z in self.variables) for form in annihilator(self))
+        return _pfaffian(self.variables, rows, self.points, bool(self.on))
+
+    def __str__(self) -> str:
+        return f"span{{{', '.join(map(str, self.fields))}}}"
+
+
+def annihilated_by(forms: Sequence[Form], variables: Sequence[Symbol], on: Sequence[Expr] = ()) -> Distribution:
+    """The distribution that 1-forms annihilate, on the space of some variables (or at points where the functions `on` vanish)."""
+    names = tuple(variables)
+    for form in forms:
+        if form.degree != 1:
+            raise UsageError(f"A form of degree {form.degree}; 1-forms define a distribution.", where="annihilated_by")
+        unknown = sorted({z for (z,) in form.terms} - set(names), key=place)
+        if unknown:
+            raise UsageError(f"The differential of {unknown[0]}, which is not among the variables.", where="annihilated_by")
+    rows = tuple(tuple(form.coefficient(z) for z in names) for form in forms)
+    points = _points([*on, *(e for row in rows for e in row)], on, names)
+    pfaffian = _pfaffian(names, rows, points, bool(on))
+    return Distribution(names, tuple(map(VectorField, pfaffian.fields)), tuple(on))
+
+
+def annihilator(distribution: Distribution) -> tuple[Form, ...]:
+    """A basis of the 1-forms that vanish on the distribution, generically."""
+    rows = tuple(tuple(field.get(z, S.Zero) for z in distribution.variables) for field in distribution.fields)
+    # The annihilator of fields is found as the kernel of a matrix: the elimination does not mind what its rows mean.
+    dual = _pfaffian(distribution.variables, rows, distribution.points, bool(distribution.on))
+    return tuple(Form(1, {(z,): c for z, c in covector.items()}) for covector in dual.fields)
+
+
+def rank(distribution: Distribution, at: Mapping[Symbol, float] | None = None) -> int:
+    """The dimension of the span: generic, or at a point."""
+    rows = [[field.get(z, S.Zero) for z in distribution.variables] for field in distribution.fields]
+    return generic_rank(rows, distribution.points if at is None else [dict(at)]) if rows else 0
+
+
+def contains(distribution: Distribution, field: Mapping[Symbol, Expr]) -> bool | None:
+    """Whether a field lies in the distribution everywhere: True, False or None (undecided). Not for distributions on submanifolds."""
+    if distribution.on:
+        raise UsageError("The distribution lives on a submanifold.", where="contains", hint="compare ranks instead")
+    return all_of(vanishes(form(field)) for form in annihilator(distribution))
+
+
+def brackets(distribution: Distribution) -> tuple[VectorField, ...]:
+    """The Lie brackets of all pairs of the spanning fields."""
+    return tuple(bracket(x, y) for x, y in combinations(distribution.fields, 2))
+
+
+def is_involutive(distribution: Distribution) -> bool | None:
+    """Frobenius' condition, that brackets of fields of the distribution lie in it: True, False or None (undecided)."""
+    return distribution.pfaffian.integrable
+
+
+def derived_flag(distribution: Distribution) -> tuple[Distribution, ...]:
+    r"""The sequence $\Delta \subset \Delta + [\Delta, \Delta] \subset \dots$ until it stops growing."""
+    flag = [distribution]
+    system = distribution.pfaffian
+    while True:
+        larger = system.derived()
+        if larger.rank == system.rank:
+            return tuple(flag)
+        system = _pfaffian(larger.variables, larger.forms, larger.points, larger.restricted)
+        flag.append(Distribution(distribution.variables, tuple(map(VectorField, system.fields)), distribution.on))
+
+
+def associated_system(form: Form, variables: Sequence[Symbol]) -> tuple[Form, ...]:
+    r"""The 1-forms $i_\xi \alpha$ of a 2-form, one for each coordinate field $\xi = \partial_z$ (003, section 2)."""
+    return tuple(interior({z: S.One}, form) for z in variables)
+
+
+def characteristic_distribution(form: Form, variables: Sequence[Symbol], on: Sequence[Expr] = ()) -> Distribution:
+    r"""The fields with $i_\xi \alpha = 0$, where the rank of the 2-form is the generic one."""
+    return annihilated_by(associated_system(form, variables), variables, on)
+
+
+def _pfaffian(variables: tuple[Symbol, ...], rows: tuple[tuple[Expr, ...], ...], points: Sequence[Point], restricted: bool) -> Pfaffian:
+    """A Pfaffian system; without a row, a row of zeros, so that it keeps its width."""
+    return Pfaffian(variables, rows or ((S.Zero,) * len(variables),), points, restricted)
+
+
+def _points(entries: Sequence[Expr], on: Sequence[Expr], variables: Sequence[Symbol]) -> Sequence[Point]:
+    symbols = {z for e in entries for z in e.free_symbols}
+    given = sorted((z for z in symbols if isinstance(z, Input)), key=place)
+    if given:
+        why = "Brackets would need its derivative in time."
+        raise UsageError(
+            f"The input {given[0]} is not written out.", where="distribution", why=why, hint="replace it by an expression in t"
+        )
+    found = points_on(list(on), [*variables, *symbols], count=_POINTS)
+    if not found:
+        raise UsageError("No real point was found where the functions `on` vanish.", where="distribution")
+    return found

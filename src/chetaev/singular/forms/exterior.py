@@ -1,0 +1,255 @@
+r"""Exterior calculus: differential forms with exact coefficients, and the operations every manifold has.
+
+A form of degree $p$ is a sum $\sum c\; dz_1 \wedge \dots \wedge dz_p$ over variables $z$: time, jets, or any other symbol. Forms on
+$J^r Y$ are forms in $t$ and jets of order at most $r$; a form is at the same time its own pull-back to every higher $J^s Y$, so
+$\pi_{s,r}^*$ is written nowhere. Parameters are constants. An input $u$ is a given function of time, hence $du = u'\, dt$.
+
+    >>> from chetaev.core.symbols import TIME, Coordinate
+    >>> x = Coordinate("x")
+    >>> theta = x.d(1) * d(x) - x.d(1) ** 2 / 2 * d(TIME)
+    >>> print(d(theta))
+    -dx∧dx' - x'*dx'∧dt
+
+Nothing is simplified: coefficients are sums and products as they arise. Whether a form is zero is asked with `is_zero`, whose answer is
+True (proved), False (a point is known where it is not) or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from typing import Any, TypeAlias
+
+from sympy import Add, Expr, Rational, S, Symbol
+
+from chetaev.core.errors import UsageError
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Input, Parameter
+from chetaev.core.zero import vanishes
+from chetaev.singular.forms.writing import combination, latex_combination, letter, place
+
+Blade = tuple[Symbol, ...]
+"""The variables of a product of differentials, in their standing order."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A differential form: `terms` maps products of differentials to coefficients.
+
+    Products are put in standing order (jets by order and name, `dt` last) with the sign of the permutation, coefficients of equal
+    products are added, and coefficients that are literally zero are left out.
+    """
+
+    degree: int
+    terms: Mapping[Blade, Expr]
+
+    def __post_init__(self) -> None:
+        gathered: dict[Blade, list[Expr]] = {}
+        for blade, coefficient in self.terms.items():
+            if len(blade) != self.degree:
+                where = f"a form of degree {self.degree}"
+                raise UsageError(f"A product of {len(blade)} differentials does not fit.", where=where)
+            sign, ordered = in_order(blade)
+            if sign:
+                gathered.setdefault(ordered, []).append(sign * exact(coefficient))
+        sums = {blade: Add(*parts) for blade, parts in gathered.items()}
+        order = sorted((blade for blade, c in sums.items() if c != 0), key=lambda blade: tuple(map(place, blade)))
+        object.__setattr__(self, "terms", Frozen({blade: sums[blade] for blade in order}))
+
+    def coefficient(self, *variables: Symbol) -> Expr:
+        """The coefficient of a product of differentials, with the sign of its order."""
+        sign, blade = in_order(variables)
+        return sign * self.terms.get(blade, S.Zero)
+
+    @property
+    def variables(self) -> tuple[Symbol, ...]:
+        """Everything the form depends on: variables of its differentials and of its coefficients, parameters not counted."""
+        found = {z for blade in self.terms for z in blade}.union(*[c.free_symbols for c in self.terms.values()])
+        return tuple(sorted((z for z in found if not isinstance(z, Parameter)), key=place))
+
+    def map(self, change: Any) -> Form:
+        """The form with a function applied to every coefficient, such as `expand`."""
+        return Form(self.degree, {blade: change(c) for blade, c in self.terms.items()})
+
+    def __call__(self, *fields: Mapping[Symbol, Expr]) -> Expr:
+        r"""The value $\eta(X_1, \dots, X_p)$ on vector fields."""
+        if len(fields) != self.degree:
+            raise UsageError(f"{len(fields)} vector fields for a form of degree {self.degree}.", where="value of a form")
+        return reduce(lambda form, field: interior(field, form), fields, self).coefficient()
+
+    def __add__(self, other: FormLike) -> Form:
+        other = as_form(other)
+        if not other.terms:
+            return self
+        if not self.terms:
+            return other
+        if other.degree != self.degree:
+            raise UsageError(f"Forms of degrees {self.degree} and {other.degree} have no sum.", where="sum of forms")
+        keys = [*self.terms, *(k for k in other.terms if k not in self.terms)]
+        return Form(self.degree, {k: self.terms.get(k, S.Zero) + other.terms.get(k, S.Zero) for k in keys})
+
+    def __neg__(self) -> Form:
+        return self.map(lambda c: -c)
+
+    def __sub__(self, other: FormLike) -> Form:
+        return self + (-as_form(other))
+
+    def __mul__(self, factor: Any) -> Form:
+        if isinstance(factor, Form):
+            return NotImplemented
+        number = exact(factor)
+        return self.map(lambda c: number * c)
+
+    __rmul__ = __mul__
+
+    def __radd__(self, other: Any) -> Form:
+        return as_form(other) + self
+
+    def __rsub__(self, other: Any) -> Form:
+        return as_form(other) - self
+
+    def __truediv__(self, divisor: Any) -> Form:
+        return self * (S.One / divisor)
+
+    def __str__(self) -> str:
+        return combination((c, "∧".join(letter("d", z) for z in blade)) for blade, c in self.terms.items())
+
+    def latex(self) -> str:
+        """The form as LaTeX."""
+        names = {blade: r" \wedge ".join(rf"d {show(z, 'latex')}" for z in blade) for blade in self.terms}
+        return latex_combination((c, names[blade]) for blade, c in self.terms.items())
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+FormLike: TypeAlias = Form | Expr | int
+
+
+def exact(given: Any) -> Expr:
+    """An expression as it is, a number as a rational. Text is refused: `chetaev.parse` reads it."""
+    if isinstance(given, Expr):
+        return given
+    if isinstance(given, int | Fraction):
+        return Rational(given.numerator, given.denominator)
+    if isinstance(given, float):
+        return Rational(repr(given))
+    raise UsageError(f"{given!r} where an expression is needed.", where="forms", hint="ch.parse(text, coordinates=...) reads text")
+
+
+def as_form(given: FormLike) -> Form:
+    """A form as it is, a function as a form of degree 0."""
+    return given if isinstance(given, Form) else Form(0, {(): exact(given)})
+
+
+def zero_form(degree: int) -> Form:
+    """The form 0 of a degree."""
+    return Form(degree, {})
+
+
+def in_order(variables: Sequence[Symbol]) -> tuple[int, Blade]:
+    """A product of differentials in standing order with the sign of the permutation; the sign is 0 if one occurs twice."""
+    if len(set(variables)) < len(variables):
+        return 0, tuple(variables)
+    keys = [place(z) for z in variables]
+    swaps = sum(keys[j] > keys[i] for i in range(len(keys)) for j in range(i))
+    return (-1) ** swaps, tuple(sorted(variables, key=place))
+
+
+def gradient(function: Expr) -> dict[Symbol, Expr]:
+    """The coefficients of the differential of a function. Inputs are functions of time and add to the coefficient of `dt`."""
+    found: dict[Symbol, list[Expr]] = {}
+    for z in sorted(function.free_symbols, key=place):
+        if isinstance(z, Input):
+            found.setdefault(TIME, []).append(function.diff(z) * z.d())
+        elif not isinstance(z, Parameter):
+            found.setdefault(z, []).append(function.diff(z))
+    return {z: Add(*parts) for z, parts in found.items()}
+
+
+def d(form: FormLike) -> Form:
+    r"""The exterior derivative, $d(c\, dz_1 \wedge \dots) = dc \wedge dz_1 \wedge \dots$"""
+    form = as_form(form)
+    parts: dict[Blade, list[Expr]] = {}
+    for blade, c in form.terms.items():
+        for z, partial in gradient(c).items():
+            sign, ordered = in_order((z, *blade))
+            if sign:
+                parts.setdefault(ordered, []).append(sign * partial)
+    return Form(form.degree + 1, {blade: Add(*some) for blade, some in parts.items()})
+
+
+def wedge(*forms: FormLike) -> Form:
+    """The exterior product, in the order given."""
+    return reduce(_wedge, map(as_form, forms), as_form(S.One))
+
+
+def _wedge(a: Form, b: Form) -> Form:
+    parts: dict[Blade, list[Expr]] = {}
+    for (left, c), (right, e) in product(a.terms.items(), b.terms.items()):
+        sign, ordered = in_order(left + right)
+        if sign:
+            parts.setdefault(ordered, []).append(sign * c * e)
+    return Form(a.degree + b.degree, {blade: Add(*some) for blade, some in parts.items()})
+
+
+def interior(field: Mapping[Symbol, Expr], form: Form) -> Form:
+    r"""The interior product $i_X \eta$: the field is put into the first place."""
+    form = as_form(form)
+    if form.degree == 0:
+        return zero_form(0)
+    parts: dict[Blade, list[Expr]] = {}
+    for blade, c in form.terms.items():
+        for k, z in enumerate(blade):
+            if z in field:
+                parts.setdefault(blade[:k] + blade[k + 1 :], []).append((-1) ** k * c * field[z])
+    return Form(form.degree - 1, {blade: Add(*some) for blade, some in parts.items()})
+
+
+def pull_back(form: FormLike, mapping: Mapping[Symbol, Expr]) -> Form:
+    r"""The pull-back along a map that sends the variables named to functions and leaves the others alone.
+
+    Every $z$ becomes its function, every $dz$ the differential of that function. For a section, or a change of fibre coordinates,
+    `chetaev.singular.forms.prolonged_map` gives the functions of the derivatives.
+    """
+    form = as_form(form)
+    functions = {z: exact(f) for z, f in mapping.items()}
+    moved = functions.get(TIME, TIME) != TIME
+    if moved and any(c.atoms(Input) for c in form.terms.values()):
+        raise UsageError(
+            "The map changes the time of a form with inputs.",
+            where="pull_back",
+            why="An input is a function of the old time.",
+            hint="write the input as an expression in t first",
+        )
+    result = zero_form(form.degree)
+    for blade, c in form.terms.items():
+        result = result + wedge(c.xreplace(functions), *[d(functions.get(z, z)) for z in blade])
+    return result
+
+
+def is_zero(form: FormLike) -> bool | None:
+    """Whether all coefficients vanish identically: True (proved), False (a point is known), None (undecided)."""
+    return all_of(vanishes(c) for c in as_form(form).terms.values())
+
+
+def equal(a: FormLike, b: FormLike) -> bool | None:
+    """Whether two forms are the same: True, False or None as for `is_zero`."""
+    return is_zero(as_form(a) - b)
+
+
+def cleared(form: Form) -> Form:
+    """The form without the coefficients that are proved to vanish."""
+    return Form(form.degree, {blade: c for blade, c in form.terms.items() if vanishes(c) is not True})
+
+
+def all_of(answers: Iterable[bool | None]) -> bool | None:
+    """And, with three values: False if one is False, else None if one is None, else True."""
+    known = list(answers)
+    if False in known:
+        return False
+    return None if None in known else True

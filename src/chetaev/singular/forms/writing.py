@@ -1,0 +1,57 @@
+"""How linear combinations are written: coefficients in the notation, times basis elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sympy import Expr, Symbol
+
+from chetaev.core.notation.show import in_notation, show
+from chetaev.core.symbols import MOST_PRIMES, TIME, Jet
+
+Place = tuple[int, int, str]
+
+
+def place(z: Symbol) -> Place:
+    """Where a variable stands among others: jets by order and name, time last."""
+    if z == TIME:
+        return 1, 0, ""
+    return 0, z.order if isinstance(z, Jet) else 0, z.base if isinstance(z, Jet) else z.name
+
+
+def letter(symbol: str, z: Symbol) -> str:
+    """A letter glued to a variable: `dx'`, `∂t`; brackets where the variable's name is not a word."""
+    plain = not isinstance(z, Jet) or z.order <= MOST_PRIMES
+    return f"{symbol}{z.name}" if plain else f"{symbol}({z.name})"
+
+
+def combination(terms: Iterable[tuple[Expr, str]]) -> str:
+    """The text of a sum of coefficients times basis elements; an empty name stands for the number 1."""
+    pieces: list[str] = []
+    for coefficient, name in terms:
+        sign, text = _product(coefficient, name)
+        pieces.append(f" {sign} {text}" if pieces else ("-" if sign == "-" else "") + text)
+    return "".join(pieces) or "0"
+
+
+def latex_combination(terms: Iterable[tuple[Expr, str]]) -> str:
+    """The LaTeX of a sum of coefficients times basis elements."""
+    pieces: list[str] = []
+    for coefficient, name in terms:
+        text = show(coefficient, "latex")
+        if name and coefficient.is_Add:
+            text = rf"\left({text}\right)"
+        sign, text = ("-", text[1:].lstrip()) if text.startswith("-") else ("+", text)
+        text = name if name and text == "1" else rf"{text}\, {name}" if name else text
+        pieces.append(f" {sign} {text}" if pieces else ("-" if sign == "-" else "") + text)
+    return "".join(pieces) or "0"
+
+
+def _product(coefficient: Expr, name: str) -> tuple[str, str]:
+    text = show(coefficient) if in_notation(coefficient) else str(coefficient)
+    if name and coefficient.is_Add:
+        return "+", f"({text})*{name}"
+    sign, text = ("-", text[1:]) if text.startswith("-") and not coefficient.is_Add else ("+", text)
+    if not name:
+        return sign, text
+    return sign, name if text == "1" else f"{text}*{name}"

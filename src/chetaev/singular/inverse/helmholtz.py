@@ -1,0 +1,210 @@
+r"""Is a system of differential equations the Euler-Lagrange system of a Lagrangian? The Helmholtz conditions for any order.
+
+A form $E_\sigma(t, q, \dots, q_s)$ is variational exactly if the Anderson-Duchamp-Krupka identities, (8.1) of Krupková, hold for
+$0 \le k \le s$:
+
+$$ \frac{\partial E_\sigma}{\partial q_k^\nu} - \sum_{j=k}^s (-1)^j \binom{j}{k} D^{j-k} \frac{\partial E_\nu}{\partial q_j^\sigma} = 0. $$
+
+They say that the linearised operator equals its adjoint, so those of $(\nu, \sigma)$ follow from those of $(\sigma, \nu)$. The question
+is about the rows as they stand: rows in another order, or multiplied by a factor, may be variational when these are not
+(`integrating_factor`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import thread_time
+from typing import Any
+
+import sympy
+from sympy import Expr, S
+
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import Jet, jet_name
+from chetaev.core.zero import seems_zero, vanishes
+from chetaev.singular.inverse.descent import minimal_lagrangian
+from chetaev.singular.inverse.source import read_source
+from chetaev.singular.inverse.tonti import Candidate, contracted_lagrangian, homogeneous_lagrangian, reproduces
+from chetaev.singular.inverse.variation import adjoint, linearised, tidy
+
+_POLISH = 2.0
+_LEAST = 0.2
+_SHARE = 0.7
+"""Of the time left, for finding a Lagrangian; the rest is for proofs."""
+_WIDEST = 200
+_SHOWN = 400
+"""Operations above which an expression is not multiplied out for reading."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """One identity (8.1): the coordinates sigma and nu, the order k, and the expression that should vanish."""
+
+    sigma: str
+    nu: str
+    k: int
+    expression: Expr
+    order: int
+    """The highest derivative of sigma in the row of nu: the last term of the identity."""
+
+    @property
+    def text(self) -> str:
+        """The left-hand side in words of partial derivatives."""
+        terms = [f"dE_{self.sigma}/d{jet_name(self.nu, self.k)}"]
+        for j in range(self.k, self.order + 1):
+            factor, times = int(sympy.binomial(j, self.k)), j - self.k
+            partial = f"dE_{self.nu}/d{jet_name(self.sigma, j)}"
+            derived = partial if times == 0 else f"D({partial})" if times == 1 else f"D({partial}, {times})"
+            terms.append(f"{'+' if j % 2 else '-'} {'' if factor == 1 else f'{factor}*'}{derived}")
+        return " ".join(terms)
+
+    def __str__(self) -> str:
+        value = show(self.expression)
+        if len(value) > _WIDEST:
+            value = f"{value[:_WIDEST]} ... ({sympy.count_ops(self.expression)} operations)"
+        return f"sigma = {self.sigma}, nu = {self.nu}, k = {self.k}:  {self.text} = {value}"
+
+
+@dataclass(frozen=True)
+class Variationality:
+    r"""The answer of `helmholtz`.
+
+    `variational` is True, False, or None where a zero test or the time did not decide. `violations` are the identities that fail,
+    `undecided` those that no test decided. `lagrangian` satisfies $E_\sigma = L_q - D L_{q'} + ...$, verified by forming these
+    expressions; `made_by` names the construction. It is None where the form is not variational or no integral was found.
+    """
+
+    coordinates: tuple[Jet, ...]
+    rows: tuple[Expr, ...]
+    variational: bool | None
+    violations: tuple[Identity, ...]
+    undecided: tuple[Identity, ...]
+    lagrangian: Expr | None
+    made_by: str
+    proved: bool | None
+    """Whether the Lagrangian is proved to give the rows; None: it does so at every random point tried."""
+    complete: bool
+    """False when the time ran out before every identity was tested and every construction tried."""
+
+    def __str__(self) -> str:
+        word = {True: "variational", False: "not variational", None: "undecided whether variational"}[self.variational]
+        lines = [f"{word}: {' '.join(q.base for q in self.coordinates)}"]
+        lines += [f"  violated   {identity}" for identity in self.violations]
+        lines += [f"  undecided  {identity}" for identity in self.undecided]
+        if self.lagrangian is not None:
+            proof = "" if self.proved else "  (checked at random points, not proved)"
+            lines.append(f"  L = {show(self.lagrangian)}   ({self.made_by}){proof}")
+        elif self.variational is not False:
+            lines.append("  no Lagrangian was found in closed form")
+        if self.variational is False:
+            lines.append("  -> integrating_factor(form) looks for a multiplier that makes it variational")
+        if not self.complete:
+            lines.append("  the time ran out")
+        return "\n".join(lines)
+
+
+def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
+    """Whether a dynamical form, or the rows of equations, a system or a model, come from a Lagrangian as they stand; and which.
+
+    Rows derived from a Lagrangian alone are variational by construction, and that Lagrangian is returned. For others the identities are
+    tested, and the Lagrangian is that of Vainberg and Tonti where every term of the rows is homogeneous in the jets; otherwise the one of
+    lowest order, or Vainberg's and Tonti's about a centre where the form is defined. `reduce_order` lowers the order of any of them.
+
+    >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
+    >>> print(helmholtz(DynamicalForm("q", ["-q'' - b*q' - k*q"], parameters="b k")))
+    not variational: q
+      violated   sigma = q, nu = q, k = 1:  dE_q/dq' + dE_q/dq' - 2*D(dE_q/dq'') = -2*b
+      -> integrating_factor(form) looks for a multiplier that makes it variational
+    """
+    source = read_source(form, "helmholtz")
+    if source.lagrangian is not None:
+        own = Candidate(source.lagrangian, "the Lagrangian the rows were derived from", True)
+        return _verdict(source.coordinates, source.rows, True, own)
+    with deep():
+        return decide(source.coordinates, source.rows, seconds)
+
+
+def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> Variationality:
+    """The same for bare coordinates and rows.
+
+    A random point where an identity fails decides at once. Otherwise a Lagrangian that is proved to give the rows is the cheapest proof;
+    only without one are the identities themselves proved.
+    """
+    start = thread_time()
+    violated: list[Identity] = []
+    doubtful: list[Identity] = []
+    found: Candidate | None = None
+    with deadline(seconds) as testing:  # what is known when the time runs out is reported
+        for identity in identities(coordinates, rows):
+            if identity.expression != 0:
+                (doubtful if seems_zero(identity.expression) else violated).append(identity)
+    complete = not testing.expired
+    if complete and not violated:
+        with deadline(max(_LEAST, _SHARE * (seconds - (thread_time() - start)))) as building:
+            found = lagrangian_of(coordinates, rows)
+        complete = not building.expired
+    if found is not None:
+        with deadline(_POLISH):  # a shorter form is welcome, not needed
+            found = _polished(found, coordinates, rows)
+    undecided: list[Identity] = []
+    if not violated and not (found is not None and found.proved):
+        undecided = list(doubtful)
+        with deadline(max(_LEAST, seconds - (thread_time() - start))) as proving:
+            for identity in doubtful:
+                if vanishes(identity.expression):
+                    undecided.remove(identity)
+        complete = complete and not proving.expired
+    known = not testing.expired and not undecided
+    variational = False if violated else True if known else None
+    return _verdict(coordinates, rows, variational, found, violated, undecided, complete)
+
+
+def _verdict(
+    coordinates: Sequence[Jet],
+    rows: Sequence[Expr],
+    variational: bool | None,
+    found: Candidate | None,
+    violations: Sequence[Identity] = (),
+    undecided: Sequence[Identity] = (),
+    complete: bool = True,
+) -> Variationality:
+    lagrangian, made_by, proved = (None, "", None) if found is None else (found.lagrangian, found.made_by, found.proved)
+    return Variationality(
+        tuple(coordinates), tuple(rows), variational, tuple(violations), tuple(undecided), lagrangian, made_by, proved, complete
+    )
+
+
+def identities(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Identity]:
+    """The expressions of (8.1) with sigma not after nu, whether they vanish or not."""
+    for i, sigma in enumerate(coordinates):
+        for nu, row in list(zip(coordinates, rows, strict=True))[i:]:
+            first, second = linearised(rows[i], nu), adjoint(linearised(row, sigma))
+            for k in range(max(len(first), len(second))):
+                left = first[k] if k < len(first) else S.Zero
+                right = second[k] if k < len(second) else S.Zero
+                difference = left - right
+                if sympy.count_ops(difference) < _SHOWN:
+                    difference = tidy(difference)
+                yield Identity(sigma.base, nu.base, k, difference, len(second) - 1)
+
+
+def lagrangian_of(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
+    """A verified Lagrangian of a form, by the cheapest construction that succeeds."""
+    makers = (homogeneous_lagrangian, minimal_lagrangian, contracted_lagrangian)
+    return next((made for make in makers if (made := make(coordinates, rows)) is not None), None)
+
+
+def _polished(found: Candidate, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate:
+    """The same Lagrangian in a shorter form, if SymPy finds one at once and it still gives the rows."""
+    if all(p.base.is_Symbol for p in found.lagrangian.atoms(sympy.Pow)) and not found.lagrangian.atoms(sympy.Function):
+        return found  # powers of symbols: nothing to gain
+    shorter = tidy(sympy.simplify(found.lagrangian))
+    if sympy.count_ops(shorter) >= sympy.count_ops(found.lagrangian):
+        return found
+    proved = reproduces(shorter, coordinates, rows)
+    if proved is False or (proved is None and found.proved):
+        return found
+    return Candidate(shorter, found.made_by, proved)

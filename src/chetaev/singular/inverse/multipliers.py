@@ -1,0 +1,271 @@
+r"""A search for simple integrating multipliers: $g_{\sigma\rho} E_\rho$ variational although $E$ is not.
+
+A regular matrix $g$ does not change the solutions, but it changes whether the rows have a Lagrangian: $q'' + b\,q' + k\,q = 0$ has none
+as it stands, and has $L = e^{bt}(q'^2 - k\,q^2)/2$ after multiplication by $e^{bt}$. The general multiplier solves partial differential
+equations; here only these are tried:
+
+- constant matrices, from the identities (8.1), which are linear in $g$;
+- one factor $f(z)$ of $t$ or of one coordinate for all rows or one for each row, times a constant matrix; its logarithmic derivative
+  follows from the identity of order $s - 1$, because $H^{s-1}[fE]/f = H^{s-1}[E] - (-1)^s s\,(f'/f)\,Dz\,B$;
+- $e^{ct}$ times powers of coordinates and velocities, with exponents solved from the identities, times a constant matrix.
+
+Every find is verified by `helmholtz`. Not finding one proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import sympy
+from sympy import Expr, S, Symbol
+from sympy.polys.matrices import DomainMatrix
+
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Jet
+from chetaev.core.zero import seems_zero, vanishes
+from chetaev.singular.inverse.helmholtz import Variationality, decide, identities
+from chetaev.singular.inverse.primitives import antiderivative
+from chetaev.singular.inverse.source import read_source
+from chetaev.singular.inverse.variation import held, highest_order, jets_of, tidy
+
+_SOLVE = 4.0
+_MOST_FOR_MATRICES = 4
+_MOST_FOR_POWERS = 3
+Factors = tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class IntegratingFactor:
+    """A multiplier with the variational rows and the Lagrangian it leads to; `matrix` is None if none was found among `tried`."""
+
+    coordinates: tuple[Jet, ...]
+    matrix: sympy.ImmutableMatrix | None
+    verdict: Variationality | None
+    tried: tuple[str, ...]
+    complete: bool
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a multiplier."""
+        return self.matrix is not None
+
+    @property
+    def rows(self) -> tuple[Expr, ...] | None:
+        """The rows after multiplication."""
+        return None if self.verdict is None else self.verdict.rows
+
+    @property
+    def lagrangian(self) -> Expr | None:
+        """A Lagrangian of the multiplied rows."""
+        return None if self.verdict is None else self.verdict.lagrangian
+
+    def __str__(self) -> str:
+        if self.matrix is None or self.verdict is None:
+            return f"none found among: {'; '.join(self.tried)}" + ("" if self.complete else "; the time ran out")
+        n = len(self.coordinates)
+        scalar = self.matrix[0, 0]
+        if self.matrix == scalar * sympy.eye(n):
+            text = show(scalar)
+        else:
+            text = "[" + ", ".join("[" + ", ".join(show(self.matrix[i, j]) for j in range(n)) + "]" for i in range(n)) + "]"
+        return f"multiplier {text}\n{self.verdict}"
+
+
+def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor:
+    """A multiplier from a short list of kinds that makes the rows of a form, equations, a system or a model variational.
+
+    >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
+    >>> print(integrating_factor(DynamicalForm("q", ["q'' + b*q' + k*q"], parameters="b k")))
+    multiplier exp(t*b)
+    variational: q
+      L = b*q*q'*exp(t*b)/2 + k*q^2*exp(t*b)/2 + q*q''*exp(t*b)/2   (Vainberg-Tonti)
+    """
+    source = read_source(form, "integrating_factor")
+    start = monotonic()
+    coordinates, rows = source.coordinates, [tidy(row) for row in source.rows]
+    tried: list[str] = []
+    matrix: sympy.Matrix | None = None
+    with deep(), deadline(seconds) as clock:  # the kinds begun so far are named in the answer
+        for kind, factors_of_kind in _KINDS.items():
+            if factors_of_kind is _power_factors and len(rows) > _MOST_FOR_POWERS:
+                continue
+            tried.append(kind.replace(_MATRIX, "") if len(rows) > _MOST_FOR_MATRICES else kind)
+            matrix = _search(coordinates, rows, factors_of_kind(coordinates, rows))
+            if matrix is not None:
+                break
+    if matrix is None:
+        return IntegratingFactor(coordinates, None, None, tuple(tried), not clock.expired)
+    product = tuple(tidy(e) for e in matrix * sympy.Matrix(rows))
+    with deep():
+        verdict = decide(coordinates, product, max(1.0, seconds - (monotonic() - start)))
+    return IntegratingFactor(coordinates, sympy.ImmutableMatrix(matrix), verdict, tuple(tried), not clock.expired)
+
+
+def _search(coordinates: Sequence[Jet], rows: Sequence[Expr], candidates: Iterator[Factors]) -> sympy.Matrix | None:
+    """The first product of a constant matrix with row factors that makes the rows variational."""
+    seen: set[Factors] = set()
+    for factors in candidates:
+        if factors in seen:
+            continue
+        seen.add(factors)
+        multiplied = [tidy(f * row) for f, row in zip(factors, rows, strict=True)]
+        constant = _constant_matrix(coordinates, multiplied)
+        if constant is not None:
+            return constant * sympy.diag(*factors)
+    return None
+
+
+def _no_factors(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Factors]:
+    yield (S.One,) * len(rows)
+
+
+def _common_factors(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Factors]:
+    variables: list[Symbol] = [TIME, *coordinates]
+    for z in variables:
+        for f in _factors_of(z, coordinates, rows):
+            yield (f,) * len(rows)
+
+
+def _own_factors(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Factors]:
+    for own in (False, True):
+        each = [_own_factor(q if own else TIME, q, row) for q, row in zip(coordinates, rows, strict=True)]
+        yield tuple(S.One if f is None else f for f in each)
+
+
+def _power_factors(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Factors]:
+    for f in _monomials(coordinates, rows):
+        yield (f,) * len(rows)
+
+
+_MATRIX = ", times a constant matrix"
+_KINDS = {
+    "the rows as they are" + _MATRIX: _no_factors,
+    "a function of t or of one coordinate" + _MATRIX: _common_factors,
+    "such a function for each row" + _MATRIX: _own_factors,
+    "exp(c*t) times powers of coordinates and velocities" + _MATRIX: _power_factors,
+}
+
+
+def _factors_of(z: Symbol, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Expr]:
+    """Functions of z that some pair of rows asks for."""
+    order = highest_order(rows, coordinates)
+    if order < (1 if z == TIME else 2):
+        return
+    at = {(i.sigma, i.nu): i.expression for i in identities(coordinates, rows) if i.k == order - 1}
+    for (sigma, nu), expression in at.items():
+        row = rows[[q.base for q in coordinates].index(nu)]
+        q = next(q for q in coordinates if q.base == sigma)
+        f = _from_quotient(z, expression, row.diff(q.d(order)), order)
+        if f is not None:
+            yield f
+
+
+def _own_factor(z: Symbol, q: Jet, row: Expr) -> Expr | None:
+    """The function of z that a single row asks for in its own coordinate."""
+    order = highest_order([row], [q])
+    if order < (1 if z == TIME else 2):
+        return None
+    expression = next(i.expression for i in identities([q], [row]) if i.k == order - 1)
+    return _from_quotient(z, expression, row.diff(q.d(order)), order)
+
+
+def _from_quotient(z: Symbol, expression: Expr, leading: Expr, order: int) -> Expr | None:
+    r"""The factor f with $f'/f = (-1)^s H/(s\,Dz\,B)$, if that depends on z alone."""
+    if seems_zero(leading) or seems_zero(expression):
+        return None
+    rate = sympy.cancel((-1) ** order * expression / (order * leading * (1 if z == TIME else z.d())))
+    others = [w for w in rate.free_symbols if w != z and (isinstance(w, Jet) or w == TIME)]
+    if not all(seems_zero(rate.diff(w)) for w in others):
+        return None
+    exponent = antiderivative(held(rate, others), z)
+    return None if exponent is None else sympy.powsimp(sympy.expand(sympy.exp(exponent)))
+
+
+def _monomials(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Expr]:
+    """exp(c t) times powers, with the exponents the identities ask for; those they leave free are 0."""
+    present = set().union(*[jets_of(row, coordinates) for row in rows])
+    bases = [z for q in coordinates for z in (q, q.d()) if z in present]
+    exponents = [sympy.Dummy(f"a{k}", real=True) for k in range(len(bases) + 1)]
+    for chosen in [[z] for z in bases] + [bases]:
+        powers = dict(zip(bases, exponents[1:], strict=True))
+        f = sympy.exp(exponents[0] * TIME) * sympy.Mul(*[z ** powers[z] for z in chosen])
+        unknowns = [exponents[0], *[powers[z] for z in chosen]]
+        conditions = _conditions([tidy(i.expression / f) for i in identities(coordinates, [f * row for row in rows])])
+        solutions: list[dict[Symbol, Expr]] = []
+        with deadline(_SOLVE):  # exponents that take longer are not simple
+            solutions = sympy.solve(conditions, unknowns, dict=True)
+        for solution in solutions:
+            values = {a: solution.get(a, S.Zero).xreplace(dict.fromkeys(exponents, S.Zero)) for a in unknowns}
+            if all(v.is_real is not False for v in values.values()):
+                yield f.xreplace(values)
+
+
+def _conditions(expressions: Sequence[Expr]) -> list[Expr]:
+    """The coefficients of the different functions of the jets and of time, which must vanish one by one."""
+    found: list[Expr] = []
+    for e in expressions:
+        gathered: dict[Expr, list[Expr]] = {}
+        moving = [z for z in e.free_symbols if isinstance(z, Jet) or z == TIME]
+        for term in sympy.Add.make_args(e):
+            coefficient, function = term.as_independent(*moving, as_Add=False)
+            gathered.setdefault(function, []).append(coefficient)
+        found += [c for parts in gathered.values() if (c := tidy(sympy.Add(*parts))) != 0]
+    return list(dict.fromkeys(found))
+
+
+def _constant_matrix(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> sympy.Matrix | None:
+    """A regular constant matrix that makes the rows variational; the unit matrix if it does."""
+    n = len(rows)
+    if all(seems_zero(i.expression) for i in identities(coordinates, rows)):
+        return sympy.eye(n)
+    if not 1 < n <= _MOST_FOR_MATRICES:
+        return None
+    shapes = (sympy.eye(n), sympy.ones(n, n))  # one number for each row first, then every mixture of rows
+    return next((m for shape in shapes if (m := _matrix_of_shape(shape, coordinates, rows)) is not None), None)
+
+
+def _matrix_of_shape(shape: sympy.Matrix, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> sympy.Matrix | None:
+    n = len(rows)
+    g = sympy.Matrix(n, n, lambda i, j: sympy.Dummy(f"g{i}{j}", real=True) if shape[i, j] else S.Zero)
+    unknowns = [z for z in g if z != 0]
+    mixed = [tidy(e) for e in g * sympy.Matrix(rows)]
+    conditions = _conditions([tidy(i.expression) for i in identities(coordinates, mixed)])
+    if not conditions:
+        return None
+    system = sympy.Matrix([[c.diff(z) for z in unknowns] for c in conditions])
+    kernel = DomainMatrix.from_Matrix(system).to_field().nullspace().to_Matrix()
+    solutions = [dict(zip(unknowns, kernel.row(k), strict=True)) for k in range(kernel.rows)]
+    basis = [g.xreplace(solution) for solution in solutions]
+    return next((_cleared(m) for m in _combinations(basis) if _is_regular(m) and _is_variational(coordinates, m, rows)), None)
+
+
+def _combinations(basis: Sequence[sympy.Matrix]) -> Iterator[sympy.Matrix]:
+    """Members of a space of matrices, the plainest first."""
+    if not basis:
+        return
+    yield from basis
+    yield sum(basis[1:], basis[0])
+    yield sum(((k + 2) ** 2 * m for k, m in enumerate(basis[1:])), basis[0])
+
+
+def _cleared(matrix: sympy.Matrix) -> sympy.Matrix:
+    """The matrix without common denominators and factors of its entries."""
+    entries = [sympy.fraction(sympy.together(e)) for e in matrix]
+    common = sympy.lcm_list([below for _, below in entries]) if entries else S.One
+    whole = matrix.applyfunc(lambda e: sympy.cancel(e * common))
+    divisor = sympy.gcd_list([e for e in whole if e != 0])
+    return whole.applyfunc(lambda e: sympy.cancel(e / divisor))
+
+
+def _is_regular(matrix: sympy.Matrix) -> bool:
+    return vanishes(tidy(matrix.det(method="berkowitz"))) is False
+
+
+def _is_variational(coordinates: Sequence[Jet], matrix: sympy.Matrix, rows: Sequence[Expr]) -> bool:
+    mixed = [tidy(e) for e in matrix * sympy.Matrix(list(rows))]
+    return all(seems_zero(i.expression) for i in identities(coordinates, mixed))

@@ -1,0 +1,178 @@
+r"""Antiderivatives and potentials in the functions of the notation, each verified by differentiation.
+
+`antiderivative(e, z)` is one integral. `potential(b, z)` is a function with $\partial f/\partial z_\nu = b_\nu$, `vector_potential(b, z)` a
+1-form with $\partial_\sigma w_\nu - \partial_\nu w_\sigma = b_{\sigma\nu}$. Both integrate one variable after the other, which needs no
+star-shaped domain: $1/q$ and $x/(x^2+y^2)$ have primitives although they are singular at 0. None means that nothing was found, not that
+nothing exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+from sympy import Expr, Piecewise, S, Symbol
+from sympy.integrals.manualintegrate import manualintegrate
+
+from chetaev.core.functions import in_own_words
+from chetaev.core.notation.show import in_notation
+from chetaev.core.support.budget import deadline
+from chetaev.core.zero import seems_zero
+from chetaev.singular.inverse.root_integrals import root_integral
+from chetaev.singular.inverse.variation import held, tidy
+
+_SECONDS = 2.0
+"""For one integral that is no power."""
+
+
+def antiderivative(expression: Expr, z: Symbol) -> Expr | None:
+    """A function of the notation whose derivative with respect to z is the expression, or None."""
+    expression = tidy(expression)
+    found = S.Zero
+    by_factor: dict[Expr, Expr] = {}
+    for term in sympy.Add.make_args(expression):
+        coefficient, moving = term.as_independent(z, as_Add=False)
+        by_factor[moving] = by_factor.get(moving, S.Zero) + coefficient
+    powers = {moving: c for moving, c in by_factor.items() if _power_rule(moving, z) is not None}
+    found += sympy.Add(*[c * _power_rule(moving, z) for moving, c in powers.items()])
+    rest = sympy.Add(*[c * moving for moving, c in by_factor.items() if moving not in powers])
+    if rest == 0:
+        return found
+    part: Expr | None = None
+    if _has_roots(rest, z):
+        part = root_integral(rest, z)
+    if part is None:
+        part = _term_by_term(rest, z)
+    if part is None and rest.is_Add:
+        part = _integral(rest, z)
+    return None if part is None else found + part
+
+
+def _has_roots(e: Expr, z: Symbol) -> bool:
+    """Whether a sum with z stands under a root."""
+    return any(p.base.is_Add and z in p.base.free_symbols and not p.exp.is_Integer for p in e.atoms(sympy.Pow))
+
+
+def _term_by_term(expression: Expr, z: Symbol) -> Expr | None:
+    found = S.Zero
+    for term in sympy.Add.make_args(expression):
+        coefficient, moving = term.as_independent(z, as_Add=False)
+        part = _integral(moving, z)
+        if part is None:
+            return None
+        found += coefficient * part
+    return found
+
+
+def potential(components: Sequence[Expr], variables: Sequence[Symbol]) -> Expr | None:
+    """A function with the given partial derivatives, or None; the components must form a closed 1-form."""
+    found: Expr = S.Zero
+    for k, z in enumerate(variables):
+        rest = _without(tidy(components[k] - found.diff(z)), variables[:k])
+        part = S.Zero if rest == 0 else antiderivative(rest, z)
+        if part is None:
+            return None
+        found += part
+    return found if _is_potential(found, components, variables) else None
+
+
+def vector_potential(curl: Sequence[Sequence[Expr]], variables: Sequence[Symbol]) -> list[Expr] | None:
+    r"""A 1-form w with $\partial_\sigma w_\nu - \partial_\nu w_\sigma$ = `curl[sigma][nu]`, or None; the 2-form must be closed.
+
+    With $w_1 = 0$ the rows of the first variable give $w_\nu = \int b_{1\nu}\,dz_1$; what is left does not contain $z_1$.
+    """
+    n = len(variables)
+    w = [S.Zero] * n
+    for s, z in enumerate(variables):
+        for v in range(s + 1, n):
+            rest = _without(tidy(curl[s][v] - w[v].diff(z) + w[s].diff(variables[v])), variables[:s])
+            part = S.Zero if rest == 0 else antiderivative(rest, z)
+            if part is None:
+                return None
+            w[v] += part
+    good = all(seems_zero(w[v].diff(variables[s]) - w[s].diff(variables[v]) - curl[s][v]) for s in range(n) for v in range(s + 1, n))
+    return w if good else None
+
+
+def _is_potential(f: Expr, components: Sequence[Expr], variables: Sequence[Symbol]) -> bool:
+    return all(seems_zero(f.diff(z) - b) for b, z in zip(components, variables, strict=True))
+
+
+def _without(rest: Expr, earlier: Sequence[Symbol]) -> Expr:
+    """What is left must not depend on the variables already done; numbers take their place where the terms did not cancel."""
+    return S.Zero if seems_zero(rest) else held(rest, earlier)
+
+
+def _power_rule(e: Expr, z: Symbol) -> Expr | None:
+    if z not in e.free_symbols:
+        return e * z
+    base, exponent = e.as_base_exp()
+    if base != z or z in exponent.free_symbols:
+        return None
+    return sympy.log(z) if exponent == -1 else z ** (exponent + 1) / (exponent + 1)
+
+
+def _integral(e: Expr, z: Symbol) -> Expr | None:
+    """One integral by SymPy, within the time for it."""
+    for sign in (1, -1, None) if _has_roots(e, z) else (None, 1, -1):
+        integrand, variable, back = _abstracted(e, z, sign)
+        for rule in (manualintegrate, _by_sympy):
+            found: Expr | None = None
+            with deadline(_SECONDS):  # an integral that takes longer counts as not found
+                found = _generic(rule(integrand, variable))
+            if found is None:
+                continue
+            found = in_own_words(found.xreplace(back))
+            if in_notation(found) and seems_zero(found.diff(z) - e):
+                return tidy(sympy.factor_terms(found))
+        if len(back) == 1:
+            break  # no constants, so nothing to assume
+    return None
+
+
+def _abstracted(e: Expr, z: Symbol, sign: int | None) -> tuple[Expr, Symbol, dict[Symbol, Expr]]:
+    """The integrand in plain symbols, all positive; with a sign, everything that does not contain z is a constant of that sign.
+
+    Roots such as $(a - z^2)^{3/2}$ are integrated only for $a$ of known sign. The assumptions do no harm: the result is differentiated.
+    """
+    variable = sympy.Dummy(z.name, real=True)
+    known: dict[Expr, Expr] = {z: variable}
+    back: dict[Symbol, Expr] = {variable: z}
+
+    def constant(part: Expr) -> Expr:
+        if part.is_Rational:
+            return part
+        if part not in known:
+            dummy = sympy.Dummy(positive=True)
+            known[part] = -dummy if sign == -1 else dummy
+            back[dummy] = -part if sign == -1 else part
+        return known[part]
+
+    def walk(node: Expr) -> Expr:
+        if node == z:
+            return variable
+        if z not in node.free_symbols and (sign is not None or node.is_Symbol):
+            return constant(node)
+        if sign is not None and (node.is_Add or node.is_Mul):
+            fixed, moving = node.as_independent(z, as_Add=bool(node.is_Add))
+            parts = [walk(a) for a in node.func.make_args(moving)]
+            return node.func(constant(fixed), *parts)
+        return node.func(*[walk(a) for a in node.args]) if node.args else node
+
+    return walk(e), variable, back
+
+
+def _by_sympy(e: Expr, z: Symbol) -> Expr:
+    return sympy.integrate(e, z, meijerg=False)
+
+
+def _generic(e: Expr) -> Expr:
+    """The branch of each case distinction that holds for general values of the symbols."""
+
+    def branch(*cases: tuple[Expr, sympy.Basic]) -> Expr:
+        for value, condition in cases:
+            if not condition.has(sympy.Eq):
+                return value
+        return cases[-1][0]
+
+    return e.replace(Piecewise, branch)

@@ -1,0 +1,115 @@
+r"""The Vainberg-Tonti Lagrangian of a variational dynamical form, (8.4) of Krupková.
+
+$$ L = (q^\sigma - c^\sigma) \int_0^1 E_\sigma\bigl(t, j^s(c + u(q - c))\bigr)\,du $$
+
+where the centre $c(t)$ is a curve, 0 in the paper. The formula needs a domain that is star-shaped about the centre, so a form with $1/q$ or
+$\log q'$ needs another centre. Terms that are homogeneous of degree $d \ne -1$ in all jets need no integral and no centre: along
+$\delta q = q$ they are multiplied by $d$, and self-adjointness turns that into $L = q^\sigma E_\sigma/(d + 1)$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy
+from sympy import Expr, S
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.support.budget import deadline
+from chetaev.core.symbols import TIME, Jet
+from chetaev.core.zero import seems_zero, vanishes
+from chetaev.singular.inverse.primitives import antiderivative
+from chetaev.singular.inverse.variation import euler_operator, highest_order, jets_of, tidy
+
+_PROOF = 8.0
+_UNDEFINED = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+CENTRES = (S.Zero, S.One, 1 + TIME, 1 + TIME + TIME**2 / 2 + TIME**3 / 6)
+"""Curves tried as centres: rest at 0, rest at 1, and motions whose velocity and acceleration are not zero."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A Lagrangian, how it was made, and whether its Euler-Lagrange expressions are proved (True) or only seem (None) to be the form."""
+
+    lagrangian: Expr
+    made_by: str
+    proved: bool | None
+
+
+def reproduces(lagrangian: Expr, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> bool | None:
+    """Whether the Euler-Lagrange expressions of a Lagrangian are the rows: proved, disproved, or None if they are so at random points."""
+    differences = [e - row for e, row in zip(euler_operator(lagrangian, coordinates), rows, strict=True)]
+    if not all(seems_zero(e) for e in differences):
+        return False
+    with deadline(_PROOF):  # a longer proof counts as none
+        if all(vanishes(e) for e in differences):
+            return True
+    return None
+
+
+def tonti_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
+    """The Lagrangian (8.4), verified; None if SymPy finds the integral about no centre, or the form is not variational."""
+    return homogeneous_lagrangian(coordinates, rows) or contracted_lagrangian(coordinates, rows)
+
+
+def homogeneous_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
+    r"""$\sum_d q^\sigma E^{(d)}_\sigma/(d + 1)$, if every term of the rows is homogeneous and no degree is -1."""
+    found = S.Zero
+    for q, row in zip(coordinates, rows, strict=True):
+        for term in sympy.Add.make_args(tidy(row)):
+            d = degree(term, jets_of(term, coordinates))
+            if d is None or d == -1:
+                return None
+            found += q * term / (d + 1)
+    return _verified(tidy(found), "Vainberg-Tonti", coordinates, rows)
+
+
+def contracted_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr], centres: Sequence[Expr] = CENTRES) -> Candidate | None:
+    """The integral (8.4) about the first centre for which it is found."""
+    for centre in centres:
+        found = contracted(coordinates, rows, centre)
+        verified = None if found is None else _verified(found, f"Vainberg-Tonti about {centre}", coordinates, rows)
+        if verified is not None:
+            return verified
+    return None
+
+
+def _verified(found: Expr, made_by: str, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
+    proved = reproduces(found, coordinates, rows)
+    return None if proved is False else Candidate(found, made_by, proved)
+
+
+def contracted(coordinates: Sequence[Jet], rows: Sequence[Expr], centre: Expr) -> Expr | None:
+    """The integral (8.4) along the straight homotopy to a centre, the same curve for every coordinate."""
+    u = sympy.Dummy("u", real=True)
+    highest = highest_order(rows, coordinates)
+    curve = [total_derivative(centre, k) if k else centre for k in range(highest + 1)]
+    moved = {q.d(k): curve[k] + u * (q.d(k) - curve[k]) for q in coordinates for k in range(highest + 1)}
+    integrand = sympy.Add(*[(q - centre) * row.xreplace(moved) for q, row in zip(coordinates, rows, strict=True)])
+    start = tidy(integrand).xreplace({u: S.Zero})
+    if start.has(*_UNDEFINED):
+        return None  # the form is singular at the centre
+    primitive = antiderivative(integrand, u)
+    if primitive is None:
+        return None
+    found = primitive.xreplace({u: S.One}) - primitive.xreplace({u: S.Zero})
+    return None if found.has(*_UNDEFINED) else tidy(found)
+
+
+def degree(e: Expr, variables: set[Jet]) -> Expr | None:
+    """The degree of homogeneity in the variables; None if the expression is not homogeneous, as far as its form shows."""
+    if not e.free_symbols & variables:
+        return S.Zero
+    if e in variables:
+        return S.One
+    if e.is_Mul:
+        degrees = [degree(factor, variables) for factor in e.args]
+        return None if None in degrees else sympy.Add(*degrees)
+    if e.is_Add:
+        degrees = [degree(term, variables) for term in e.args]
+        return degrees[0] if len(set(degrees)) == 1 else None
+    if e.is_Pow and not e.exp.free_symbols & variables:
+        inner = degree(e.base, variables)
+        return None if inner is None else e.exp * inner
+    return S.Zero if all(degree(a, variables) == 0 for a in e.args) else None

@@ -1,0 +1,173 @@
+r"""Regularity of a dynamical form, section 5 and 6 of Krupková.
+
+*Weakly regular*: $\mathrm{rank}\,B = \mathrm{rank}\,(B|A)$ everywhere on the phase space, and locally constant. *Regular*: weakly regular
+with $\mathrm{rank}\,B = m$, so that the rows can be solved for the highest derivatives. *Semiregular*: $\mathrm{rank}\,F =
+\mathrm{rank}\,(F|A)$ everywhere, and locally constant; *strongly semiregular*: both. A first-order Lagrangian that is affine in the
+velocities can be regular in this sense.
+
+The phase space is cut into strata on which the ranks are constant, by the elimination of the constraint algorithm without tangency.
+Parameters are generic. An answer is None where a stratum of another rank may or may not have real points, or where the time ran out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr
+
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.support.recursion import deep
+from chetaev.singular.constraint_algorithm.branches import Branch, substitute
+from chetaev.singular.constraint_algorithm.leaf import codimension_of
+from chetaev.singular.constraint_algorithm.points import Sampler
+from chetaev.singular.constraint_algorithm.reality import NeedsSurd
+from chetaev.singular.constraint_algorithm.rows import Rows, dynamics_of
+from chetaev.singular.constraint_algorithm.search import Search
+from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
+
+_MOST_SURDS = 3
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """A part of the phase space on which the rows are solvable and the rank is constant."""
+
+    constraints: tuple[Expr, ...]
+    excluded: tuple[Expr, ...]
+    rank: int
+    real: bool | None
+    """True if a real point was found; None if none was, which proves nothing."""
+
+    def __str__(self) -> str:
+        parts = [f"{show(e)} = 0" for e in self.constraints] + [f"{show(e)} != 0" for e in self.excluded]
+        return f"rank {self.rank} where {', '.join(parts) or 'nothing is asked'}" + ("" if self.real else " (real points undecided)")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of one matrix over the phase space, and where the rows cannot be solved."""
+
+    matrix: str
+    strata: tuple[Stratum, ...]
+    conflicts: tuple[tuple[tuple[Expr, ...], bool | None], ...]
+    """Expressions that must vanish for the rows to be solvable, and whether real points are known where one does not."""
+    finished: bool
+
+    @property
+    def constant(self) -> bool | None:
+        """Whether the rows are solvable everywhere with one rank."""
+        if any(real for _, real in self.conflicts) or len({s.rank for s in self.strata if s.real}) > 1:
+            return False
+        if not self.finished or self.conflicts or len({s.rank for s in self.strata}) > 1:
+            return None
+        return True if self.strata else None
+
+    def __str__(self) -> str:
+        lines = [f"{self.matrix}: {s}" for s in self.strata]
+        for expressions, _ in self.conflicts:
+            never = any(e.is_number for e in expressions)
+            where = "nowhere" if never else f"only where {', '.join(f'{show(e)} = 0' for e in expressions)}"
+            lines.append(f"{self.matrix}: solvable {where}")
+        return "\n".join([*lines, *([] if self.finished else [f"{self.matrix}: the time ran out"])])
+
+
+@dataclass(frozen=True)
+class Regularity:
+    """The class of a dynamical form; each answer is True, False or None for undecided."""
+
+    regular: bool | None
+    weakly_regular: bool | None
+    semiregular: bool | None
+    strongly_semiregular: bool | None
+    proper: Ranks
+    """The evidence for (B|A)."""
+    extended: Ranks | None
+    """The evidence for (F|A); None if the form has not as many rows as coordinates."""
+
+    @property
+    def singular(self) -> bool | None:
+        """Not regular."""
+        return None if self.regular is None else not self.regular
+
+    @property
+    def evidence(self) -> str:
+        """The strata of the phase space in words."""
+        return str(self)
+
+    def __str__(self) -> str:
+        words = {True: "yes", False: "no", None: "undecided"}
+        names = ("regular", "weakly_regular", "semiregular", "strongly_semiregular")
+        lines = [f"{name.replace('_', ' ')}: {words[getattr(self, name)]}" for name in names]
+        return "\n".join([*lines, str(self.proper), *([] if self.extended is None else [str(self.extended)])])
+
+
+def regularity(given: Any, seconds: float = 20.0) -> Regularity:
+    """The class of a dynamical form, of equations, of a system or of a model.
+
+    >>> print(regularity(DynamicalForm("x y", ["-x'' - y", "y'' + x*x'"])))
+    regular: yes
+    weakly regular: yes
+    semiregular: yes
+    strongly semiregular: yes
+    B: rank 2 where nothing is asked
+    F: rank 4 where nothing is asked
+    """
+    form = form_of(given)
+    proper = ranks(form, "proper", seconds / 2)
+    square = len(form.rows) == len(form.coordinates)
+    extended = ranks(form, "extended", seconds / 2) if square else None
+    weakly = proper.constant
+    full = {s.rank for s in proper.strata} == {len(form.coordinates)} and square
+    semi = extended.constant if extended is not None else None
+    regular = False if weakly is False or (weakly is True and not full) else weakly
+    return Regularity(regular, weakly, semi, _both(semi, weakly), proper, extended)
+
+
+def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
+    """The strata of constant rank of $(B|A)$ (proper) or $(F|A)$ (extended)."""
+    surds: list[Expr] = []
+    search: Search | None = None
+    strata: list[Stratum] = []
+    conflicts: list[tuple[tuple[Expr, ...], bool | None]] = []
+    done = False
+    with deadline(seconds), deep():
+        dynamics = dynamics_of(form, kind)
+        while not done and len(surds) <= _MOST_SURDS:
+            try:
+                space = Space(form.phase, [e for row in dynamics.entries for e in row], form.parameters, surds)
+                search = Search(space, Rows(space, dynamics), tangency=False)
+                search.run()
+                done = True
+            except NeedsSurd as need:
+                surds.append(need.square)
+            except NotImplementedError:
+                break
+        for final in search.finals if search else ():
+            branch = final.branch
+            written = [space.expression(g) for g in branch.constraints(space) if g not in space.relations]
+            constraints = tuple(e for e in written if e != 0)  # a relation of roots on the stratum reads 0 = 0 once they are written out
+            excluded = tuple(space.expression(n) for n in branch.nonzero)
+            strata.append(Stratum(constraints, excluded, len(final.solved.pivots), _has_points(space, branch)))
+        for branch, polynomials in search.conflicts if search else ():
+            real = any(_has_points(space, _off(space, branch, p)) for p in polynomials)
+            conflicts.append((tuple(space.expression(p) for p in polynomials), real or None))
+        done = done and search is not None and len(strata) == len(search.finals) and len(conflicts) == len(search.conflicts)
+    return Ranks("B" if kind == "proper" else "F", tuple(strata), tuple(conflicts), done)
+
+
+def _off(space: Space, branch: Branch, p: Any) -> Branch:
+    factors = tuple(f for f in space.factors(substitute(space, p, branch.solved)) if f not in branch.nonzero)
+    return Branch(branch.solved, branch.generators, branch.basis, (*branch.nonzero, *factors))
+
+
+def _has_points(space: Space, branch: Branch) -> bool | None:
+    return bool(Sampler(space, branch, codimension_of(space, branch)).draw(1)) or None
+
+
+def _both(a: bool | None, b: bool | None) -> bool | None:
+    if a is False or b is False:
+        return False
+    return None if a is None or b is None else True

@@ -1,0 +1,126 @@
+r"""Reduction by symmetry: a system that is the same in all positions of a group coordinate is a system on the Lie algebra.
+
+Body velocities $A^{-1}A'$ do not change under left translations $A \mapsto gA$, spatial ones $A'A^{-1}$ not under right translations. If
+the Lagrangian, the constraints and the forces do not change either, they are functions of the velocity alone, and so are the equations
+(Euler-Poincare-Suslov; 001, Theorem 6.1):
+
+$$ \frac{d}{dt} \frac{\partial l}{\partial \xi^a} + C^c_{ab}\, \xi^b\, \frac{\partial l}{\partial \xi^c} = u_a + \lambda_r R_V^r{}_a . $$
+
+The position follows by integrating $A' = A\,\xi$ or $A' = \xi A$: `morphism.reconstruct(motion, {"A": ...})`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+from sympy import Expr, S, Symbol
+
+from chetaev.core.errors import ModelError
+from chetaev.core.group_lookup import group_named
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Entry, Jet, delta
+from chetaev.core.system import System
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.transforms.tools.morphism import Morphism
+
+
+def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
+    """The system on the Lie algebra of a group coordinate (times the rest), and the map of motions.
+
+    `given` is a system with its `principle`, a model, or equations. A system that is not invariant is refused, with the term that is not.
+
+    >>> top = System({"A": "SO3 body"}, "I1 I2 I3", lagrangian="(I1*A1'^2 + I2*A2'^2 + I3*A3'^2)/2", name="Euler's top")
+    >>> reduction = reduce(top, group="A")
+    >>> print(reduction.target)
+    Euler's top, reduced · Hamilton()
+      E_A1  I1*A1'' + I3*A2'*A3' - I2*A2'*A3' = 0
+      E_A2  I1*A1'*A3' + I2*A2'' - I3*A1'*A3' = 0
+      E_A3  I2*A1'*A2' + I3*A3'' - I1*A1'*A2' = 0
+      3 equations for 3 unknowns: A1 A2 A3
+    """
+    source = given if isinstance(given, Equations) else derive(given, principle)
+    system, where = source.system, f"reduce {source.system.label}"
+    coordinate = group_named(system, group, where)
+    at_identity = _Invariance(system, coordinate, where).at_identity
+    reduced = system.replace(
+        coordinates={name: str(_algebra(coordinate)) if name == coordinate.name else kind for name, kind in system.kinds.items()},
+        lagrangian=at_identity(system.lagrangian, "the Lagrangian"),
+        kinematic=[
+            sympy.Eq(at_identity(row.lhs - row.rhs, f"kinematic[{k}]"), S.Zero, evaluate=False)
+            if _present(coordinate, row.residual)
+            else row
+            for k, row in enumerate(system.kinematic)
+        ],
+        variational=None
+        if system.variational is None
+        else [_virtual(row.coefficients, k, at_identity) for k, row in enumerate(system.variational)],
+        forces={q.base: at_identity(u, f"the force on {q.base}") for q, u in system.forces.items()},
+        dissipation=at_identity(system.dissipation, "the dissipation") if system.dissipation != 0 else None,
+        where={},
+        quasi={},
+        name=f"{system.name}, reduced".lstrip(", "),
+    )
+    target = derive(reduced, source.principle)
+    shared: dict[Jet, Expr] = {z: z for z in source.unknowns}
+    side = "left" if coordinate.body else "right"
+    return Morphism(
+        source,
+        target,
+        Frozen(shared),
+        Frozen(shared),
+        f"symmetry under {side} translations of {coordinate.name}: equations on the Lie algebra (001, Theorem 6.1)",
+        notes=(f'{coordinate.name} itself follows by reconstruct(motion, {{"{coordinate.name}": ...}}).',),
+    )
+
+
+def _algebra(coordinate: GroupCoordinate) -> GroupCoordinate:
+    return GroupCoordinate(coordinate.name, coordinate.word.lower(), coordinate.body)
+
+
+def _present(coordinate: GroupCoordinate, e: Expr) -> bool:
+    return any(isinstance(z, Entry) and z.group == coordinate.name for z in e.free_symbols)
+
+
+def _virtual(coefficients: Mapping[Any, Expr], k: int, at_identity: Any) -> Expr:
+    return sympy.Add(*[at_identity(c, f"variational[{k}]") * delta(q) for q, c in coefficients.items()])
+
+
+class _Invariance:
+    """Whether expressions are the same in all positions of a group coordinate, and what they are at the identity."""
+
+    def __init__(self, system: System, coordinate: GroupCoordinate, where: str) -> None:
+        self.coordinate, self.where = coordinate, where
+        # translations from the other side move the position and leave the velocity as it is
+        self.fields = GroupCoordinate(coordinate.name, coordinate.word, not coordinate.body).fields
+        n = range(coordinate.group.size)
+        cells = [(i, j) for i in n for j in n if isinstance(coordinate.matrix[i, j], Entry)]
+        self.identity: dict[Symbol, Expr] = {coordinate.matrix[i, j]: S.One if i == j else S.Zero for i, j in cells}
+
+    def at_identity(self, e: Expr, what: str) -> Expr:
+        """An invariant expression without the position; an error that names the term of one that is not."""
+        if not _present(self.coordinate, e):
+            return e
+        if not all(seems_zero(self._moved(e, field)) for field in self.fields):
+            terms = [term for term in sympy.Add.make_args(sympy.expand(e)) if _present(self.coordinate, term)]
+            varying = [term for term in terms if not all(seems_zero(self._moved(term, field)) for field in self.fields)]
+            side = "left" if self.coordinate.body else "right"
+            raise ModelError(
+                f"{what} is not invariant under {side} translations of {self.coordinate.name}: the term {show(varying[0])} changes.",
+                where=self.where,
+                why=f"It contains the position {self.coordinate.name} itself.",
+                hint=self._hint(),
+            )
+        return e.xreplace(self.identity)
+
+    def _moved(self, e: Expr, field: Mapping[Symbol, Expr]) -> Expr:
+        return sympy.Add(*[e.diff(z) * field[z] for z in e.free_symbols if z in field and isinstance(z, Entry)])
+
+    def _hint(self) -> str:
+        other = "spatial" if self.coordinate.body else "body"
+        return f'the full system, or {{"{self.coordinate.name}": "{self.coordinate.word} {other}"}} if it is symmetric on the other side'

@@ -1,0 +1,1 @@
+"""What the theorems share: morphisms and what they carry, momenta, null spaces, pull-backs, frames, Noether's theorem."""

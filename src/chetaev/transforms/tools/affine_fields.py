@@ -1,0 +1,239 @@
+r"""The search for symmetries: affine fields $X = \tau\,\partial_t + (a^i + B^i_j q^j + c^i t)\,\partial_{q^i}$ by linear algebra.
+
+That a field leaves a Lagrangian, its Euler-Lagrange expressions or a constraint unchanged is linear in its coefficients. At random points
+these conditions become rows of numbers; a vector of their null space is made rational, and what is claimed is proved afterwards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Add, Expr, Rational, S, Symbol
+
+from chetaev.core.calculus import SYMBOLIC
+from chetaev.core.symbols import TIME, Input, Jet, jets_in
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import random_point
+from chetaev.mechanics.ranks.generic import Point, points_on
+
+Matrix = NDArray[np.float64]
+
+_CUT = 1e-9
+_SMALL = 1e-7
+_LARGEST_DENOMINATOR = 1000
+
+
+@dataclass(frozen=True)
+class Field:
+    r"""$\tau\,\partial_t + \xi^i(t, q)\,\partial_{q^i}$ with constant $\tau$."""
+
+    components: tuple[tuple[Jet, Expr], ...]
+    time: Expr = S.Zero
+
+    def applied(self, e: Expr, total: Any) -> Expr:
+        r"""$\mathrm{pr}\,X(e) = \tau\,\partial_t e + D^k\xi^i\,\partial e/\partial q_i^{(k)}$; given functions of time count as time."""
+        terms = []
+        if self.time != 0:
+            terms += [self.time * e.diff(TIME)] + [self.time * z.d() * e.diff(z) for z in jets_in(e, Input)]
+        for q, xi in self.components:
+            jets = sorted((z for z in jets_in(e) if z.base == q.base), key=lambda z: z.order)
+            terms += [total(xi, z.order) * e.diff(z) for z in jets]
+        return Add(*terms)
+
+    def characteristic(self, q: Jet) -> Expr:
+        r"""$\xi^q - \tau \dot q$, how a motion moves at a fixed time."""
+        return dict(self.components).get(q, S.Zero) - self.time * q.d()
+
+
+@dataclass(frozen=True)
+class Ansatz:
+    """All affine fields in some variables, as vectors of coefficients."""
+
+    variables: tuple[Jet, ...]
+
+    @cached_property
+    def size(self) -> int:
+        """The number of coefficients: of time, constants, boosts and the matrix."""
+        n = len(self.variables)
+        return 1 + 2 * n + n * n
+
+    def field(self, vector: Sequence[Fraction]) -> Field:
+        """The field of a vector."""
+        n = len(self.variables)
+        numbers = [Rational(v.numerator, v.denominator) for v in vector]
+        constants, boosts, matrix = numbers[1 : 1 + n], numbers[1 + n : 1 + 2 * n], numbers[1 + 2 * n :]
+        components = []
+        for i, q in enumerate(self.variables):
+            line = matrix[i * n : (i + 1) * n]
+            xi = Add(constants[i], boosts[i] * TIME, *[b * z for b, z in zip(line, self.variables, strict=True)])
+            if xi != 0:
+                components.append((q, xi))
+        return Field(tuple(components), numbers[0])
+
+    def invariance(self, expressions: Sequence[Expr], weights: bool = False) -> Condition:
+        r"""Expressions do not change; Euler-Lagrange expressions have weights: $\mathrm{pr}X(E_i) + \partial_i \xi^j E_j = 0$."""
+        return Invariance(self, tuple(expressions), weights)
+
+    def annihilation(self, rows: Sequence[Sequence[Expr]]) -> Condition:
+        r"""The rows vanish on $\xi - \tau\dot q$; the variables are coordinates."""
+        return Annihilation(self, rows)
+
+
+class Condition(ABC):
+    """Something linear in the coefficients of a field."""
+
+    ansatz: Ansatz
+    count: int
+    """The number of rows at a point."""
+    symbols: frozenset[Symbol]
+    order: int
+    """The highest derivative that occurs."""
+
+    @abstractmethod
+    def rows(self, point: Mapping[Symbol, float]) -> Iterator[Matrix]:
+        """The condition at a point."""
+
+
+class Annihilation(Condition):
+    """Rows that vanish on a field."""
+
+    order = 1
+
+    def __init__(self, ansatz: Ansatz, rows: Sequence[Sequence[Expr]]) -> None:
+        self.ansatz, self.count = ansatz, len(rows)
+        self.tape = Tape([e for row in rows for e in row])
+        self.symbols = self.tape.symbols
+
+    def rows(self, point: Mapping[Symbol, float]) -> Iterator[Matrix]:
+        variables = self.ansatz.variables
+        positions = np.array([point[y] for y in variables])
+        speeds = np.array([point[y.d()] for y in variables])
+        for line in np.array(self.tape(point)).reshape(self.count, len(variables)):
+            yield np.concatenate([[-line @ speeds], line, line * point[TIME], np.outer(line, positions).ravel()])
+
+
+class Invariance(Condition):
+    """Expressions and their gradients, ready for numbers."""
+
+    def __init__(self, ansatz: Ansatz, expressions: tuple[Expr, ...], weights: bool) -> None:
+        self.ansatz, self.weights, self.count = ansatz, weights, len(expressions)
+        self.jets = [sorted((z for z in jets_in(e) if z.base in self._bases), key=str) for e in expressions]
+        self.given = [sorted(jets_in(e, Input), key=str) for e in expressions]
+        tapes = []
+        for e, jets, given in zip(expressions, self.jets, self.given, strict=True):
+            tapes.append(Tape([e, *SYMBOLIC.gradient(e, [TIME, *jets, *given]), *jets, *[z.d() for z in given]]))
+        self.tapes = tapes
+        self.symbols = frozenset().union(*[t.symbols for t in tapes])
+        self.order = max((z.order for jets in self.jets for z in jets), default=0)
+
+    @property
+    def _bases(self) -> set[str]:
+        return {z.base for z in self.ansatz.variables}
+
+    def rows(self, point: Mapping[Symbol, float]) -> Iterator[Matrix]:
+        """The conditions at a point, one row for each expression."""
+        values = []
+        slopes = []
+        for tape, jets, given in zip(self.tapes, self.jets, self.given, strict=True):
+            value, by_time, *rest = tape(point)
+            values.append(value)
+            count = len(jets) + len(given)
+            rates = rest[count + len(jets) :]
+            by_time += sum(d * r for d, r in zip(rest[len(jets) : count], rates, strict=True))
+            slopes.append((by_time, dict(zip(jets, rest[: len(jets)], strict=True))))
+        places = {z.base: i for i, z in enumerate(self.ansatz.variables)}
+        for i, (by_time, by_jet) in enumerate(slopes):
+            row = self._row(by_time, by_jet, point, places)
+            if self.weights:
+                n = len(places)
+                for j, e in enumerate(values):
+                    row[1 + 2 * n + j * n + i] += e
+            yield row
+
+    def _row(self, by_time: float, by_jet: Mapping[Jet, float], point: Mapping[Symbol, float], places: Mapping[str, int]) -> Matrix:
+        n = len(places)
+        row = np.zeros(self.ansatz.size)
+        row[0] = by_time
+        for z, slope in by_jet.items():
+            i = places[z.base]
+            if z.order == 0:
+                row[1 + i] += slope
+                row[1 + n + i] += slope * point[TIME]
+            elif z.order == 1:
+                row[1 + n + i] += slope
+            for j, y in enumerate(self.ansatz.variables):
+                row[1 + 2 * n + i * n + j] += slope * point[y.d(z.order)]
+        return row
+
+
+def conditions_at(conditions: Sequence[Condition], surface: Sequence[Expr] = ()) -> Matrix:
+    """Enough rows of numbers for the conditions, at random points or at points of a surface."""
+    rows: list[Matrix] = []
+    for condition in conditions:
+        wanted = condition.ansatz.size // max(condition.count, 1) + 12
+        symbols = {*condition.symbols, TIME, *[y.d(k) for y in condition.ansatz.variables for k in range(condition.order + 1)]}
+        points: Sequence[Point] = points_on(surface, list(symbols), count=wanted) if surface else _random(symbols, wanted)
+        for point in points:
+            try:
+                rows += list(condition.rows({**random_point(symbols, 0), **point}))
+            except Undefined:
+                continue
+    return np.array(rows) if rows else np.zeros((0, conditions[0].ansatz.size if conditions else 0))
+
+
+def _random(symbols: set[Symbol], count: int) -> list[Point]:
+    """Random points of order one, with some larger and smaller."""
+    return [random_point(symbols, seed) for seed in range(count)]
+
+
+def rational_null_space(matrix: Matrix, known: Sequence[Sequence[Fraction]] = ()) -> list[list[Fraction]]:
+    """Rational vectors of the null space, in row echelon form, that are independent of the known ones; other vectors are left out."""
+    sizes = np.abs(matrix).max(axis=1, initial=0.0)
+    scaled = matrix[sizes > 0] / sizes[sizes > 0][:, None]
+    width = matrix.shape[1]
+    null = np.eye(width)
+    if len(scaled):
+        _, values, right = np.linalg.svd(scaled, full_matrices=True)
+        null = right[int(np.sum(values > _CUT * values[0])) :]
+    found: list[list[Fraction]] = []
+    for line in _echelon(null):
+        fractions = _rational(line)
+        if fractions is not None and _is_new(fractions, [*known, *found]):
+            found.append(fractions)
+    return found
+
+
+def _echelon(rows: Matrix) -> Matrix:
+    """Reduced row echelon form."""
+    a = np.array(rows, dtype=float)
+    top = 0
+    for column in range(a.shape[1]):
+        if top == len(a):
+            break
+        k = top + int(np.argmax(np.abs(a[top:, column])))
+        if abs(a[k, column]) < _SMALL:
+            continue
+        a[[top, k]] = a[[k, top]]
+        a[top] /= a[top, column]
+        others = np.arange(len(a)) != top
+        a[others] -= np.outer(a[others, column], a[top])
+        top += 1
+    a[np.abs(a) < _SMALL] = 0.0
+    return a[:top]
+
+
+def _is_new(vector: Sequence[Fraction], known: Sequence[Sequence[Fraction]]) -> bool:
+    rows = np.array([[float(v) for v in line] for line in [*known, vector]])
+    return len(_echelon(rows)) == len(rows)
+
+
+def _rational(line: Matrix) -> list[Fraction] | None:
+    found = [Fraction(float(v)).limit_denominator(_LARGEST_DENOMINATOR) for v in line]
+    return found if all(abs(float(f) - v) < _SMALL for f, v in zip(found, line, strict=True)) else None

@@ -1,0 +1,243 @@
+"""Numbers carried by a Morphism: starts, motions, and how well both sides agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Expr
+
+from chetaev.core.errors import StateError, UsageError
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.flow.prolongation import prolongation
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.motion.values_at import values_at
+from chetaev.transforms.tools.morphism import Morphism
+
+Array = NDArray[np.float64]
+_POINTS = 101
+_SHADOW = 1e-6
+
+
+@dataclass(frozen=True, repr=False)
+class Image:
+    """A motion of the source read with the names of the target: `image["v1'"]` is an array over `image.t`."""
+
+    morphism: Morphism
+    motion: Trajectory
+
+    @property
+    def t(self) -> Array:
+        """The times of the motion."""
+        return self.motion.t
+
+    def __getitem__(self, name: str) -> Array:
+        return self.motion.reader.values(self.morphism.pulled_back(name), self.motion.t, self.motion.states)
+
+    def at(self, t: Any) -> dict[str, Array]:
+        """All unknowns of the target and their velocities, at any times."""
+        section = self.motion.at(np.atleast_1d(t))
+        wanted = _compared(self.morphism.target, self.morphism.to_target)
+        return {z.name: self.motion.reader.values(self.morphism.pulled_back(z), section.t, section.states) for z in wanted}
+
+    def __repr__(self) -> str:
+        return f"<motion of {self.morphism.source.system.label} read on {self.morphism.target.system.label}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement:
+    """The largest differences between the two sides over a motion, relative to the size of each quantity (at least 1)."""
+
+    forward: Frozen[str, float]
+    """The source's motion carried forward against the target's own."""
+    backward: Frozen[str, float]
+    """The target's motion carried back against the source's own."""
+    motion: Trajectory
+    """The target's motion."""
+
+    @property
+    def largest(self) -> float:
+        """The largest difference in either direction."""
+        return max([*self.forward.values(), *self.backward.values()], default=0.0)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [f"largest difference {self.largest:.1e}"]
+        lines += [f"  {name}  {size:.1e}" for name, size in self.forward.items()]
+        lines += [f"  back, {name}  {size:.1e}" for name, size in self.backward.items()]
+        return "\n".join(lines)
+
+
+def carried(morphism: Morphism, given: Any, **values: Any) -> State | Image:
+    """A motion as an image, a start as a start."""
+    if isinstance(given, Trajectory):
+        _require_motion_of(morphism, given)
+    return Image(morphism, given) if isinstance(given, Trajectory) else _start(morphism, given, **values)
+
+
+def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _POINTS) -> Agreement:
+    """Simulate the target from the image of the motion's first state at the same times, and compare."""
+    _require_motion_of(morphism, motion)
+    times, states = _compared_at(motion, points)
+    values = _values_of(motion)
+    at_first = dict(zip(motion.jets, states[0], strict=False))  # the work done comes after the jets
+    first = State({z.name: float(at_first[z]) for z in _stated(morphism.source, motion.jets)})
+    start = _start(morphism, first, t=float(times[0]), **values)
+    there = {"parameters": target_parameters(morphism, first, t=float(times[0]), **values), "inputs": values["inputs"]}
+    other = simulate(morphism.target, start, times, tolerance=tolerance, **there)
+    if other.outcome is not Outcome.FINISHED:
+        raise StateError(f"the motion of the target ended early: {other.message}", where=f"check of {morphism.target.system.label}")
+    forward = {
+        z.name: _difference(motion.reader.values(morphism.pulled_back(z), times, states), other[z.name])
+        for z in _compared(morphism.target, morphism.to_target)
+    }
+    backward = {
+        z.name: _difference(other.reader.values(morphism.pushed_forward(z), times, other.states), motion.reader.values(z, times, states))
+        for z in _compared(morphism.source, morphism.to_source)
+    }
+    return Agreement(Frozen(forward), Frozen(backward), other)
+
+
+def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Trajectory:
+    """The motion of the source over the same time from the state that the target's motion begins with, completed by what is given.
+
+    Its shadow is compared with the motion it was made from: they agree within what their tolerance allows, or a StateError says they do
+    not.
+    """
+    back = morphism.inverse
+    _require_motion_of(back, motion)
+    times, states = _compared_at(motion, _POINTS)
+    values = _values_of(motion)
+    first = State({z.name: float(v) for z, v in zip(motion.jets, states[0], strict=False) if z in _stated(morphism.target, motion.jets)})
+    start = _start(back, first, t=float(times[0]), **values)
+    more = given if isinstance(given, State) else State({} if given is None else given)
+    whole = State({**start.fixed, **more.fixed}, {**start.guess, **more.guess})
+    there = {"parameters": target_parameters(back, first, t=float(times[0]), **values), "inputs": values["inputs"]}
+    kept = (float(times[0]), float(times[-1])) if motion.reader.dense else times  # type: ignore[attr-defined]
+    found = simulate(morphism.source, whole, kept, tolerance=motion.tolerance, **there)
+    if found.outcome is not Outcome.FINISHED:
+        raise StateError(f"the motion of the source ended early: {found.message}", where=f"reconstruct {morphism.source.system.label}")
+    at = found.at(times).states if found.reader.dense else found.states  # type: ignore[attr-defined]
+    for z in _compared(morphism.target, morphism.to_target):
+        off = _difference(found.reader.values(morphism.pulled_back(z), times, at), motion.reader.values(z, times, states))
+        if off > max(_SHADOW, motion.tolerance**0.5):
+            raise StateError(
+                f"{z.name} of the two motions differs by {off:.1e}.",
+                where=f"reconstruct {morphism.source.system.label}",
+                why="The motion that was found is not the one whose shadow is given.",
+                hint="the same values for both, and a smaller tolerance",
+            )
+    return found
+
+
+def _require_motion_of(morphism: Morphism, motion: Any) -> None:
+    """A map carries motions of its own source, not starts or motions of other equations."""
+    where = f"map to {morphism.target.system.label}"
+    if not isinstance(motion, Trajectory):
+        raise UsageError(
+            f"check takes a motion, not {type(motion).__name__}.",
+            where=where,
+            hint="morphism.check(simulate(morphism.source, start, t, parameters=...))",
+        )
+    if (motion.equations.lowered, motion.equations.principle) != (morphism.source.lowered, morphism.source.principle):
+        raise UsageError(
+            f"this is a motion of {motion.equations.system.label} under {motion.equations.principle}; "
+            f"the map starts from {morphism.source.system.label} under {morphism.source.principle}.",
+            where=where,
+            hint="morphism.backward(motion) for a motion of the target; otherwise simulate(morphism.source, ...)",
+        )
+
+
+def target_parameters(
+    morphism: Morphism,
+    start: Any,
+    parameters: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+) -> dict[str, float]:
+    """The source's parameters without those that only it has, and the constants of motion that are parameters of the target."""
+    names = {p.name for p in morphism.target.system.parameters}
+    known = {name: v for name, v in (parameters or {}).items() if name in names}
+    if not morphism.constants:
+        return known
+    values = values_at(morphism.source, start, list(morphism.constants.values()), parameters=parameters, t=t, inputs=inputs)
+    return known | {p.name: v for p, v in zip(morphism.constants, values, strict=True)}
+
+
+def _start(
+    morphism: Morphism,
+    start: Any,
+    parameters: Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    inputs: Mapping[str, Any] | None = None,
+) -> State:
+    """The image of a start: every jet of the target's state that the map, or a choice, determines."""
+    known = {z.base: z for z in morphism.to_target}
+    chosen = {z.name: e for z, e in morphism.chosen.items()}
+    wanted: dict[str, Expr] = {}
+    for z in _stated(morphism.target, _state(morphism.target)):
+        if z.name in chosen:
+            wanted[z.name] = chosen[z.name]
+        elif z.base in known:
+            wanted[z.name] = morphism.pulled_back(z)
+    lost = [q.base for q in morphism.target.system.coordinates if q.base not in known and q.name not in chosen]
+    if lost:
+        raise UsageError(
+            f"the map says nothing about {' '.join(lost)}.",
+            where=f"map to {morphism.target.system.label}",
+            why="No formula for these coordinates is known.",
+            hint="change_coordinates or restrict with inverse={...}",
+        )
+    values = values_at(morphism.source, start, list(wanted.values()), parameters=parameters, t=t, inputs=inputs)
+    return State(dict(zip(wanted, values, strict=True)))
+
+
+def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:
+    """Times evenly over the motion with the states there; those that were kept if nothing between them is known."""
+    if not motion.reader.dense:  # type: ignore[attr-defined]
+        return motion.t, motion.states
+    times = np.linspace(motion.t[0], motion.end[0], points)
+    return times, motion.at(times).states
+
+
+def _state(equations: Equations) -> tuple[Jet, ...]:
+    system = prolongation(equations)
+    return () if system is None else system.structure.state
+
+
+def _stated(equations: Equations, jets: Sequence[Jet]) -> list[Jet]:
+    """Jets that a start may state: the rate of a reaction's multiplier is none, because it follows from the equations."""
+    return [z for z in jets if not (z.order and equations.lowered.is_reaction(z))]
+
+
+def _compared(equations: Equations, table: Mapping[Jet, Expr]) -> list[Jet]:
+    """The unknowns a map reaches; coordinates with their velocities."""
+    found = []
+    turning = equations.system.frame.turning
+    for z in table:
+        if z not in turning:
+            found.append(z)
+        if z in equations.system.coordinates:
+            found.append(z.d())
+    return found
+
+
+def _difference(a: Array, b: Array) -> float:
+    return float(np.max(np.abs(a - b)) / max(1.0, float(np.max(np.abs(b)))))
+
+
+def _values_of(motion: Trajectory) -> dict[str, Any]:
+    binding = motion.reader.binding  # type: ignore[attr-defined]
+    return {
+        "parameters": {z.name: v for z, v in binding.parameters.items()},
+        "inputs": dict(binding.inputs),
+    }

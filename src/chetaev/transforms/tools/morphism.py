@@ -1,0 +1,222 @@
+r"""A Morphism: two sets of equations and maps between their motions, in both directions.
+
+A map is given by what it does to the unknowns: every unknown of the other side as an expression in jets of this side. Derivatives follow by
+the total derivative $D$, because a map of curves commutes with $d/dt$. So one small table carries states, trajectories and expressions, and
+maps compose by substitution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sympy import Expr
+
+from chetaev.core.errors import UsageError
+from chetaev.core.notation import parse_expression, show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Input, Jet, Parameter, jets_in
+from chetaev.mechanics.equations import Equations
+
+if TYPE_CHECKING:
+    from chetaev.transforms.tools.carried_motions import Agreement
+
+Table = Frozen[Jet, Expr]
+"""Unknowns of one side (jets of order 0) as expressions in jets of the other."""
+
+
+@dataclass(frozen=True, repr=False)
+class Morphism:
+    """Equivalent equations, and the maps of their motions.
+
+    `morphism.target` are the equations of the other side, `morphism.system` their system. `morphism.forward(start, parameters=...)`
+    takes a start of the source to one of the target, `morphism.forward(motion)` a motion; `backward` goes the other way. Where the target
+    has further parameters (constants of motion) `morphism.parameters(start, parameters=...)` gives all of its values. `check(motion)`
+    simulates the target and compares. `then` composes, `inverse` turns round; `pulled_back("p_x")` reads an expression of the target on
+    the source, `pushed_forward("x'")` one of the source on the target; `expressions["H"]` is what the theorem names.
+
+    >>> from chetaev import System, hamiltonian, simulate
+    >>> legendre = hamiltonian(System("x", "m", lagrangian="m*x'^2/2 - x^2/2", name="spring"))
+    >>> legendre.forward({"x": 1, "x'": 3}, parameters={"m": 2})
+    State(fixed={'x': 1.0, 'p_x': 6.0}, guess={})
+    >>> motion = simulate(legendre.source, {"x": 1, "x'": 3}, (0, 1), parameters={"m": 2}, tolerance=1e-12)
+    >>> legendre.check(motion).largest < 1e-10
+    True
+    """
+
+    source: Equations
+    target: Equations
+    to_target: Table
+    """Unknowns of the target in jets of the source."""
+    to_source: Table
+    """Unknowns of the source in jets of the target."""
+    theorem: str
+    """What says that the two are equivalent, and where it stands."""
+    chosen: Frozen[Jet, Expr] = field(default_factory=Frozen)
+    """Values of the target's state that no motion of the source fixes: scales and constants of motion, set at the start."""
+    also_chosen: Frozen[Jet, Expr] = field(default_factory=Frozen)
+    """The same for the source."""
+    notes: tuple[str, ...] = ()
+    """What a user should know: where it is valid, what was chosen and why."""
+    constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
+    """Parameters of the target that are constants of motion of the source."""
+    also_constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
+    """The same for the source."""
+    expressions: Frozen[str, Expr] = field(default_factory=Frozen)
+    """What the theorem speaks of by name: the Hamiltonian "H", the Routhian "R", ..., on the target."""
+    also_expressions: Frozen[str, Expr] = field(default_factory=Frozen)
+    """The same on the source."""
+
+    @property
+    def system(self) -> Any:
+        """The target as a system."""
+        return self.target.system
+
+    @property
+    def inverse(self) -> Morphism:
+        """The same equivalence read the other way."""
+        return Morphism(
+            self.target,
+            self.source,
+            self.to_source,
+            self.to_target,
+            self.theorem,
+            self.also_chosen,
+            self.chosen,
+            self.notes,
+            self.also_constants,
+            self.constants,
+            self.also_expressions,
+            self.expressions,
+        )
+
+    def then(self, other: Morphism) -> Morphism:
+        """This map followed by another that starts where this one ends."""
+        if other.source != self.target:
+            raise UsageError(
+                f"the second map starts from {other.source.system.label}, the first ends at {self.target.system.label}.",
+                where="then",
+                hint="compose maps whose ends meet: lift(system) then linearize_constraints(lifted.target)",
+            )
+        return Morphism(
+            self.source,
+            other.target,
+            _through(other.to_target, self.to_target, self.source),
+            _through(self.to_source, other.to_source, other.target),
+            f"{self.theorem}; then {other.theorem}",
+            _chosen_through(other.chosen, other.to_target, self.to_target, self.chosen, self.source),
+            _chosen_through(self.also_chosen, self.to_source, other.to_source, other.also_chosen, other.target),
+            (*self.notes, *other.notes),
+            Frozen({**self.constants, **_through(other.constants, self.to_target, self.source)}),
+            Frozen({**other.also_constants, **_through(self.also_constants, other.to_source, other.target)}),
+            Frozen({**_through(self.expressions, other.to_source, other.target), **other.expressions}),
+            Frozen({**self.also_expressions, **_through(other.also_expressions, self.to_target, self.source)}),
+        )
+
+    def pulled_back(self, expression: Expr | str) -> Expr:
+        """An expression of the target read on the source."""
+        return _read_across(expression, self.target, self.to_target, self.source)
+
+    def pushed_forward(self, expression: Expr | str) -> Expr:
+        """An expression of the source read on the target."""
+        return _read_across(expression, self.source, self.to_source, self.target)
+
+    def forward(self, given: Any, **values: Any) -> Any:
+        """A start of the source, with `parameters=` and `t=`, as a start of the target; or a motion of the source as one of the target."""
+        from chetaev.transforms.tools.carried_motions import carried
+
+        return carried(self, given, **values)
+
+    def backward(self, given: Any, **values: Any) -> Any:
+        """A start, or a motion, of the target as one of the source."""
+        return self.inverse.forward(given, **values)
+
+    def reconstruct(self, motion: Any, given: Any = None) -> Any:
+        """The motion of the source that a motion of the target is the shadow of; `given` says what the target does not know at the start.
+
+        For a system reduced by a symmetry this is where the group coordinate stands: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
+        """
+        from chetaev.transforms.tools.carried_motions import reconstructed
+
+        return reconstructed(self, motion, given)
+
+    def parameters(self, start: Any, **values: Any) -> dict[str, float]:
+        """The target's parameters: those of the source, and the constants of motion at a start."""
+        from chetaev.transforms.tools.carried_motions import target_parameters
+
+        return target_parameters(self, start, **values)
+
+    def check(self, motion: Any, **settings: Any) -> Agreement:
+        """Simulate the target from the image of the motion's start, and say how far the two are apart, in both directions."""
+        from chetaev.transforms.tools.carried_motions import agreement
+
+        return agreement(self, motion, **settings)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [f"{_titled(self.source)}  ->  {_titled(self.target)}", f"  {self.theorem}"]
+        lines += [f"  {z.name} = {show(e)}" for z, e in self.to_target.items() if e != z]
+        lines += [f"  {z.name} = {show(e)} at the start, by choice" for z, e in self.chosen.items()]
+        lines += [f"  {p.name} = {show(e)}, a constant of motion" for p, e in self.constants.items()]
+        lines += [f"  {name} = {show(e)}" for name, e in self.expressions.items()]
+        lines += ["  and back"]
+        lines += [f"  {z.name} = {show(e)}" for z, e in self.to_source.items() if e != z]
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(line for line in lines)
+
+
+def identity_on(*equations: Equations) -> dict[Jet, Expr]:
+    """The coordinates that both equations have, each mapped to itself."""
+    first, second = equations
+    return {z: z for z in first.system.coordinates if z in second.system.coordinates}
+
+
+def image_of(expression: Expr, table: Mapping[Jet, Expr], onto: Equations) -> Expr:
+    """An expression with every jet replaced by the derivative of its unknown's image."""
+    replaced: dict[Jet, Expr] = {}
+    for z in jets_in(expression):
+        if isinstance(z, Input):
+            continue
+        root = type(z)(z.base, 0)
+        if root not in table:
+            raise UsageError(
+                f"{z.base} has no image under this map.",
+                where=f"map to {onto.system.label}",
+                why="It is a scale, or a constant of motion, that the other side does not know.",
+            )
+        replaced[z] = onto.total(table[root], z.order)
+    return expression.xreplace(replaced)
+
+
+def _through(outer: Mapping[Any, Expr], inner: Table, onto: Equations) -> Frozen[Any, Expr]:
+    """A table after another: its expressions with the inner table inserted, where the inner table reaches that far."""
+    known = {z.base for z in inner}
+    reached = {z: e for z, e in outer.items() if {w.base for w in jets_in(e) if not isinstance(w, Input)} <= known}
+    return Frozen({z: image_of(e, inner, onto) for z, e in reached.items()})
+
+
+def _chosen_through(chosen: Mapping[Jet, Expr], outer: Table, inner: Table, inner_chosen: Mapping[Jet, Expr], onto: Equations) -> Table:
+    """What is chosen at the start of a composed map: its own choices, and what depends on choices of the first map."""
+    free = {z: e for z, e in inner_chosen.items() if z.order == 0 and z not in inner}
+    table = Frozen({**inner, **free})
+    depending = {z: e for z, e in outer.items() if (jets_in(e) & set(free)) and not _moves(e, free)}
+    return Frozen({**_through(depending, table, onto), **_through(chosen, table, onto)})
+
+
+def _moves(expression: Expr, chosen: Mapping[Jet, Expr]) -> bool:
+    """Whether a derivative of something chosen occurs, of which a choice at the start says nothing."""
+    bases = {z.base for z in chosen}
+    return any(z.order and z.base in bases for z in jets_in(expression))
+
+
+def _read_across(expression: Expr | str, own: Equations, table: Table, onto: Equations) -> Expr:
+    if isinstance(expression, str):
+        expression = parse_expression(expression, own.vocabulary, f"expression on {own.system.label}")
+    return image_of(expression, table, onto)
+
+
+def _titled(equations: Equations) -> str:
+    return f"{equations.system.name or 'system'} · {equations.principle}"

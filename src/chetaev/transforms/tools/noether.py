@@ -1,0 +1,221 @@
+r"""Noether's theorem: the momentum of a field that leaves a Lagrangian unchanged, and its rate on every motion.
+
+For a field $X = \tau\,\partial_t + \xi^i\,\partial_{q^i}$ with $\mathrm{pr}\,X(L) = D G$ the momentum
+$J = \sum_k p_i^{(k)} D^k\xi^i - \tau E - G$ changes by
+$$ \dot J = L_s\, J + (\xi^i - \tau\dot q^i)\,\bigl(u_i - \partial F/\partial\dot q^i + \lambda_a R_V^a{}_i\bigr) . $$
+It is conserved if no force works on the field and the field is a virtual displacement; in contact dynamics it is dissipated,
+$\dot J = L_s J$. Otherwise the row itself is the answer. Where no symmetry is a virtual displacement a combination $f^b(q) X_b$ of
+several may be one; then $\dot J = (D f^b) J_b$ without multipliers, the nonholonomic momentum equation (A. M. Bloch, P. S.
+Krishnaprasad, J. E. Marsden, R. M. Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sympy
+from sympy import Add, Expr, S
+
+from chetaev.core.functions import corners_in
+from chetaev.core.notation import show
+from chetaev.core.support.budget import deadline
+from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in, order_in
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import random_point, seems_zero, vanishes
+from chetaev.mechanics.assemble import right_hand_side
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.exact import exactly_zero
+from chetaev.mechanics.ranks.generic import Points, points_on
+from chetaev.transforms.tools.affine_fields import Field
+from chetaev.transforms.tools.momenta import energy, momenta
+from chetaev.transforms.tools.nullspace import null_basis, solution, tidy
+
+_ZERO = 1e-8
+_POINTS = 9
+_LONG = 300
+_GAUGE_SECONDS = 3.0
+
+
+class Fate(StrEnum):
+    """What becomes of a momentum."""
+
+    CONSERVED = "conserved"
+    DISSIPATED = "dissipated"
+    CHANGES = "changes"
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """A field that leaves the Lagrangian unchanged, its `momentum`, its rate and its `fate` (conserved, dissipated, changes)."""
+
+    field: Field
+    momentum: Expr
+    rate: Expr
+    """The rate of the momentum on every motion: 0 if it is conserved, `L_s J` if it is dissipated."""
+    fate: Fate
+    gauge: Expr = S.Zero
+    """G, where the Lagrangian changes by the total derivative of G."""
+    proved: bool = True
+    """Whether the rate is proved; otherwise it was found at random points with fifty digits."""
+
+    def __str__(self) -> str:
+        words = {Fate.CONSERVED: "is conserved", Fate.DISSIPATED: "is dissipated", Fate.CHANGES: "changes"}
+        rate = "" if self.fate is Fate.CONSERVED else f" at the rate {show(self.rate)}"
+        doubt = "" if self.proved else "  (at all points tried; not proved)"
+        return f"{_shown_field(self.field)}:  {show(self.momentum)}  {words[self.fate]}{rate}{doubt}"
+
+
+class Noether:
+    """Momenta of fields and their rates, on the motions of one set of equations."""
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        system, action = equations.system, equations.lowered.action
+        self.coordinates = system.coordinates
+        self.damping = S.Zero if action is None else equations.lagrangian.diff(action)
+        silent = dict.fromkeys(equations.multipliers, S.Zero)
+        self.forces = {q: right_hand_side(equations.lowered, q).xreplace(silent) for q in system.coordinates}
+        self.points = _states(equations) if equations.lowered.reactions else Points()
+
+    def symmetry(self, field: Field, exact: bool) -> Symmetry | None:
+        """The momentum of a field and its rate; None if the field is no symmetry after all, or G was not found."""
+        equations = self.equations
+        if field.time != 0 and not field.components:
+            field = Field((), S.NegativeOne)  # so that the momentum is the energy and not its negative
+        change = field.applied(equations.lagrangian, equations.total)
+        gauge: Expr | None = S.Zero
+        if not seems_zero(change):
+            gauge = None if exact else self._potential(change)
+        if gauge is None:
+            return None
+        return self._judged(field, self._momentum(field) - gauge, S.Zero, gauge)
+
+    def horizontal(self, found: Sequence[Symmetry]) -> list[Symmetry]:
+        """Combinations of symmetries, with coefficients that depend on the position, that are virtual displacements."""
+        usable = [s for s in found if s.fate is Fate.CHANGES and s.field.time == 0 and s.gauge == 0]
+        rows = self.equations.variational
+        if not rows or not usable:
+            return []
+        work = [[Add(*[c * s.field.characteristic(q) for q, c in row.items()]) for s in usable] for row in rows]
+        combined = []
+        for weights in null_basis(work, len(usable), self.points):
+            if all(f.is_number for f in weights) or any(z.order for f in weights for z in jets_in(f)):
+                continue
+            pairs = list(zip(weights, usable, strict=True))
+            momentum = Add(*[f * s.momentum for f, s in pairs])
+            moved = Add(*[self.equations.total(f) * s.momentum for f, s in pairs])
+            components = [(q, tidy(Add(*[f * s.field.characteristic(q) for f, s in pairs]))) for q in self.coordinates]
+            field = Field(tuple((q, e) for q, e in components if e != 0))
+            if not any(seems_zero(momentum - s.momentum) for s in found):
+                combined.append(self._judged(field, momentum, moved, S.Zero))
+        return [s for s in combined if s.field.components]
+
+    def _momentum(self, field: Field) -> Expr:
+        r"""$\sum_k p_i^{(k)} D^k\xi^i - \tau E$."""
+        terms = [
+            p * self.equations.total(xi, k)
+            for q, xi in field.components
+            if isinstance(q, Coordinate)
+            for k, p in enumerate(momenta(self.equations, q))
+        ]
+        return Add(*terms) - (field.time * energy(self.equations) if field.time != 0 else 0)
+
+    def _judged(self, field: Field, momentum: Expr, moved: Expr, gauge: Expr) -> Symmetry:
+        """The symmetry with its rate, its fate and whether that is proved; `moved` is what its own coefficients add to the rate."""
+        parts = [Add(moved, *[field.characteristic(q) * self.forces[q] for q in self.coordinates])]
+        for m, row in self.equations.lowered.reactions.items():
+            parts.append(m * Add(*[c * field.characteristic(q) for q, c in row.items()]))
+        idle = [self._vanishes_on_motions(part) for part in parts]
+        work = Add(*[part for part, nothing in zip(parts, idle, strict=True) if nothing is False])
+        proved = self._is_identity(field, momentum, Add(*parts)) and None not in idle
+        rate = self.damping * momentum + work
+        fate = Fate.CHANGES if work != 0 else Fate.CONSERVED if seems_zero(rate) else Fate.DISSIPATED
+        return Symmetry(field, _short(momentum), S.Zero if fate is Fate.CONSERVED else _short(rate), fate, gauge, proved)
+
+    def _is_identity(self, field: Field, momentum: Expr, work: Expr) -> bool:
+        """Whether the rate of the momentum, less what the rows of motion say, is proved to be what is claimed."""
+        equations = self.equations
+        rows = {row.label: row.residual for row in equations.rows}
+        shown = [field.characteristic(q) * rows[f"E_{q.base}"] for q in self.coordinates if f"E_{q.base}" in rows]
+        components = dict(field.components)
+        for k, m in equations.lowered.varied_rows.items():
+            shift = field.time * (m.d() - self.damping * m) - components.get(m, S.Zero)
+            shown.append(shift * rows[f"kinematic[{k}]"])
+        left = equations.total(momentum) - self.damping * momentum - work - Add(*shown)
+        return vanishes(left) is True
+
+    def _vanishes_on_motions(self, e: Expr) -> bool | None:
+        """True: proved zero where the constraints hold. False: it is not. None: zero at all points tried."""
+        answer = vanishes(e)
+        if answer is True or not self.points:
+            return answer
+        exact = exactly_zero([e], self.points.rows)
+        if exact is not None:
+            return exact[0]
+        tape = Tape(Add.make_args(sympy.expand(e)))  # the size of the terms that cancel is what a remainder is compared with
+        for point in self.points:
+            try:
+                parts = tape({**random_point(tape.symbols, 1), **point})
+            except Undefined:
+                continue
+            if abs(sum(parts)) > _ZERO * max(map(abs, parts)):
+                return False
+        return True if vanishes(e.xreplace(self._admissible())) is True else None
+
+    def _admissible(self) -> dict[Jet, Expr]:
+        """The velocities the constraints admit, by as many free symbols; nothing where the constraints are not linear."""
+        system = self.equations.system
+        if any(row.kind not in ("linear", "affine") for row in system.kinematic):
+            return {}
+        slopes = [[row.residual.diff(v) for v in system.velocities] for row in system.kinematic]
+        still = dict.fromkeys(system.velocities, S.Zero)
+        drift = solution(slopes, [-row.residual.xreplace(still) for row in system.kinematic], self.points)
+        basis = null_basis(slopes, len(system.coordinates), self.points)
+        free = [sympy.Dummy(f"w{k}", real=True) for k in range(len(basis))]
+        return {v: Add(drift[i], *[w * z[i] for w, z in zip(free, basis, strict=True)]) for i, v in enumerate(system.velocities)}
+
+    def _potential(self, change: Expr) -> Expr | None:
+        """G with D G = change, for a change that is affine in the velocities; None if none is found."""
+        equations = self.equations
+        if order_in(change, Jet) > 1 or corners_in(change):  # a potential with a corner may jump where the corner is crossed
+            return None
+        moving = sorted({Jet.__new__(type(z), z.base) for z in jets_in(change) if not isinstance(z, Input)}, key=str)
+        speeds = {z.d(): z for z in moving}
+        still = change.xreplace(dict.fromkeys(speeds, S.Zero))
+        slopes = [(TIME, still), *[(z, change.diff(v)) for v, z in speeds.items()]]
+        if any(z.order for _, e in slopes for z in jets_in(e)):
+            return None
+        gauge: Expr = S.Zero
+        with deadline(_GAUGE_SECONDS) as clock:
+            for z, e in slopes:
+                gauge = gauge + sympy.integrate(sympy.expand(e - gauge.diff(z)), z)
+        return gauge if not clock.expired and seems_zero(change - equations.total(gauge)) else None
+
+
+def _states(equations: Equations) -> Points:
+    """Random points where the constraints hold, and holonomic ones with their derivatives."""
+    rows = [row.residual for row in equations.system.kinematic]
+    moving = [equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]
+    return points_on([*rows, *moving], [], count=_POINTS)
+
+
+def _short(e: Expr) -> Expr:
+    """The shortest of an expression and two other forms of it."""
+    forms = [tidy(e)]
+    if sympy.count_ops(e) < _LONG:
+        forms += [sympy.expand(e), sympy.factor_terms(sympy.expand(e))]
+    return min(forms, key=lambda form: (sympy.count_ops(form), str(form)))
+
+
+def _shown_field(field: Field) -> str:
+    parts = [(field.time, "t")] if field.time != 0 else []
+    parts += [(xi, q.base) for q, xi in field.components]
+    text = ""
+    for factor, name in parts:
+        minus = factor.could_extract_minus_sign()
+        size = show(-factor if minus else factor)
+        size = "" if size == "1" else f"({size})*" if (factor.is_Add and " " in size) else f"{size}*"
+        text += (" - " if minus else " + ") + f"{size}d/d{name}"
+    return text[3:] if text.startswith(" + ") else "-" + text[3:]

@@ -1,0 +1,154 @@
+"""Null spaces of matrices of expressions, with entries that stay regular where it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy
+from sympy import Add, Expr, Matrix, Mul, S
+
+from chetaev.core.symbols import jets_in
+from chetaev.core.zero import seems_zero
+from chetaev.mechanics.ranks.generic import Point, generic_rank
+from chetaev.mechanics.ranks.row_reduction import row_reduce
+
+Vector = tuple[Expr, ...]
+
+_SHORT = 150
+"""Operations up to which an expression is brought into a shorter form."""
+_ANGLES = 3
+"""Arguments of sines and cosines up to which that is tried."""
+
+
+def null_basis(rows: Sequence[Sequence[Expr]], width: int, points: Sequence[Point]) -> tuple[Vector, ...]:
+    """A basis of the vectors on which all rows vanish, without denominators that vanish somewhere if these can be multiplied out.
+
+    The row `y'*cos(theta) - x'*sin(theta)` gives `(cos(theta), sin(theta), 0)`, which is good for all theta, and not `(1, tan(theta), 0)`.
+    """
+    reduced = row_reduce(rows, points)
+    basis = []
+    for f in range(width):
+        if f in reduced.pivots.values():
+            continue
+        vector = [S.Zero] * width
+        vector[f] = S.One
+        for a, p in reduced.pivots.items():
+            vector[p] = -reduced.rows[a][f]
+        basis.append(_primitive(vector))
+    return tuple(basis)
+
+
+def solution(rows: Sequence[Sequence[Expr]], right: Sequence[Expr], points: Sequence[Point]) -> Vector:
+    """A vector with `rows @ vector = right`: by pivots where these are constant, else the shortest one."""
+    width = len(rows[0])
+    if all(e == 0 for e in right):
+        return (S.Zero,) * width
+    reduced = row_reduce(rows, points)
+    if not any(jets_in(d) for d in reduced.divisors) and len(reduced.pivots) == len(rows):
+        columns = [reduced.pivots[a] for a in range(len(rows))]
+        square = [[row[p] for p in columns] for row in rows]
+        found = _by_cramer(square, right)
+        vector = dict(zip(columns, found, strict=True))
+        return tuple(vector.get(i, S.Zero) for i in range(width))
+    weights = normal_solve(rows, right)
+    return tuple(tidy(Add(*[w * row[i] for w, row in zip(weights, rows, strict=True)])) for i in range(width))
+
+
+def normal_solve(rows: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr]:
+    r"""$(R R^T)^{-1}$ times a vector, without a search for pivots: the matrix is positive where the rows are independent."""
+    gram = [[tidy(Add(*[a * b for a, b in zip(r, s, strict=True)])) for s in rows] for r in rows]
+    return positive_solve(gram, right)
+
+
+def positive_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr]:
+    """The solution of a system with a positive matrix, pivots in their order."""
+    a = [list(row) for row in matrix]
+    b = list(right)
+    n = len(a)
+    for k in range(n):
+        for i in range(k + 1, n):
+            if a[i][k] == 0:
+                continue
+            factor = a[i][k] / a[k][k]
+            a[i] = [x - factor * y for x, y in zip(a[i], a[k], strict=True)]
+            b[i] = b[i] - factor * b[k]
+    for k in reversed(range(n)):
+        b[k] = (b[k] - Add(*[a[k][j] * b[j] for j in range(k + 1, n)])) / a[k][k]
+    return b
+
+
+def independent(rows: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
+    """Whether rows are linearly independent on the set of the points."""
+    return generic_rank(rows, points) == len(rows)
+
+
+def tidy(e: Expr) -> Expr:
+    r"""The shorter of an expression and its form after $\cos^2 + \sin^2 = 1$; long ones are left alone."""
+    if not e.has(sympy.sin, sympy.cos) or _is_long(e):
+        return e
+    forms = [e]
+    for first, second in ((sympy.cos, sympy.sin), (sympy.sin, sympy.cos)):
+        expanded = sympy.expand(sympy.expand_trig(e))
+        for argument in sorted({f.args[0] for f in expanded.atoms(first)}, key=str):
+            expanded = _even(expanded, first(argument), 1 - second(argument) ** 2)
+        forms += [expanded, sympy.factor_terms(expanded)]
+    return min(forms, key=lambda form: (sympy.count_ops(form), str(form)))
+
+
+def _is_long(*expressions: Expr) -> bool:
+    """Whether polynomial algebra with these expressions would take long."""
+    angles = {z for e in expressions for f in e.atoms(sympy.sin, sympy.cos) for z in f.free_symbols}
+    return len(angles) > _ANGLES or sum(sympy.count_ops(e) for e in expressions) > _SHORT
+
+
+def _even(e: Expr, function: Expr, square: Expr) -> Expr:
+    """Even powers of a function replaced."""
+    symbol = sympy.Dummy()
+    e = e.xreplace({function: symbol})
+    if not e.is_polynomial(symbol):
+        return e.xreplace({symbol: function})
+    terms = sympy.Poly(e, symbol).terms()
+    return sympy.expand(Add(*[c * square ** (k // 2) * function ** (k % 2) for (k,), c in terms]))
+
+
+def _primitive(vector: Sequence[Expr]) -> Vector:
+    """A multiple of a vector without moving denominators and without moving common factors."""
+    if _is_long(*vector):
+        return tuple(vector)
+    numerators, denominators = zip(*[sympy.fraction(sympy.together(e)) for e in vector], strict=True)
+    scale = S.One
+    for d in denominators:
+        moving = Mul(*[factor for factor in Mul.make_args(sympy.factor_terms(d)) if jets_in(factor)])
+        scale = sympy.lcm(scale, moving)
+    entries = [tidy(sympy.cancel(scale * n / d)) for n, d in zip(numerators, denominators, strict=True)]
+    common = S.Zero
+    for e in entries:
+        common = sympy.gcd(common, sympy.expand_trig(sympy.fraction(sympy.together(e))[0]))
+    common = Mul(*[factor for factor in Mul.make_args(sympy.factor_terms(common)) if jets_in(factor) or factor.is_positive])
+    if common != 1:
+        entries = [tidy(sympy.cancel(sympy.expand_trig(e) / common)) for e in entries]
+    return tuple(entries)
+
+
+def _by_cramer(square: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr]:
+    matrix = Matrix(square)
+    determinant = matrix.det(method="berkowitz")
+    adjugate = matrix.adjugate()
+    return [Add(*[adjugate[i, j] * right[j] for j in range(len(right))]) / determinant for i in range(len(right))]
+
+
+def explicit_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr] | None:
+    """Formulas for a diagonal matrix, or by Cramer's rule for short ones of up to three rows; None otherwise."""
+    size = len(right)
+    if size > 3 or _is_long(*[e for row in matrix for e in row]) or any(sympy.count_ops(e) > _SHORT for e in right):
+        return None
+    if all(matrix[i][j] == 0 for i in range(size) for j in range(size) if i != j):
+        return [tidy(b / matrix[i][i]) for i, b in enumerate(right)]
+    return [tidy(e) for e in _by_cramer(matrix, right)]
+
+
+def is_singular(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
+    """Whether a square matrix is singular wherever it was looked at."""
+    if len(matrix) <= 2:
+        return seems_zero(Matrix(matrix).det(method="berkowitz"))
+    return generic_rank(matrix, points) < len(matrix)

@@ -1,0 +1,145 @@
+r"""A system read in other coordinates: $q = f(t, y)$ inserted everywhere, derivatives by $D$, variations by $\delta q = f_y\,\delta y$."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from sympy import Add, Expr, S
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.constraints import Constraint
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
+from chetaev.core.functions import DECLARABLE, FUNCTIONS
+from chetaev.core.notation import Vocabulary
+from chetaev.core.notation.lexer import Kind, spell, tokens
+from chetaev.core.symbols import Coordinate, Jet, Parameter, delta, jets_in
+from chetaev.core.system import System
+from chetaev.core.values import Tape, Undefined
+from chetaev.core.zero import random_point
+from chetaev.transforms.tools.pythagoras import collapsed
+from chetaev.transforms.tools.rows import rewritten
+
+Substitution = dict[Coordinate, Expr]
+"""Old coordinates as expressions in time and coordinates, new or old."""
+
+_POINTS = 24
+_LEADS_BACK = 1e-9
+
+
+def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
+    """Formulas for old coordinates; every name in them that the system does not know is a new coordinate."""
+    require_mapping(given, "formulas are", where, '{"x": "r*cos(phi)", "y": "r*sin(phi)"}')
+    known = {q.base: q for q in system.coordinates}
+    names = [spell(str(name)) for name in given]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{name} is not a coordinate.", where=where, hint=f"one of {' '.join(known)}")
+    replaced = [known[name] for name in names]
+    vocabulary = system.vocabulary
+    jets = {name: z for name, z in vocabulary.jets.items() if z not in replaced}
+    for value in given.values():
+        for name in _names(value, where):
+            if name not in jets and name not in vocabulary.parameters and name not in ("t", "pi") and Coordinate(name) not in replaced:
+                jets[name] = Coordinate(name)
+    read = Vocabulary(jets, vocabulary.parameters)
+    table = {q: read_value(e, read, f"{where}, {q.base}") for q, e in zip(replaced, given.values(), strict=True)}
+    for q, e in table.items():
+        if any(z.order for z in jets_in(e)):
+            raise ModelError(
+                f"the formula for {q.base} contains a derivative.",
+                where=where,
+                why="Coordinates are functions of coordinates and time.",
+                hint="lift(system) makes velocities coordinates",
+            )
+    return table
+
+
+def read_inverse(system: System, given: Mapping[str, Any], where: str) -> dict[Jet, Expr]:
+    """Formulas for new coordinates by the old ones."""
+    vocabulary = Vocabulary(system.vocabulary.jets, system.vocabulary.parameters)
+    return {Coordinate(spell(str(name))): read_value(e, vocabulary, f"{where}, inverse, {name}") for name, e in given.items()}
+
+
+def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: str) -> None:
+    """A given inverse must lead back on the surface, $f(g(f(y))) = f(y)$, at least on a part of it: charts need not be global."""
+    new = {z for e in table.values() for z in jets_in(e, Coordinate)} - set(table)
+    strange = [z for z in inverse if z not in new]
+    if strange:
+        raise UsageError(f"{strange[0].base} is no new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
+    rule = substitution_rule(table)
+    there = {z: rule(e) for z, e in inverse.items()}
+    left = [e.xreplace(there) - e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
+    tape = Tape(left)
+    seen = False
+    for seed in range(_POINTS):
+        point = {z: abs(v) if isinstance(z, Parameter) else v for z, v in random_point(tape.symbols, seed).items()}
+        try:
+            sizes = [abs(v) for v in tape(point)]
+        except Undefined:
+            continue
+        seen = True
+        if max(sizes, default=0.0) < _LEADS_BACK:
+            return
+    if seen:
+        raise PrincipleError(
+            "the inverse does not lead back to the surface.",
+            where=where,
+            why="The formulas, the inverse and the formulas again do not give the same positions.",
+            hint="check the formulas and their inverse",
+        )
+
+
+def new_coordinates(system: System, table: Substitution) -> list[Coordinate]:
+    """The coordinates after a substitution: those that stay, in their order, then the new ones."""
+    stay = [q for q in system.coordinates if q not in table]
+    present = [z for e in table.values() for z in sorted(jets_in(e, Coordinate), key=lambda z: z.name)]
+    return list(dict.fromkeys([*stay, *present]))
+
+
+def pulled_back(system: System, table: Substitution, kinds: Mapping[str, str], rows: list[Constraint], name: str) -> System:
+    """The system in the new coordinates, with the given kinematic rows rewritten and the others left out."""
+    rule = substitution_rule(table)
+    after = new_coordinates(system, table)
+    forces = {y: collapsed(Add(*[rule(u) * _slope(table, q, y) for q, u in system.forces.items()])) for y in after}
+    variational = None
+    if system.variational is not None:
+        variations = {delta(q): Add(*[_slope(table, q, y) * delta(y) for y in after]) for q in system.coordinates}
+        variational = [Add(*[rule(c) * variations[delta(q)] for q, c in row.coefficients.items()]) for row in system.variational]
+    return system.replace(
+        coordinates={y.base: kinds.get(y.base, system.kinds.get(y.base, "line")) for y in after},
+        lagrangian=collapsed(rule(system.lagrangian)),
+        kinematic=[rewritten(row, rule) for row in rows],
+        variational=variational,
+        forces={y: u for y, u in forces.items() if u != 0},
+        dissipation=collapsed(rule(system.dissipation)) if system.dissipation != 0 else None,
+        where={},
+        quasi={},
+        name=name,
+    )
+
+
+def substitution_rule(table: Substitution) -> Any:
+    """The rule that rewrites an expression in jets."""
+
+    def rule(e: Expr) -> Expr:
+        jets = [z for z in jets_in(e, Coordinate) if Coordinate(z.base) in table]
+        return e.xreplace({z: total_derivative(table[Coordinate(z.base)], z.order) for z in jets})
+
+    return rule
+
+
+def _slope(table: Substitution, q: Coordinate, y: Coordinate) -> Expr:
+    if q in table:
+        return table[q].diff(y)
+    return S.One if q == y else S.Zero
+
+
+def _names(value: Any, where: str) -> list[str]:
+    if isinstance(value, str):
+        found = tokens(value, where)
+        names = [(token.text, after.text) for token, after in pairwise(found) if token.kind is Kind.NAME]
+        return [spell(name) for name, after in names if name not in FUNCTIONS or (name in DECLARABLE and after != "(")]
+    return [z.base for z in jets_in(value)] if isinstance(value, Expr) else []

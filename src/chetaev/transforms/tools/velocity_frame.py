@@ -1,0 +1,224 @@
+r"""Quasi-velocities as a frame: the fields dual to them, and the structure functions that follow from their definition.
+
+Quasi-velocities $w^a = A^a_i(t, q)\,\dot q^i + b^a(t, q)$ are the velocities of the frame $X_a = (A^{-1})^i_a\,\partial_i$. Where time or
+given functions of time enter, or $b$ does not vanish, the frame is that of the configuration space and time, as in relativity: the forms
+$\omega^a = A^a_i\,dq^i + b^a\,dt$ and $dt$ have the dual fields $X_a$ and $X_t = \partial_t - b^a X_a$, whose velocity is 1. In either
+case $[X_a, X_b] = C_{ab}^c X_c$ with
+
+$$ C_{ab}^c = -d\omega^c(X_a, X_b) = \sum_{ij} (\partial_j A^c_i - \partial_i A^c_j)\, X_a^i X_b^j . $$
+
+J. G. Papastavridis, Analytical Mechanics (2002), section 2.9; G. Hamel, Math. Ann. 59 (1904) 416-434.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+
+import sympy
+from sympy import Add, Expr, Matrix, S
+
+from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, degree
+from chetaev.core.functions import in_own_words
+from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, jets_in
+from chetaev.core.zero import vanishes
+from chetaev.mechanics.assemble import euler_lagrange
+from chetaev.transforms.tools.nullspace import tidy
+
+_CLOCK = Input("t")
+"""Time as a direction of the frame; its velocity is 1."""
+_TERMS = 300
+"""Terms up to which an expression is multiplied out for reading."""
+_SQUARES = 100
+"""Terms up to which squares of sines and cosines are looked for."""
+_FRACTION = 12
+"""Terms up to which a fraction is reduced."""
+
+
+@dataclass(frozen=True)
+class VelocityFrame:
+    """As many quasi-velocities as coordinates, independent of each other."""
+
+    coordinates: tuple[Coordinate, ...]
+    names: tuple[Coordinate, ...]
+    """The quasi-velocities themselves: they carry no prime."""
+    matrix: tuple[tuple[Expr, ...], ...]
+    """$A$, a row for each quasi-velocity."""
+    drift: tuple[Expr, ...]
+    """$b$."""
+
+    @cached_property
+    def drivers(self) -> tuple[Jet, ...]:
+        """The directions besides those of the coordinates: time and the inputs that enter the definition, each with its velocity."""
+        entries = [e for row in self.matrix for e in row]
+        inputs = {z for e in (*entries, *self.drift) for z in jets_in(e, Input)}
+        rheonomic = any(b != 0 for b in self.drift) or any(TIME in e.free_symbols for e in entries)
+        return (*([_CLOCK] if rheonomic else []), *sorted(inputs, key=lambda z: z.name))
+
+    @cached_property
+    def inverse(self) -> tuple[tuple[Expr, ...], ...]:
+        """$A^{-1}$, a row for each coordinate."""
+        n = len(self.names)
+        found = [[S.Zero] * n for _ in range(n)]
+        for rows, columns, block, determinant in self._blocks:
+            adjugate = block.adjugate()
+            for i, column in enumerate(columns):
+                for j, row in enumerate(rows):
+                    found[column][row] = reduced(_tidied(adjugate[i, j]) / determinant)
+        return tuple(map(tuple, found))
+
+    @property
+    def determinant(self) -> Expr:
+        r"""The factors of $\det A$ that may vanish; 1 if there is none."""
+        factors = [factor for *_, d in self._blocks for factor in sympy.Mul.make_args(sympy.factor_terms(d))]
+        bases = [factor.base if factor.is_Pow and factor.exp.is_Integer else factor for factor in factors]
+        return sympy.Mul(*dict.fromkeys(e for e in bases if e.free_symbols and not e.is_positive))
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[list[int], list[int], Matrix, Expr], ...]:
+        """The parts of $A$ that have no row and no column in common: each is inverted for itself."""
+        blocks = []
+        for rows, columns in _parts(self.matrix):
+            block = Matrix([[self.matrix[a][i] for i in columns] for a in rows])
+            blocks.append((rows, columns, block, _tidied(block.det(method="berkowitz"))))
+        return tuple(blocks)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The fields $X_a$, then those of time and of the inputs, with their structure functions."""
+        n, places = range(len(self.names)), [*self.coordinates, *self.drivers]
+        vectors = [[*[self.inverse[i][a] for i in n], *[S.Zero] * len(self.drivers)] for a in n]
+        for k, driver in enumerate(self.drivers):
+            moved = [reduced(-Add(*[c * b for c, b in zip(line, self.drift, strict=True)])) for line in self.inverse]
+            moved = moved if driver == _CLOCK else [S.Zero] * len(n)
+            vectors.append([*moved, *[S.One if j == k else S.Zero for j in range(len(self.drivers))]])
+        timed = {TIME: _CLOCK}
+        fields = tuple({z: e.xreplace(timed) for z, e in zip(places, vector, strict=True) if e != 0} for vector in vectors)
+        velocities = (*self.names, *[z.d() for z in self.drivers])
+        return Frame(velocities, fields, self._structure(places, [[e.xreplace(timed) for e in vector] for vector in vectors]))
+
+    def _structure(self, places: Sequence[Jet], vectors: Sequence[Sequence[Expr]]) -> dict[tuple[int, int], dict[int, Expr]]:
+        curls = []
+        for row, b in zip(self.matrix, self.drift, strict=True):
+            form = [e.xreplace({TIME: _CLOCK}) for e in (*row, *[b if z == _CLOCK else S.Zero for z in self.drivers])]
+            pairs = combinations(range(len(places)), 2)
+            curls.append({(i, j): e for i, j in pairs if (e := form[i].diff(places[j]) - form[j].diff(places[i])) != 0})
+        found: dict[tuple[int, int], dict[int, Expr]] = {}
+        for (a, x), (b, y) in combinations(enumerate(vectors), 2):
+            if a < len(self.names):
+                parts = [reduced(Add(*[e * (x[i] * y[j] - x[j] * y[i]) for (i, j), e in curl.items()])) for curl in curls]
+                found[a, b] = {c: e for c, e in enumerate(parts) if vanishes(e) is not True}
+        return found
+
+    @cached_property
+    def structure(self) -> dict[str, Expr]:
+        """The structure functions that do not vanish, by name: `C_v_omega^u` is the component along u of the bracket of v and omega."""
+        labels = [*[w.base for w in self.names], *[z.name for z in self.drivers]]
+        brackets = self.frame.structure
+        return {f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.present(e) for (a, b), parts in brackets.items() for c, e in parts.items()}
+
+    @cached_property
+    def rates(self) -> dict[Jet, Expr]:
+        r"""$\dot q^i = (A^{-1})^i_a (w^a - b^a)$."""
+        calculus = Calculus(SYMBOLIC, self.frame)
+        return {q.d(): self.present(calculus.total(q)) for q in self.coordinates}
+
+    def euler_lagrange(self, lagrangian: Expr, action: Action | None = None, action_rate: Expr | None = None) -> list[Expr]:
+        """The rows $E_a$ of the one assembler, for a Lagrangian written in quasi-velocities."""
+        timed = {TIME: _CLOCK} if _CLOCK in self.drivers else {}
+        rate = None if action_rate is None else action_rate.xreplace(timed)
+        found = euler_lagrange(Calculus(SYMBOLIC, self.frame, action, rate), lagrangian.xreplace(timed))
+        return [self.present(e) for e in found[: len(self.names)]]
+
+    def present(self, e: Expr) -> Expr:
+        """An expression with the velocity of time set to 1."""
+        clocks = {z: S.One if z.order == 1 else S.Zero for z in jets_in(e, Input) if z.base == _CLOCK.base and z.order}
+        return e.xreplace({**clocks, _CLOCK: TIME})
+
+    def written(self, e: Expr) -> Expr:
+        """An expression in jets of the coordinates written in quasi-velocities and their derivatives."""
+        return self.gathered(self._written(e, self._jets(e)))
+
+    def along(self, covector: Mapping[Coordinate, Expr]) -> list[Expr]:
+        r"""The components $R_i X_a^i$ of a covector, in quasi-velocities."""
+        rows = [(self.inverse[i], self.written(covector[q])) for i, q in enumerate(self.coordinates) if q in covector]
+        return [self.gathered(Add(*[line[a] * e for line, e in rows])) for a in range(len(self.names))]
+
+    def gathered(self, e: Expr) -> Expr:
+        """An expression sorted by what stands with quasi-velocities, multipliers and their derivatives, if that makes it shorter."""
+        if _terms(e) > _TERMS:
+            return e
+        moving = [z for z in e.free_symbols if isinstance(z, Jet) and z not in self.coordinates and not isinstance(z, Input)]
+        terms: dict[Expr, list[Expr]] = {}
+        for term in Add.make_args(sympy.expand(e)):
+            coefficient, rest = term.as_independent(*moving, as_Add=False)
+            terms.setdefault(rest, []).append(coefficient)
+        whole = in_own_words(Add(*[reduced(Add(*parts)) * rest for rest, parts in terms.items()]))
+        return min(e, whole, key=sympy.count_ops)
+
+    def _jets(self, e: Expr) -> dict[Jet, Expr]:
+        """What every derivative of a coordinate in an expression is."""
+        calculus = Calculus(SYMBOLIC, self.frame)
+        wanted = {z for z in jets_in(e, Coordinate) if z.order and z.d(-z.order) in self.coordinates}
+        return {z: self.present(calculus.total(z.d(-z.order), z.order)) for z in wanted}
+
+    def _written(self, e: Expr, jets: Mapping[Jet, Expr]) -> Expr:
+        """Parts that are affine in the velocities are written by their coefficients, so that the definition of `w` becomes `w` itself."""
+        velocities = [z for z in jets if z in e.free_symbols]
+        if not velocities:
+            return e
+        if e in jets:
+            return jets[e]
+        if e.is_Add and all(z.order == 1 for z in velocities) and degree(e, velocities) <= 1:
+            slopes = {z: e.diff(z) for z in velocities}
+            rest = e.xreplace(dict.fromkeys(velocities, S.Zero))
+            return self.gathered(rest + Add(*[slope * jets[z] for z, slope in slopes.items()]))
+        return e.func(*[self._written(part, jets) for part in e.args])
+
+
+def reduced(e: Expr) -> Expr:
+    """A short form of an expression in positions: trigonometric squares replaced, fractions reduced where they are short."""
+    e = _tidied(e)
+    if _terms(e) > _FRACTION:
+        return e
+    numerator, denominator = (_tidied(part) for part in sympy.fraction(sympy.together(e)))
+    if not denominator.free_symbols:
+        return e
+    return in_own_words(min(e, numerator / denominator, _tidied(sympy.cancel(numerator / denominator)), key=sympy.count_ops))
+
+
+def _tidied(e: Expr) -> Expr:
+    """`tidy`, where a sine and a cosine of the same angle occur."""
+    if _terms(e) > _SQUARES or not {f.args[0] for f in e.atoms(sympy.sin)} & {f.args[0] for f in e.atoms(sympy.cos)}:
+        return e
+    return tidy(e)
+
+
+def _terms(e: Expr) -> int:
+    """How many terms an expression has when it is multiplied out, before like ones are gathered."""
+    if e.is_Add:
+        return sum(map(_terms, e.args))
+    if e.is_Mul:
+        return prod(map(_terms, e.args))
+    if e.is_Pow and e.exp.is_Integer:
+        return int(min(_terms(e.base) ** min(abs(e.exp), 9), _TERMS + 1))
+    return 1
+
+
+def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:
+    """The rows and columns of a matrix in groups that no entry connects."""
+    left, found = set(range(len(matrix))), []
+    while left:
+        rows, columns = {min(left)}, set[int]()
+        while True:
+            wider = {i for a in rows for i, e in enumerate(matrix[a]) if e != 0}
+            more = {a for a in left for i in wider if matrix[a][i] != 0}
+            if (rows, columns) == (more, wider):
+                break
+            rows, columns = more, wider
+        found.append((sorted(rows), sorted(columns)))
+        left -= rows
+    return found
