@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -31,6 +32,10 @@ class Constraint:
     rhs: Expr = sympy.S.Zero
     text: str = field(default="", compare=False)
     """The row as the user wrote it, for messages and for reading."""
+    name: str = ""
+    """What the user calls the row; empty if it has a number only."""
+    surface: str = ""
+    """The switching surface on which this row holds the motion; empty for rows of the user's."""
 
     @cached_property
     def residual(self) -> Expr:
@@ -86,6 +91,11 @@ class Constraint:
         return f"{show(self.lhs, 'latex')} = {show(self.rhs, 'latex')}"
 
 
+def by_label(rows: Sequence[Constraint | VariationalConstraint], labels: Sequence[str], texts: Sequence[str]) -> list[str] | dict[str, str]:
+    """Texts of rows as a list, or by their labels where one of them has a name: what `System` reads again."""
+    return dict(zip(labels, texts, strict=True)) if any(row.name for row in rows) else list(texts)
+
+
 def _genuine(residual: Expr) -> Expr:
     """An expression without its highest derivatives as long as it does not depend on them."""
     while True:
@@ -103,6 +113,8 @@ class VariationalConstraint:
 
     coefficients: Frozen[Coordinate, Expr]
     text: str = field(default="", compare=False)
+    name: str = ""
+    """What the user calls the row; empty if it has a number only."""
 
     def __str__(self) -> str:
         return self.text or f"{show(self._form())} = 0"

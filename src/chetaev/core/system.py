@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -79,8 +80,8 @@ class System:
         parameters: Any = "",
         *,
         lagrangian: Any,
-        kinematic: Sequence[Any] = (),
-        variational: Sequence[Any] | None = None,
+        kinematic: Sequence[Any] | Mapping[str, Any] = (),
+        variational: Sequence[Any] | Mapping[str, Any] | None = None,
         forces: Mapping[Any, Any] | None = None,
         dissipation: Any = None,
         action: Any = None,
@@ -95,8 +96,8 @@ class System:
         `coordinates`   names ("x y"), symbols, or {"psi": "angle", "x": "line"}.
         `parameters`    names, symbols, or {"M": "positive"}; they are constants without values.
         `lagrangian`    of any order, with or without time.
-        `kinematic`     rows `lhs = rhs` on jets of any order; no `=` means `= 0`.
-        `variational`   rows linear in the variations δx; None means that the principle finds them, [] that there are none.
+        `kinematic`     rows `lhs = rhs` on jets of any order; no `=` means `= 0`. A mapping {"blade": "..."} names them.
+        `variational`   rows linear in the variations δx, named or not; None means that the principle finds them, [] that there are none.
         `forces`        external forces u_i by coordinate, on the right-hand side of the equations.
         `dissipation`   Rayleigh's function F; adds the forces -dF/dq'.
         `action`        the name of the action variable s, for Herglotz' principle.
@@ -140,11 +141,11 @@ class System:
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
         put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
         rows = _rows(kinematic, "kinematic", place)
-        put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, kinematic[{k}]") for k, r in enumerate(rows)))
+        put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, {part}", title) for title, part, r in rows))
         if variational is not None:
             with_deltas = with_variations(vocabulary, action_symbol)
             stated = _rows(variational, "variational", place)
-            variational = [_read_variational(r, with_deltas, f"{place}, variational[{k}]") for k, r in enumerate(stated)]
+            variational = [_read_variational(r, with_deltas, f"{place}, {part}", title) for title, part, r in stated]
         put(self, "variational", None if variational is None else tuple(variational))
 
     @cached_property
@@ -178,6 +179,20 @@ class System:
         parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
         base = _base_vocabulary(self.kinds, parameters, self.inputs, self.action)
         return replace(base, expressions=self.where, quasi=self.quasi)
+
+    @cached_property
+    def kinematic_labels(self) -> tuple[str, ...]:
+        """What the kinematic rows are called: by the user, or by their numbers."""
+        return tuple(f"sliding[{row.surface}]" if row.surface else row.name or f"kinematic[{k}]" for k, row in enumerate(self.kinematic))
+
+    @property
+    def variational_labels(self) -> tuple[str, ...]:
+        """What the variational rows are called."""
+        return tuple(row.name or f"variational[{k}]" for k, row in enumerate(self.variational or ()))
+
+    def kinematic_rows(self) -> list[tuple[str, Constraint]]:
+        """The kinematic rows with their labels."""
+        return list(zip(self.kinematic_labels, self.kinematic, strict=True))
 
     @property
     def label(self) -> str:
@@ -240,8 +255,8 @@ class System:
         if form == "text":  # the typeset form has the names written out
             lines += [formula(f"where {name}", e) for name, e in self.where.items()]
             lines += [formula(f"quasi {name}'", e) for name, e in self.quasi.items()]
-        lines += [(f"kinematic[{k}]", row(r)) for k, r in enumerate(self.kinematic)]
-        lines += [(f"variational[{k}]", row(r)) for k, r in enumerate(self.variational or ())]
+        lines += [(label, row(r)) for label, r in self.kinematic_rows()]
+        lines += [(label, row(r)) for label, r in zip(self.variational_labels, self.variational or (), strict=True)]
         lines += [formula(f"force {q.base}", u) for q, u in self.forces.items()]
         if self.dissipation != 0:
             lines.append(formula("dissipation", self.dissipation))
@@ -287,13 +302,42 @@ def _input_name(key: Any) -> str:
     return key.base if isinstance(key, Input) else str(key)
 
 
-def _rows(given: Any, part: str, place: str) -> Sequence[Any]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
+def _rows(given: Any, part: str, place: str) -> list[tuple[str, str, Any]]:
+    """The rows of a part, each with the name the user gave it and the words by which messages find it."""
+    if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
         raise ModelError(f"{part} is given as {type(given).__name__}.", where=place, hint=f'a list of rows: {part}=["..."]')
     if len(given) > _MOST_ROWS:
         what = f"{part} has {len(given)} rows; at most {_MOST_ROWS} are read."
         raise ModelError(what, where=f"{place}, {part}", hint="a constraint restricts at most one coordinate: fewer rows say the same")
-    return given
+    if isinstance(given, Mapping):
+        return [(_row_name(name, f"{part}[{k}]", place), f"{part}.{name}", row) for k, (name, row) in enumerate(given.items())]
+    rows = [(getattr(row, "name", "") if isinstance(row, _ROWS) else "", f"{part}[{k}]", row) for k, row in enumerate(given)]
+    names = [name for name, _, _ in rows if name]
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise ModelError(f"two rows are called {twice!r}.", where=f"{place}, {part}", hint="a name for each row")
+    return rows
+
+
+_ROWS = (Constraint, VariationalConstraint)
+_ROW_NAME = re.compile(r"[^\W\d][\w -]{0,59}")
+"""Names of rows: words that no label of the library's own can be taken for, short enough for a table."""
+_TAKEN = re.compile(r"(E_.*|action|balance|energy|lambda\d*)")
+
+
+def _row_name(name: Any, number: str, place: str) -> str:
+    """The name of a row, if it can stand beside the labels that the library gives; a row called by its number has none."""
+    if name == number:
+        return ""
+    part = number.partition("[")[0]
+    if not isinstance(name, str) or not _ROW_NAME.fullmatch(name) or _TAKEN.fullmatch(name):
+        raise ModelError(
+            f"{name!r} cannot be the name of a row.",
+            where=f"{place}, {part}",
+            why="A name begins with a letter, has letters, digits, spaces and hyphens, and is not E_x or action.",
+            hint=f'{part}={{"blade": "..."}}',
+        )
+    return name
 
 
 def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, Expr]:
@@ -308,8 +352,8 @@ def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, E
     return from_sympy(given, vocabulary, where), sympy.S.Zero
 
 
-def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constraint:
-    row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given))
+def _read_constraint(given: Any, vocabulary: Vocabulary, where: str, name: str) -> Constraint:
+    row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given), name=name)
     empty = not moved_by(row.residual)
     if empty or seems_zero(row.residual):
         fact = "contains no coordinate"
@@ -324,7 +368,7 @@ def _read_constraint(given: Any, vocabulary: Vocabulary, where: str) -> Constrai
     return row
 
 
-def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> VariationalConstraint:
+def _read_variational(given: Any, vocabulary: Vocabulary, where: str, name: str) -> VariationalConstraint:
     lhs, rhs = _read_sides(given, vocabulary, where)
     form = lhs - rhs
     varied = [z.coordinate for z in symbols_in(form) if isinstance(z, Variation)]
@@ -343,7 +387,7 @@ def _read_variational(given: Any, vocabulary: Vocabulary, where: str) -> Variati
             why="A variational row is R_V·δq = 0: a sum of coefficient times δcoordinate.",
         )
     flat = {q: c.xreplace({delta(p): sympy.S.Zero for p in deltas}) for q, c in coefficients.items()}
-    return VariationalConstraint(Frozen({q: c for q, c in flat.items() if c != 0}), text=_as_written(given))
+    return VariationalConstraint(Frozen({q: c for q, c in flat.items() if c != 0}), text=_as_written(given), name=name)
 
 
 def _as_written(given: Any) -> str:

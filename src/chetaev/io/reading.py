@@ -185,11 +185,11 @@ class _File:
     def _place_of(self, fault: ChetaevError) -> str:
         """The place in the file that a fault of the system speaks of: its part `kinematic[0]`, or the name that is declared."""
         part = fault.where.rpartition(", ")[2] if ", " in fault.where else ""
-        found = re.fullmatch(r"([a-z]+)(?:\.(\w+))?(?:\[(\d+)\])?", part)
+        found = re.fullmatch(r"([a-z]+)(?:\.([\w -]+))?(?:\[(\d+)\])?", part)
         if not found:
             return self._declared(fault.what)
         name, key, index = found.groups()
-        table, _, inner = _PARTS.get(name, name).rpartition(".") if key is None else (name, "", key)
+        table, _, inner = _PARTS.get(name, name).rpartition(".") if key is None else (_PARTS.get(name, name), "", key)
         return place(self.source, self.text, table, inner, index=int(index) if index else None)
 
     def _declared(self, what: str) -> str:

@@ -9,6 +9,7 @@ from chetaev.io.places import line_of, place
 from chetaev.mechanics.principles import PRINCIPLES
 
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
+ROWS = "a list of texts, or a table of texts by name"
 SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 
@@ -24,7 +25,7 @@ TOP: dict[str, str] = {
 """Keys at the head of the file."""
 
 FIXED: dict[str, dict[str, str]] = {
-    "constraints": {"kinematic": TEXTS, "variational": TEXTS},
+    "constraints": {"kinematic": ROWS, "variational": ROWS},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
     "simulate": {"t": NUMBERS, "tolerance": TOLERANCE, "max_step": NUMBER, "method": TEXT, "conserve": TEXT, "branch": ANY},
 }
@@ -121,6 +122,8 @@ def _require(value: Any, kind: str, where: str) -> None:
 
 
 def _is(value: Any, kind: str) -> bool:
+    if kind == ROWS:
+        return _is(value, TEXTS) or (isinstance(value, dict) and all(_is(v, TEXT) for v in value.values()))
     if kind in (TEXTS, NUMBERS):
         return isinstance(value, list) and all(_is(v, TEXT if kind == TEXTS else NUMBER) for v in value)
     if kind == TOLERANCE:

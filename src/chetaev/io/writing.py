@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from chetaev.core.constraints import by_label
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text
@@ -83,12 +84,20 @@ def _head(model: Model, wording: Wording) -> str:
 
 
 def _constraints(system: System, wording: Wording) -> str:
-    rows = {}
-    if system.kinematic:
-        rows["kinematic"] = _list(map(wording.row, system.kinematic))
-    if system.variational is not None:
-        rows["variational"] = _list(map(wording.row, system.variational))
-    return _table("constraints", rows)
+    """Lists of rows, and a table of its own for a part whose rows have names."""
+    lists, tables = {}, []
+    for part, rows, labels in (
+        ("kinematic", system.kinematic or None, system.kinematic_labels),
+        ("variational", system.variational, system.variational_labels),
+    ):
+        if rows is None:
+            continue
+        found = by_label(rows, labels, list(map(wording.row, rows)))
+        if isinstance(found, list):
+            lists[part] = _list(found)
+        else:
+            tables.append(_table(f"constraints.{part}", {_key(label): _text(row) for label, row in found.items()}))
+    return "\n\n".join(part for part in (_table("constraints", lists), *tables) if part)
 
 
 def _scene(scene: Scene | None) -> str:

@@ -20,6 +20,7 @@ from sympy import Add, Expr, S
 
 from chetaev.core.calculus import Algebra, Calculus
 from chetaev.core.symbols import Coordinate, Jet
+from chetaev.mechanics.origins import ActionRate, Origin, Sliding, Stated, Variation
 from chetaev.mechanics.principles.base import Lowered
 
 E = TypeVar("E")
@@ -27,12 +28,16 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Row(Generic[E]):
-    """One equation `lhs = rhs` with a label and the place it comes from."""
+    """One equation `lhs = rhs`, and where it comes from."""
 
-    label: str
+    origin: Origin
     lhs: E
     rhs: E
-    origin: str
+
+    @property
+    def label(self) -> str:
+        """How the row is called."""
+        return self.origin.label
 
     @property
     def residual(self) -> E:
@@ -47,17 +52,30 @@ def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
     calculus = calculus_of(lowered, algebra)
     expressions = euler_lagrange(calculus, algebra.of(lowered.lagrangian))
     rows = [
-        Row(f"E_{q.base}", e, algebra.of(right_hand_side(lowered, q)), f"variation of {q.base}")
+        Row(Variation(q.base), e, algebra.of(right_hand_side(lowered, q)))
         for q, e in zip(system.coordinates, expressions, strict=True)
         if q in lowered.varied
     ]
-    for k, constraint in enumerate(system.kinematic):
-        varied = lowered.varied_rows.get(k)
-        origin = "stated by the user" if varied is None else f"variation of {varied.base}"
-        rows.append(Row(f"kinematic[{k}]", algebra.of(constraint.lhs), algebra.of(constraint.rhs), origin))
+    for origin, constraint in zip(stated_origins(lowered), system.kinematic, strict=True):
+        rows.append(Row(origin, algebra.of(constraint.lhs), algebra.of(constraint.rhs)))
     if lowered.action is not None:
-        rows.append(Row("action", algebra.of(lowered.action.d()), algebra.of(system.lagrangian), "Herglotz' principle"))
+        rows.append(Row(ActionRate(), algebra.of(lowered.action.d()), algebra.of(system.lagrangian)))
     return tuple(rows)
+
+
+def origins(lowered: Lowered) -> tuple[Origin, ...]:
+    """Where the rows come from, without forming them."""
+    action = () if lowered.action is None else (ActionRate(),)
+    return (*[Variation(q.base) for q in lowered.varied], *stated_origins(lowered), *action)
+
+
+def stated_origins(lowered: Lowered) -> list[Origin]:
+    """Where the kinematic rows come from."""
+    system, varied = lowered.system, lowered.varied_rows
+    return [
+        Sliding(label) if row.surface else Stated(label, varied[k].base if varied.get(k) is not None else "")
+        for k, (label, row) in enumerate(zip(system.kinematic_labels, system.kinematic, strict=True))
+    ]
 
 
 def calculus_of(lowered: Lowered, algebra: Algebra[E]) -> Calculus[E]:

@@ -65,9 +65,11 @@ class Classification:
     def __str__(self) -> str:
         lines = [self.system.name or "system"]
         width = max((len(kind) for kind in self.kinds), default=0)
+        labels = self.system.kinematic_labels
+        longest = max(map(len, labels), default=0)
         for k, (kind, row) in enumerate(zip(self.kinds, self.system.kinematic, strict=True)):
             note = "  (redundant)" if k in self.redundant else ""
-            lines.append(f"  kinematic[{k}]  {kind:<{width}}  {row}{note}")
+            lines.append(f"  {labels[k]:<{longest}}  {kind:<{width}}  {row}{note}")
         if not self.kinds:
             lines.append("  no kinematic constraint")
         lines += [f"  {line}" for line in self._integrability()]
@@ -78,7 +80,7 @@ class Classification:
     def _integrability(self) -> list[str]:
         if not self.velocity_rows:
             return []
-        names = " ".join(f"kinematic[{k}]" for k in self.velocity_rows)
+        names = " ".join(self.system.kinematic_labels[k] for k in self.velocity_rows)
         one = len(self.velocity_rows) == 1
         if self.contradictory:
             return [f"{names}: no velocity satisfies {'this row' if one else 'these rows'}"]

@@ -19,7 +19,8 @@ from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
-from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, reaction
+from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, origins, reaction
+from chetaev.mechanics.origins import Origin
 from chetaev.mechanics.principles.base import Lowered, Principle
 
 
@@ -50,10 +51,12 @@ class Equations:
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the rows, without forming them."""
-        if self.rewritten is not None:
-            return tuple(row.label for row in self.rewritten)
-        action = () if self.lowered.action is None else ("action",)
-        return (*[f"E_{q.base}" for q in self.lowered.varied], *[f"kinematic[{k}]" for k in range(len(self.system.kinematic))], *action)
+        return tuple(origin.label for origin in self.origins)
+
+    @cached_property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where the rows come from, without forming them."""
+        return origins(self.lowered) if self.rewritten is None else tuple(row.origin for row in self.rewritten)
 
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
         """The rows in any algebra."""
@@ -195,8 +198,8 @@ class Equations:
 
     def _row_text(self, row: Row[Expr]) -> str:
         """A row as text; kinematic rows as the user wrote them."""
-        for k, constraint in enumerate(self.system.kinematic):
-            if row.label == f"kinematic[{k}]" and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
+        for label, constraint in zip(self.system.kinematic_labels, self.system.kinematic, strict=True):
+            if row.label == label and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
                 return str(constraint)
         return f"{show(row.lhs)} = {show(row.rhs)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sympy import Expr, S
@@ -9,6 +10,7 @@ from sympy import Expr, S
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Multiplier, jets_in
 from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
@@ -22,8 +24,8 @@ def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tu
     With $R_V$ reduced so that the pivot columns form the identity, $\delta q_p = -R'_{pf}\, \delta q_f$ is a basis of C_V and
     the rows are $(E_f - u_f) - R'_{pf} (E_p - u_p) = 0$.
     """
-    dynamic = [row for row in equations.rows if row.label.startswith("E_")]
-    others = [row for row in equations.rows if not row.label.startswith("E_")]
+    dynamic = [row for row in equations.rows if isinstance(row.origin, Variation)]
+    others = [row for row in equations.rows if not isinstance(row.origin, Variation)]
     coefficients = [[-row.residual.diff(m) for row in dynamic] for m in equations.multipliers]
     points = points_of(equations.system, equations.system.kinematic)
     reduced = row_reduce(coefficients, points)
@@ -39,8 +41,8 @@ def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tu
         parts += [(free[p], -reduced.rows[a][f], dynamic[p].label) for a, p in reduced.pivots.items() if reduced.rows[a][f] != 0]
         lhs = sum((factor * e for (e, _), factor, _ in parts), S.Zero)
         rhs = sum((factor * u for (_, u), factor, _ in parts), S.Zero)
-        origin = "virtual work of " + " ".join(label for _, _, label in parts)
-        kept.append(Row(row.label, lhs, rhs, origin))
+        assert isinstance(row.origin, Variation)  # noqa: S101
+        kept.append(Row(replace(row.origin, combined=tuple(label for _, _, label in parts)), lhs, rhs))
     return (*kept, *others), reduced.divisors
 
 

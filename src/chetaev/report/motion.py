@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -70,8 +71,9 @@ def accuracy(subject: Subject, typeset: Typesetter) -> str:
     )
     html += _invariants(subject, found, typeset)
     certificate = found.verify()
+    stated = subject.equations.system.kinematic_labels
     rows = [
-        (_checked(label, typeset), _CHECKS.get(_kind(label), ""), size(r.largest), size(r.rms), number(r.t, 4), number(r.scale, 3))
+        (_checked(label, typeset), _CHECKS.get(_kind(label, stated), ""), size(r.largest), size(r.rms), number(r.t, 4), number(r.scale, 3))
         for label, r in certificate.items()
     ]
     html += (
@@ -188,7 +190,9 @@ def _invariants(subject: Subject, found: Trajectory, typeset: Typesetter) -> str
     return "<h3>Constants of the motion</h3>" + table(("", "value", "largest change"), rows, "numbers from1")
 
 
-def _kind(label: str) -> str:
+def _kind(label: str, stated: Sequence[str]) -> str:
+    if label in stated:
+        return "kinematic"
     word = label.split()[0].split("[")[0]
     return "E" if word.startswith("E_") else word
 

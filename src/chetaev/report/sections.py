@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -35,8 +35,8 @@ def system(subject: Subject, typeset: Typesetter) -> str:
     given, model = subject.equations.system, subject.model
     rows = [("coordinates", _coordinates(given.kinds, typeset))]
     rows.append(("Lagrangian", typeset.formula(f"L = {given.lagrangian_text or show(given.lagrangian)}")))
-    rows += [(f"kinematic[{k}]", typeset.formula(_row(str(r)))) for k, r in enumerate(given.kinematic)]
-    rows += [(f"variational[{k}]", typeset.formula(_row(str(r)))) for k, r in enumerate(given.variational or ())]
+    rows += [(label, typeset.formula(_row(str(r)))) for label, r in given.kinematic_rows()]
+    rows += [(label, typeset.formula(_row(str(r)))) for label, r in zip(given.variational_labels, given.variational or (), strict=True)]
     rows += [(f"force on {q.base}", typeset.formula(show(u))) for q, u in given.forces.items()]
     if given.dissipation != 0:
         rows.append(("dissipation", typeset.formula(f"F = {show(given.dissipation)}")))
@@ -73,13 +73,13 @@ def names_of(given: System) -> list[str]:
 
 def classification(subject: Subject, typeset: Typesetter) -> str:
     """What kind of constraints these are."""
-    rows, found = subject.equations.system.kinematic, subject.classification
+    rows, found = subject.equations.system.kinematic_rows(), subject.classification
     if not rows and subject.equations.system.variational is None:
         return ""
     by_kind: dict[str, list[str]] = {}
-    for k, row in enumerate(rows):
+    for k, (label, row) in enumerate(rows):
         redundant = found is not None and k in found.redundant
-        by_kind.setdefault(f"{row.kind}, redundant" if redundant else row.kind, []).append(f"<code>kinematic[{k}]</code>")
+        by_kind.setdefault(f"{row.kind}, redundant" if redundant else row.kind, []).append(f"<code>{escape(label)}</code>")
     html = _rows([(_KINDS.get(kind, kind), " ".join(labels)) for kind, labels in by_kind.items()])
     if found is None:
         return f"{html}<p>Whether they are integrable was not decided in the time of a report; <code>ch.classify</code> takes longer.</p>"
@@ -160,7 +160,7 @@ def _verdict(found: Analysis, typeset: Typesetter) -> str:
     if found.index is not None:
         facts.append(f"differentiation index {found.index}")
     if found.hidden:
-        facts.append(f"on every state: {_zeros(found.hidden, typeset)}")
+        facts.append(f"on every state: {_zeros(found.hidden, found.equations.labels, typeset)}")
     facts += [sentence(f"{name} follows from {', '.join(rows)}") for name, rows in found.origins.items()]
     facts += _singular(found, typeset)
     return html + (f"<ul>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>" if facts else "")
@@ -176,11 +176,11 @@ def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
     return [f"singular where {' or '.join(typeset.formula(text) for text in shown)}"] if shown else []
 
 
-def _zeros(rows: Iterable[str], typeset: Typesetter) -> str:
+def _zeros(rows: Iterable[str], known: Sequence[str], typeset: Typesetter) -> str:
     """What vanishes on the state: rows by label, or formulas, each in a line of its own unless they are short."""
     listed = list(rows)
-    labels = [f"<code>{escape(row)}</code>" for row in listed if "[" in row]
-    formulas = [f"{row} = 0" for row in listed if "[" not in row]
+    labels = [f"<code>{escape(row)}</code>" for row in listed if _is_label(row, known)]
+    formulas = [f"{row} = 0" for row in listed if not _is_label(row, known)]
     parts = [f"{', '.join(labels)} {'vanish' if len(labels) > 1 else 'vanishes'}"] if labels else []
     short = sum(map(len, formulas)) < _SHORT
     shown = [typeset.formula(text) for text in formulas[:_SHOWN]]
@@ -188,6 +188,11 @@ def _zeros(rows: Iterable[str], typeset: Typesetter) -> str:
         parts.append(", ".join(shown) if short else "".join(f'<div class="formula">{text}</div>' for text in shown))
     more = f" and {len(formulas) - _SHOWN} more" if len(formulas) > _SHOWN else ""
     return "; ".join(parts) + more
+
+
+def _is_label(text: str, known: Sequence[str]) -> bool:
+    """Whether a text is the label of a row or of its derivative, or of a consequence of rows, and not a formula."""
+    return text.rstrip("'") in known or "[" in text
 
 
 def _nonzero(texts: Iterable[str], typeset: Typesetter) -> str:
@@ -202,14 +207,14 @@ def _in_short(found: Equations, typeset: Typesetter) -> str:
     meaning = f"with the Euler-Lagrange expressions {typeset.symbol('E_i')} of the Lagrangian and the forces {typeset.symbol('u_i')}"
     meaning += f"; {typeset.latex('R^{a}_{i}')} are the coefficients of the variational rows" if reactions else ""
     html = f"<p>Written out, the rows would fill pages; they are compiled as they stand. They are {form} {meaning}, and</p>"
-    rows = [(f"<code>kinematic[{k}]</code>", typeset.formula(_row(str(r)))) for k, r in enumerate(found.system.kinematic)]
+    rows = [(f"<code>{escape(label)}</code>", typeset.formula(_row(str(r)))) for label, r in found.system.kinematic_rows()]
     return html + _rows(rows, labelled=True)
 
 
 def _equation(found: Equations, row: Any) -> str:
     """A row as text; kinematic rows as the user wrote them."""
-    for k, constraint in enumerate(found.system.kinematic):
-        if row.label == f"kinematic[{k}]" and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
+    for label, constraint in found.system.kinematic_rows():
+        if row.label == label and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
             return _row(str(constraint))
     return f"{show(row.lhs)} = {show(row.rhs)}"
 

@@ -12,6 +12,7 @@ The position follows by integrating $A' = A\,\xi$ or $A' = \xi A$: `morphism.rec
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -52,10 +53,8 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
         coordinates={name: str(_algebra(coordinate)) if name == coordinate.name else kind for name, kind in system.kinds.items()},
         lagrangian=at_identity(system.lagrangian, "the Lagrangian"),
         kinematic=[
-            sympy.Eq(at_identity(row.lhs - row.rhs, f"kinematic[{k}]"), S.Zero, evaluate=False)
-            if _present(coordinate, row.residual)
-            else row
-            for k, row in enumerate(system.kinematic)
+            replace(row, lhs=at_identity(row.lhs - row.rhs, label), rhs=S.Zero, text="") if _present(coordinate, row.residual) else row
+            for label, row in system.kinematic_rows()
         ],
         variational=None
         if system.variational is None

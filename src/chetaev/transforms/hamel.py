@@ -34,6 +34,7 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.origins import Defined, Stated, Variation
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 from chetaev.transforms.tools.momenta import energy
@@ -154,11 +155,10 @@ class _Hamel:
         )
         multipliers = tuple(self.source.lowered.reactions)
         sums = [Add(right[a], *[m * line[a] for m, line in zip(multipliers, reactions, strict=True)]) for a in range(len(names))]
-        written = [Row(f"E_{names[a].base}", left[a], sums[a], f"variation along {names[a].base}") for a in self.kept]
-        stated = len(system.kinematic)
-        for k, row in enumerate(rows):
-            origin = "stated by the user" if k < stated else "definition of the quasi-velocities"
-            written.append(Row(f"kinematic[{k}]", row.lhs, row.rhs, origin))
+        written = [Row(Variation(names[a].base, along=True), left[a], sums[a]) for a in self.kept]
+        for k, (label, row) in enumerate(zip(target.kinematic_labels, rows, strict=True)):
+            origin = Stated(label) if k < len(system.kinematic) else Defined(label, "the quasi-velocities")
+            written.append(Row(origin, row.lhs, row.rhs))
         singular = self.frame.determinant
         assumptions = (*self.source.assumptions, *([singular] if singular != 1 else []))
         return replace(derive(target, VirtualWork()), rewritten=tuple(written), assumptions=assumptions)

@@ -79,10 +79,10 @@ def _towers(source: Equations, where: str) -> dict[Coordinate, tuple[Coordinate,
 
 def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: str) -> tuple[Expr, ...]:
     """The vakonomic rows, which must be affine in the highest derivatives and contain them."""
-    for k, row in enumerate(source.system.kinematic):
+    for label, row in source.system.kinematic_rows():
         if not set(row.jets) <= set(tops) or not row.affine:
             raise PrincipleError(
-                f"kinematic[{k}] is not affine in the highest derivatives of the Lagrangian: {row}",
+                f"{label} is not affine in the highest derivatives of the Lagrangian: {row}",
                 where=where,
                 why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
                 hint="restrict(system) removes holonomic rows"

@@ -37,10 +37,10 @@ def linearize_constraints(given: Any) -> Morphism:
     """
     source = with_reactions(given, "linearize_constraints")
     system = source.system
-    for k, row in enumerate(system.kinematic):
+    for label, row in system.kinematic_rows():
         if row.kind not in ("holonomic", "linear", "affine"):
             raise PrincipleError(
-                f"kinematic[{k}] is not affine in the velocities: {row}",
+                f"{label} is not affine in the velocities: {row}",
                 where=f"linearize_constraints {system.label}",
                 why="Theorem 36 of 000 multiplies what does not contain a velocity by tau'.",
                 hint="lift(system) first; from n = k + 1 on its rows are affine",

@@ -71,10 +71,10 @@ def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -
 def _require_first_order(source: Equations, where: str) -> None:
     if order_in(source.lagrangian, Coordinate) > 1:
         raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
-    for k, row in enumerate(source.system.kinematic):
+    for label, row in source.system.kinematic_rows():
         if row.kind not in ("holonomic", "linear", "affine"):
             raise PrincipleError(
-                f"kinematic[{k}] is not affine in the velocities: {row}",
+                f"{label} is not affine in the velocities: {row}",
                 where=where,
                 why="Quasi-velocities are coordinates on the linear space of admissible velocities.",
                 hint="lift(system) first; from n = k + 1 on its rows are affine",
@@ -217,7 +217,7 @@ class _Reduction:
             Frozen({**shared, **dict(zip(self.velocities, self._by_velocities(), strict=True))}),
             Frozen({**shared, **self._multipliers()}),
             "the velocities that constraints leave free, without multipliers (Maggi's equations)",
-            notes=tuple(f"kinematic[{k}] is kept by its derivative only." for k in holonomic),
+            notes=tuple(f"{source.system.kinematic_labels[k]} is kept by its derivative only." for k in holonomic),
             expressions=Frozen({"E": tidy(energy(source).xreplace(self.rates))}),
         )
 

@@ -27,6 +27,7 @@ from chetaev.core.zero import seems_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
@@ -155,7 +156,7 @@ def _require_gradients(source: Equations, where: str) -> None:
 
 
 def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
-    listed = ", ".join(f"kinematic[{k}] is {row.kind}" for k, row in enumerate(source.system.kinematic)) or "there is none"
+    listed = ", ".join(f"{label} is {row.kind}" for label, row in source.system.kinematic_rows()) or "there is none"
     return PrincipleError(
         f"no holonomic or integrable constraint to remove: {listed}.",
         where=where,
@@ -183,7 +184,7 @@ def _require_chart(system: System, table: Substitution, surfaces: list[Constrain
 
 def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[Multiplier, Expr], list[Multiplier]]:
     """The multipliers of removed rows by jets of the source, from the equations of motion; and those of which only the rate enters."""
-    rows = [row.residual for row in source.rows if row.label.startswith("E_")]
+    rows = [row.residual for row in source.rows if isinstance(row.origin, Variation)]
     moving = [m for m in removed if any(m.d() in e.free_symbols for e in rows)]
     still = [m for m in removed if m not in moving]
     if moving or not still:

@@ -42,7 +42,7 @@ class Chetaev(Principle):
             if _vanishes_on_itself(row, points):
                 raise self.refusal(
                     system,
-                    f"kinematic[{k}] has no slope in its highest derivatives where it holds: {system.kinematic[k]}.",
+                    f"{system.kinematic_labels[k]} has no slope in its highest derivatives where it holds: {system.kinematic[k]}.",
                     why="A square, or another multiple root, gives no direction to a reaction.",
                     hint="state the root itself, such as x' = 0 instead of x'^2 = 0",
                 )

@@ -23,18 +23,18 @@ class DAlembert(Principle):
 
     def rewrite(self, system: System) -> Lowered:
         higher = order_in(system.lagrangian, Coordinate) > 1
-        for k, row in enumerate(system.kinematic):
+        for label, row in system.kinematic_rows():
             if higher and row.has_action and row.order == 0:
                 raise self.refusal(
                     system,
-                    f"kinematic[{k}] contains the action, and the Lagrangian is of higher order: {row}.",
+                    f"{label} contains the action, and the Lagrangian is of higher order: {row}.",
                     why="Its derivative, with s' = L, is not affine in the velocities.",
                     hint="Chetaev()",
                 )
             if row.kind not in ("holonomic", "linear", "affine"):
                 raise self.refusal(
                     system,
-                    f"kinematic[{k}] is {row.kind if row.order < 2 else f'of {row.kind}'}: {row}.",
+                    f"{label} is {row.kind if row.order < 2 else f'of {row.kind}'}: {row}.",
                     why="d'Alembert's principle is for rows that are holonomic or affine in the velocities as written.",
                     hint="multiply out, or Chetaev()" if row.order < 2 else "Chetaev()",
                 )

@@ -80,7 +80,7 @@ class Mixed(Principle):
 
     def _parts(self, system: System) -> dict[Principle, list[int]]:
         """The numbers of the rows that each principle treats."""
-        labels = [f"kinematic[{k}]" for k in range(len(system.kinematic))]
+        labels = system.kinematic_labels
         unknown = [label for label in self.rows if label not in labels]
         missing = [label for label in labels if label not in self.rows]
         if unknown:

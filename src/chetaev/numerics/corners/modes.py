@@ -29,6 +29,7 @@ from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_i
 from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
@@ -301,7 +302,7 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
 
     with deep():
         rewritten = _rewritten(equations, one)
-        rows = tuple(Constraint(one(mode.function)) for mode in modes)
+        rows = tuple(Constraint(one(mode.function), surface=mode.text) for mode in modes)
     lowered = rewritten.lowered
     system = _with_parts(
         lowered.system,
@@ -317,8 +318,8 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     lowered = replace(lowered, system=system, reactions=Frozen(reactions))
     written = rewritten.rewritten
     if written is not None:
-        first = len(equations.system.kinematic)
-        written = (*written, *[Row(f"kinematic[{first + k}]", row.lhs, row.rhs, "sliding") for k, row in enumerate(rows)])
+        labels = system.kinematic_labels[-len(rows) :]
+        written = (*written, *[Row(Sliding(label), row.lhs, row.rhs) for label, row in zip(labels, rows, strict=True)])
     return replace(rewritten, lowered=lowered, rewritten=written)
 
 
@@ -335,7 +336,7 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
         forces=Frozen(forces),
         dissipation=S.Zero,
         parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
-        kinematic=(*lowered.system.kinematic, *[Constraint(c.form) for c in mode.components]),
+        kinematic=(*lowered.system.kinematic, *[Constraint(c.form, surface=show(c.form)) for c in mode.components]),
     )
     idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
     lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))

@@ -18,6 +18,7 @@ from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, Multiplie
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Consequence, Origin
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
@@ -94,6 +95,11 @@ class Prolongation:
     def label(self, pair: Pair) -> str:
         """How messages call a differentiated row."""
         return (*self.equations.labels, *self.added)[pair[0]] + "'" * pair[1]
+
+    def origin(self, row: int) -> Origin:
+        """Where a row comes from."""
+        origins = self.equations.origins
+        return origins[row] if row < len(origins) else Consequence(self.added[row - len(origins)])
 
     def extended(self, rows: Sequence[Any], labels: Sequence[str]) -> Prolongation:
         """The system with further rows, differentiated as often as their jets allow."""

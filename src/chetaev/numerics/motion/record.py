@@ -67,8 +67,9 @@ class Record:
     def add(self, piece: Piece) -> None:
         """Take in a piece."""
         run, here = piece.run, piece.setting
-        count = len(here.labels)
-        for label, size, scale in zip(here.labels, map(float, run.measured), self._scales(piece, run.measured, count), strict=False):
+        labels = here.compiled.labels
+        count = len(labels)
+        for label, size, scale in zip(labels, map(float, run.measured), self._scales(piece, run.measured, count), strict=False):
             known = self.drift.get(label, 0.0)
             self.drift[label] = known if known >= size or np.isnan(known) else size
             self.scales[label] = max(self.scales.get(label, 0.0), float(scale))

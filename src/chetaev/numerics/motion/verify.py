@@ -39,6 +39,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, Multiplier, Parameter
 from chetaev.mechanics.assemble import assemble
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import ActionRate, Variation
 from chetaev.numerics.corners.modes import Direction, Mode, nested_corners, smooth
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.magnitude import magnitudes
@@ -315,7 +316,8 @@ def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] =
     lowered = equations.lowered
     graph = GraphAlgebra()
     coordinates = lowered.system.coordinates
-    written = {row.label: row.residual for row in assemble(lowered, graph)}
+    rows = assemble(lowered, graph)
+    written = {row.label: row.residual for row in rows}
     forces = [f"E_{q.base}" for q in coordinates]
     values = _Values(graph, curve)
     reported = len(equations.multipliers) == len(lowered.multipliers)
@@ -324,7 +326,10 @@ def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] =
     if len(lowered.reactions) > len(held):
         acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
         found |= _virtual_work(equations, values, [graph.without(written.get(label, graph.of(S.Zero)), acting) for label in forces])
-    return {label: found[label] for label in sorted(found, key=_reading_order)}
+    first = [row.label for row in rows if not isinstance(row.origin, Variation | ActionRate)]
+    last = [row.label for row in rows if isinstance(row.origin, Variation | ActionRate)]
+    work = [label for label in found if label not in written]
+    return {label: found[label] for label in (*first, *work, *last) if label in found}
 
 
 def _graph_of_sign(mode: Mode, curve: _Curve) -> Row:
@@ -445,7 +450,3 @@ def _summary(row: Row, t: Array, faint: float) -> Residual:
 
 def _order(size: float) -> float:
     return np.inf if np.isnan(size) else size
-
-
-def _reading_order(label: str) -> int:
-    return ["kinematic", "work", "E_", "action"].index(next(p for p in ("kinematic", "work", "E_", "action") if label.startswith(p)))

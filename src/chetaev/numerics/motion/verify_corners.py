@@ -55,10 +55,10 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         resting = tuple(mode for (_, mode), rests in zip(directions, kind, strict=True) if rests)
         part = curve.only(here)
         held = [unknown for mode in resting for unknown in mode.unknowns]
-        found = mechanics(sliding(switched.smooth, resting) if resting else switched.smooth, part, held)
-        stated = len(switched.original.system.kinematic)
-        for k in range(len(held)):
-            del found[f"kinematic[{stated + k}]"]  # rest is told below
+        equations = sliding(switched.smooth, resting) if resting else switched.smooth
+        found = mechanics(equations, part, held)
+        for label in equations.system.kinematic_labels[len(switched.original.system.kinematic) :]:
+            del found[label]  # rest is told below
         for mode in resting:
             length, speed = values([mode.length, mode.function], part)
             moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed

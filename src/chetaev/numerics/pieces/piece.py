@@ -15,7 +15,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Parameter
 from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.factored import Factored
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched
+from chetaev.numerics.corners.modes import Configuration, Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_equations, compile_on_component
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.pole_rewriting import has_pole
@@ -62,20 +62,6 @@ class Setting:
         """Whether the equations are compiled for the component of a state alone."""
         system = self.flow.system
         return not system.added and system.stated is not system
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """What the measured residuals are called; a surface the motion slides on is no row of the user's."""
-        rows = len(self.switched.original.system.kinematic)
-        slides = [mode for mode, m in zip(self.switched.modes, self.configuration, strict=True) if m == SLIDING]
-        rests = [mode for mode in slides if len(mode.unknowns) > 1]  # rows of rest come before those of sliding
-        held = [mode for mode in rests for _ in mode.unknowns] + [mode for mode in slides if mode not in rests]
-        table = {f"kinematic[{rows + k}]": f"sliding[{mode.text}]" for k, mode in enumerate(held)}
-        found = []
-        for label in self.compiled.labels:
-            row = label.rstrip("'")
-            found.append(table.get(row, row) + label[len(row) :])
-        return tuple(found)
 
     def parameters(self, t: float, energy: float = 0.0) -> Array:
         """The vector p at a time."""

@@ -365,7 +365,8 @@ class Surfaces:
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
-        off = [abs(r) for r, label in zip(rows, here.labels, strict=False) if label.startswith("sliding[")]
+        held = {label for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
+        off = [abs(r) for r, label in zip(rows, here.compiled.labels, strict=False) if label.rstrip("'") in held]
         if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
             return "the motion crosses the surface"
         return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + _ROUND_OFF) else TOO_LARGE

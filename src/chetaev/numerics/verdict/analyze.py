@@ -24,6 +24,7 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Sliding, Slope, Stated
 from chetaev.mechanics.ranks.generic import matrices_at, rank
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.flow.closure import Closure, End
@@ -117,7 +118,7 @@ def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
     """
     stated = [row.residual for row in equations.rows if row.label in labels]
     slopes = [in_own_words(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
-    rows = [Row(f"slope[{k}]", slope, S.Zero, "a slope that vanishes wherever its row holds") for k, slope in enumerate(slopes)]
+    rows = [Row(Slope(k), slope, S.Zero) for k, slope in enumerate(slopes)]
     found = branches_of(with_rows(equations, rows))
     if found.complete and len(found.branches) < 2:
         return found
@@ -161,7 +162,7 @@ def _judged(found: Closure) -> Analysis:
 def _closed(found: Closure) -> Analysis:
     system = found.system
     hidden = system.hidden()
-    stated = all(system.label((i, 0)).startswith("kinematic") for i, _ in hidden)
+    stated = all(isinstance(system.origin(i), Stated | Sliding) for i, _ in hidden)
     verdict = Verdict.GAUGE if found.free else Verdict.REGULAR if stated else Verdict.CONSTRAINED
     return Analysis(
         equations=system.equations,

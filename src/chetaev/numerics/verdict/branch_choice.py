@@ -22,6 +22,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Input, Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import ActionRate, Sliding, Stated
 from chetaev.mechanics.structure import structure
 from chetaev.numerics.corners.modes import Direction, smooth
 from chetaev.numerics.flow.closure import Closure, End, closure_of, hidden_rank
@@ -142,7 +143,7 @@ def decided_by_numbers(equations: Equations) -> bool:
 
 
 def _stated_only(system: Prolongation) -> bool:
-    return all(system.label((i, 0)).startswith(("kinematic", "action")) for i, _ in system.hidden())
+    return all(isinstance(system.origin(i), Stated | Sliding | ActionRate) for i, _ in system.hidden())
 
 
 @lru_cache(maxsize=32)

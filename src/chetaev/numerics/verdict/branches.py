@@ -28,6 +28,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point, seems_zero
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Branch as BranchRow
 from chetaev.mechanics.ranks.generic import Matrix, rank
 from chetaev.numerics.corners.modes import _with_parts
 from chetaev.numerics.flow.closure import closure_of
@@ -264,7 +265,7 @@ def _rows(constraints: Iterable[Expr], stated: Sequence[Expr], text: str) -> tup
             kept.append(e)
             known.append(e)
             known.append(total_derivative(e))
-    return tuple(Row(f"branch[{k}]", e, S.Zero, f"branch {text}") for k, e in enumerate(kept))
+    return tuple(Row(BranchRow(k, text), e, S.Zero) for k, e in enumerate(kept))
 
 
 def _low(e: Expr) -> bool:

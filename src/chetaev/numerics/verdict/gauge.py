@@ -18,6 +18,7 @@ from chetaev.core.group_lookup import lowest_written
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Chosen
 from chetaev.numerics.flow.closure import Closure, End, closure_of
 from chetaev.numerics.verdict.branches import FreeFunction, with_rows
 
@@ -36,7 +37,7 @@ class Gauge:
     @property
     def row(self) -> Row[Expr]:
         """The row `target = value`."""
-        return Row(f"gauge[{self.text}]", self.target, self.value, "gauge")
+        return Row(Chosen(self.text), self.target, self.value)
 
 
 def read_gauge(equations: Equations, given: Any, where: str) -> tuple[Gauge, ...]:

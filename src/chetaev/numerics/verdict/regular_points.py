@@ -21,6 +21,7 @@ from chetaev.core.functions import bent_by_corners
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import seems_zero
+from chetaev.mechanics.origins import Sliding, Stated
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import Point
 from chetaev.numerics.flow.prolongation import Prolongation
@@ -68,7 +69,7 @@ class Irregular:
 
 def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     """The kinematic rows whose common set has no regular point, judged at random points of it; None if it has one or none is known."""
-    pairs = [pair for pair in system.hidden() if pair[1] == 0 and system.label(pair).startswith("kinematic")]
+    pairs = [pair for pair in system.hidden() if pair[1] == 0 and isinstance(system.origin(pair[0]), Stated | Sliding)]
     if not pairs:
         return None
     rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra, system.sizes)
@@ -113,8 +114,8 @@ def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
 def rows_lost(system: Prolongation) -> tuple[str, ...]:
     """Kinematic rows with a sign that have no slope anywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
     equations = system.equations
-    stated = zip(equations.labels, system.structure.rows, strict=False)
-    flat = [i for i, (label, row) in enumerate(stated) if label.startswith("kinematic") and _without_slope(system, row)]
+    rows = zip(equations.origins, system.structure.rows, strict=False)
+    flat = [i for i, (origin, row) in enumerate(rows) if isinstance(origin, Stated | Sliding) and _without_slope(system, row)]
     return tuple(equations.labels[i] for i in flat if bent_by_corners(e := equations.rows[i].residual, jets_in(e)))
 
 
@@ -128,9 +129,9 @@ def rows_without_slope(system: Prolongation) -> tuple[str, ...]:
     """Kinematic rows that are the same number at every state, and not zero: the length of a row of a rotation is one, and not two."""
     mechanical = system.equations.system
     found = []
-    for k, row in enumerate(mechanical.kinematic):
+    for label, row in zip(mechanical.kinematic_labels, mechanical.kinematic, strict=True):
         written = mechanical.charted(row.residual)
         slopes = [written.diff(z) for z in written.free_symbols if isinstance(z, Jet) and not isinstance(z, Input)]
         if not seems_zero(written) and all(map(seems_zero, slopes)):
-            found.append(f"kinematic[{k}]")
+            found.append(label)
     return tuple(found)

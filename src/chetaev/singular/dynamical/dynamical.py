@@ -32,6 +32,7 @@ from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles import Principle
 
 
@@ -230,7 +231,7 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
     with deep():
         rows, labels = [], []
         for row in equations.rows:
-            rows.append(-row.residual if row.label.startswith("E_") else row.residual)
+            rows.append(-row.residual if isinstance(row.origin, Variation) else row.residual)
             labels.append(row.label)
         if not lowered.reactions and not system.kinematic and equations.rewritten is None:
             rows, labels = _by_coordinate(rows, labels, system.coordinates)

@@ -39,9 +39,9 @@ def _integrals(system: System, places: list[int], where: str) -> dict[int, Expr]
         return {}
     if classified.redundant or len(classified.integrals) != len(places):
         raise PrincipleError(
-            f"kinematic[{places[0]}] and the rows on velocities after it are integrable, but not every integral was found."
+            f"{system.kinematic_labels[places[0]]} and the rows on velocities after it are integrable, but not every integral was found."
             if len(places) > 1
-            else f"kinematic[{places[0]}] is integrable, but its integral was not found.",
+            else f"{system.kinematic_labels[places[0]]} is integrable, but its integral was not found.",
             where=where,
             why=f"{len(classified.integrals)} of {len(places)} are known, and redundant rows have none of their own.",
             hint="write the rows as constraints on positions, and drop redundant ones",

@@ -142,7 +142,7 @@ class Noether:
         components = dict(field.components)
         for k, m in equations.lowered.varied_rows.items():
             shift = field.time * (m.d() - self.damping * m) - components.get(m, S.Zero)
-            shown.append(shift * rows[f"kinematic[{k}]"])
+            shown.append(shift * rows[equations.system.kinematic_labels[k]])
         left = equations.total(momentum) - self.damping * momentum - work - Add(*shown)
         return vanishes(left) is True
 

@@ -19,6 +19,7 @@ from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import origin_of_spec
 from chetaev.mechanics.principles import of_spec
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.flow.prolongation import square_prolongation
@@ -166,8 +167,8 @@ def system_of(parts: Mapping[str, Any]) -> System:
         _named_texts(parts, "coordinates"),
         _named_texts(parts, "parameters"),
         lagrangian=_text(parts["lagrangian"], "lagrangian"),
-        kinematic=_texts(parts["kinematic"], "kinematic"),
-        variational=None if parts["variational"] is None else _texts(parts["variational"], "variational"),
+        kinematic=_row_texts(parts, "kinematic"),
+        variational=None if parts["variational"] is None else _row_texts(parts, "variational"),
         forces=_named_texts(parts, "forces"),
         inputs={name: None if v is None else _text(v, "inputs") for name, v in _mapping(parts, "inputs").items()},
         where=_named_texts(parts, "where"),
@@ -178,10 +179,14 @@ def system_of(parts: Mapping[str, Any]) -> System:
 
 
 def _read_row(row: Any, equations: Equations) -> Row[Any]:
-    _require_keys(row, ("label", "lhs", "rhs", "origin"), "a row")
-    label, lhs, rhs, origin = (_text(row[key], key) for key in ("label", "lhs", "rhs", "origin"))
+    _require_keys(row, ("lhs", "rhs", "origin"), "a row")
+    lhs, rhs = (_text(row[key], key) for key in ("lhs", "rhs"))
+    try:
+        origin = origin_of_spec(row["origin"])
+    except (KeyError, TypeError, AttributeError) as wrong:
+        raise ValueError("the origin of a row is not known") from wrong
     names = equations.vocabulary
-    return Row(label, parse_expression(lhs, names, label), parse_expression(rhs, names, label), origin)
+    return Row(origin, parse_expression(lhs, names, origin.label), parse_expression(rhs, names, origin.label))
 
 
 def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, binding: Binding, dense: bool) -> Piece:
@@ -252,6 +257,11 @@ def _text(given: Any, name: str) -> str:
     if reason:
         raise ValueError(f"{name} {reason}")
     return given
+
+
+def _row_texts(parts: Mapping[str, Any], name: str) -> list[str] | dict[str, str]:
+    """Rows in a list, or by their names."""
+    return _named_texts(parts, name) if isinstance(parts[name], dict) else _texts(parts[name], name)
 
 
 def _texts(given: Any, name: str) -> list[str]:

@@ -10,12 +10,14 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.certificate import Figure
+from chetaev.core.constraints import by_label
 from chetaev.core.errors import ChetaevError, ModelError, UsageError
 from chetaev.core.notation import show
 from chetaev.core.scene import written
 from chetaev.core.support.version import VERSION as LIBRARY
 from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
+from chetaev.mechanics.origins import spec_of_origin
 from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.settings import Asked, plain, word_of
@@ -146,8 +148,10 @@ def _parts(system: System, own_words: bool) -> dict[str, Any]:
         "coordinates": dict(system.kinds),
         "parameters": {p.name: "positive" if p.is_positive else "real" for p in system.parameters},
         "lagrangian": (own_words and system.lagrangian_text) or show(system.lagrangian),
-        "kinematic": [row(r) for r in system.kinematic],
-        "variational": None if system.variational is None else [row(r) for r in system.variational],
+        "kinematic": by_label(system.kinematic, system.kinematic_labels, [row(r) for r in system.kinematic]),
+        "variational": None
+        if system.variational is None
+        else by_label(system.variational, system.variational_labels, [row(r) for r in system.variational]),
         "forces": {q.base: formula(f"force {q.base}", u) for q, u in system.forces.items()},
         "dissipation": formula("dissipation", system.dissipation) if system.dissipation != 0 else None,
         "action": system.action.base if system.action else None,
@@ -162,8 +166,8 @@ def _named(principle: Principle) -> dict[str, Any]:
     return {"name": found} if isinstance(found, str) else found
 
 
-def _row(row: Row[Any]) -> dict[str, str]:
-    return {"label": row.label, "lhs": show(row.lhs), "rhs": show(row.rhs), "origin": row.origin}
+def _row(row: Row[Any]) -> dict[str, Any]:
+    return {"lhs": show(row.lhs), "rhs": show(row.rhs), "origin": spec_of_origin(row.origin)}
 
 
 def _number(v: Any) -> float | str:
