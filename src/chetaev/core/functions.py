@@ -203,7 +203,7 @@ SMOOTH: dict[str, Smooth] = {
     "sqrt": Smooth(sympy.sqrt),
 }
 """The smooth functions of one argument. Besides this line a new one needs its rules of computation: its values in exact arithmetic
-(`exact/functions.py`), its slope (`numerics/doubts.py`) and its intervals (`numerics/enclosures/expression.py`)."""
+(`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`) and its intervals (`numerics/enclosures/expression.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},
