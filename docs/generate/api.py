@@ -47,14 +47,14 @@ PAGES = {
     ),
     "more": ("Further names", ""),
 }
-MODULES = ("forms", "transforms", "groups", "plot")
+MODULES = ("forms", "transforms", "groups", "plot", "singular")
 BUILT = frozenset("System State On Model DynamicalForm ConstraintStructure Coordinate Parameter Input forms.Form".split())
 """Classes that users call; the others are results, whose fields are listed instead of their arguments."""
 
 
 def assigned() -> dict[str, list[str]]:
     """Public names by page. A name no page claims goes to the last one, so that the reference is complete."""
-    public = [name for name in ch.__all__ if name not in MODULES]
+    public = [name for name in (*ch.__all__, *ch.ALSO) if name not in MODULES]
     pages = {key: [name for name in names.split() if name in public] for key, (_, names) in PAGES.items()}
     rest = [name for name in public if not any(name in names for names in pages.values())]
     pages["groups"] += [name for name in rest if "groups" in home(name)]
@@ -97,7 +97,7 @@ def module_page(name: str) -> str:
         for n in getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
         if not inspect.ismodule(getattr(module, n))
     ]
-    known = {id(getattr(ch, n)) for n in ch.__all__ if n not in MODULES}
+    known = {id(getattr(ch, n)) for n in (*ch.__all__, *ch.ALSO) if n not in MODULES}
     fresh = [
         n
         for n in sorted(public, key=str.lower)

@@ -170,7 +170,7 @@ def homes(row: Row) -> str:
     name = row.home.removeprefix("chetaev.")
     if name in MODULES:
         return f"[ch.{name}](../api/module_{name}.md)"
-    if name in ch.__all__ and "." not in name:
+    if name in (*ch.__all__, *ch.ALSO):
         return f"{{py:obj}}`{name} <chetaev.{name}>`"
     if name.startswith("gallery."):
         system = name.removeprefix("gallery.").replace("_", "-")

@@ -149,10 +149,18 @@ def test_equations_are_values_that_survive_pickling():
 
 def test_the_public_surface():
     assert set(ch.__all__) <= set(dir(ch))
-    for name in ch.__all__:
+    assert len(ch.__all__) <= 60
+    for name in (*ch.__all__, *ch.ALSO):
         assert getattr(ch, name) is not None
     with pytest.raises(AttributeError):
         ch.nonsense  # noqa: B018
+
+
+def test_type_checkers_see_the_public_names():
+    """The imports for type checkers and the table of homes list the same names."""
+    tree = ast.parse(Path(ch.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    assert sorted(each.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for each in node.names) == ch.__all__
 
 
 def test_importing_the_library_computes_and_loads_nothing():

@@ -17,8 +17,9 @@ Figures belong to the caller and not to pyplot: `figure.savefig("motion.pdf")`, 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from chetaev.core.support.lazy import lazily
 
 if TYPE_CHECKING:
     from chetaev.core.scene import (
@@ -52,28 +53,17 @@ if TYPE_CHECKING:
     from chetaev.plot.spectrum import eigenvalues
     from chetaev.plot.style import Picture, label
 
-_HOMES = {
-    "chetaev.plot.accuracy": "balance drift",
-    "chetaev.plot.comparison": "compare",
-    "chetaev.plot.manifolds": "tree",
-    "chetaev.plot.plane": "path phase",
-    "chetaev.plot.over_time": "series",
-    "chetaev.core.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider Spring "
-    "Trace Tyre Wheel",
-    "chetaev.plot.spectrum": "eigenvalues",
-    "chetaev.plot.style": "Picture label",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    """Names are imported when they are first used: scenes are described without matplotlib."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'chetaev.plot' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__, __all__ = lazily(
+    __name__,
+    {
+        "chetaev.plot.accuracy": "balance drift",
+        "chetaev.plot.comparison": "compare",
+        "chetaev.plot.manifolds": "tree",
+        "chetaev.plot.plane": "path phase",
+        "chetaev.plot.over_time": "series",
+        "chetaev.core.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider Spring "
+        "Trace Tyre Wheel",
+        "chetaev.plot.spectrum": "eigenvalues",
+        "chetaev.plot.style": "Picture label",
+    },
+)

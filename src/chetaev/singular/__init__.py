@@ -4,3 +4,22 @@
 problem of the calculus of variations, `constraint_algorithm` the search for final constraint manifolds, `regularity` its classes,
 `dirac_bergmann` the Hamiltonian side: Dirac brackets and presymplectic systems.
 """
+
+from chetaev.core.support.lazy import lazily
+
+__getattr__, __dir__, __all__ = lazily(
+    __name__,
+    {
+        "chetaev.singular.constraint_algorithm": "constraint_algorithm",
+        "chetaev.singular.dirac_bergmann": "Dirac Presymplectic dirac lagrangian_forms presymplectic reduced_phase_space",
+        "chetaev.singular.dynamical.constrained_system": "ConstrainedSystem constrain",
+        "chetaev.singular.dynamical.constraint_structure": "ConstraintStructure",
+        "chetaev.singular.dynamical.dynamical": "DynamicalForm",
+        "chetaev.singular.inverse.helmholtz": "helmholtz",
+        "chetaev.singular.inverse.lepage_equivalent": "lepagean_equivalent",
+        "chetaev.singular.inverse.multipliers": "integrating_factor",
+        "chetaev.singular.inverse.order_reduction": "reduce_order",
+        "chetaev.singular.inverse.tonti": "tonti_lagrangian",
+        "chetaev.singular.regularity": "regularity",
+    },
+)

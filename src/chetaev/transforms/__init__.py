@@ -3,6 +3,7 @@
 from chetaev.transforms.contact import contact_as_nonholonomic, contact_as_vakonomic
 from chetaev.transforms.coordinates import change_coordinates
 from chetaev.transforms.friction import friction_as_constraint
+from chetaev.transforms.group_reduction import reduce
 from chetaev.transforms.hamel import hamel
 from chetaev.transforms.legendre import hamiltonian
 from chetaev.transforms.lift import lift
@@ -27,6 +28,7 @@ __all__ = [
     "hamiltonian",
     "lift",
     "linearize_constraints",
+    "reduce",
     "reduce_velocities",
     "restrict",
     "routh",
