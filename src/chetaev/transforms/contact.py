@@ -22,8 +22,10 @@ from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Herglotz, Vakonomic, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.rows import rewritten, virtual
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem()
 def contact_as_nonholonomic(given: Any) -> Morphism:
     r"""Herglotz' motion as that of a system on $Q \times \mathbb{R}$ with the row $\dot s = L$ and variations $\delta s = p_i\,\delta q^i$.
 
@@ -62,6 +64,7 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
     )
 
 
+@theorem()
 def contact_as_vakonomic(given: Any) -> Morphism:
     r"""Herglotz' motion, with or without vakonomic constraints, as vakonomic motion on $Q \times \mathbb{R}$ with the row $\dot s = L$.
 

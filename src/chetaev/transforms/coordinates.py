@@ -17,8 +17,10 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.pullback import Substitution, new_coordinates, pulled_back, read_inverse, read_substitution
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem(formula="formulas", inverse="inverse", needed=("formula",))
 def change_coordinates(
     given: Any, formulas: Mapping[str, Any], inverse: Mapping[str, Any] | None = None, kinds: Mapping[str, str] | None = None
 ) -> Morphism:

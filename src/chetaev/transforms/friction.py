@@ -35,10 +35,12 @@ from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.rows import virtual
 from chetaev.transforms.tools.source import with_reactions
+from chetaev.transforms.tools.theorem import theorem
 
 _NO_WORK = 1e-9
 
 
+@theorem(projected="projected")
 def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
     """The same motions without friction forces: an energy row and a variational row take their place.
 

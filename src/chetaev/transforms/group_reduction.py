@@ -29,8 +29,10 @@ from chetaev.core.zero import seems_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem(group="group", needed=("group",))
 def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
     """The system on the Lie algebra of a group coordinate (times the rest), and the map of motions.
 

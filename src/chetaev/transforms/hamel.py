@@ -40,10 +40,12 @@ from chetaev.mechanics.ranks.row_reduction import row_reduce
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.theorem import theorem
 from chetaev.transforms.tools.velocity_definition import Definition
 from chetaev.transforms.tools.velocity_frame import VelocityFrame
 
 
+@theorem(velocity="velocities")
 def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:
     """The system in quasi-velocities: its own (`quasi`), or those given, `{"v": "x'*cos(theta) + y'*sin(theta)", ...}`.
 

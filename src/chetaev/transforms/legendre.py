@@ -34,10 +34,12 @@ from chetaev.mechanics.principles import Hamilton, Herglotz, Principle, VirtualW
 from chetaev.transforms.tools.momenta import momenta as momenta_of
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.rows import rewritten, virtual
+from chetaev.transforms.tools.theorem import theorem
 
 _SECONDS = 10.0
 
 
+@theorem()
 def hamiltonian(given: Any) -> Morphism:
     """The system in positions and momenta, with the Hamiltonian as `expressions["H"]`.
 

@@ -23,8 +23,10 @@ from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.rows import rewritten, virtual
 from chetaev.transforms.tools.source import with_reactions
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem(order="n")
 def lift(given: Any, n: int | None = None) -> Morphism:
     """The canonical n-lift: an equivalent system whose constraints are of first order.
 

@@ -23,8 +23,10 @@ from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.rows import virtual
 from chetaev.transforms.tools.source import with_reactions
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem()
 def linearize_constraints(given: Any) -> Morphism:
     """The linear version of a system whose kinematic rows are affine in the velocities, with the coordinate `tau`.
 

@@ -34,8 +34,10 @@ from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.nullspace import Vector, explicit_solve, independent, is_singular, normal_solve, null_basis, solution, tidy
 from chetaev.transforms.tools.source import with_reactions
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem(velocity="velocities")
 def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -> Morphism:
     """The system with linear or affine velocity constraints as first-order equations for positions and quasi-velocities.
 

@@ -44,8 +44,10 @@ from chetaev.transforms.tools.pullback import (
     substitution_rule,
 )
 from chetaev.transforms.tools.pythagoras import collapsed
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem(formula="formulas", inverse="inverse")
 def restrict(
     given: Any,
     formulas: Mapping[str, Any] | None = None,

@@ -25,8 +25,10 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.source import source_under
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem(coordinate="coordinate", needed=("coordinate",))
 def routh(given: Any, coordinate: str) -> Morphism:
     """The system without the dynamics of a cyclic coordinate; its momentum is the parameter `mu_<coordinate>`.
 

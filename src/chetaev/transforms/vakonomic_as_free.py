@@ -13,8 +13,10 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, Vakonomic
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.source import source_under
+from chetaev.transforms.tools.theorem import theorem
 
 
+@theorem()
 def vakonomic_as_free(given: Any) -> Morphism:
     r"""The system whose coordinates are those of the given one and its multipliers, with the extended Lagrangian and no constraints.
 

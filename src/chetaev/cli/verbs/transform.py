@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,25 +19,12 @@ if TYPE_CHECKING:
     from chetaev.mechanics.equations import Equations
     from chetaev.mechanics.model import Model
     from chetaev.transforms.tools.morphism import Morphism
+    from chetaev.transforms.tools.theorem import Theorem
 
-_THEOREMS: dict[str, tuple[str, ...]] = {
-    "lift": ("order",),
-    "linearize-constraints": (),
-    "friction-as-constraint": ("projected",),
-    "contact-as-nonholonomic": (),
-    "contact-as-vakonomic": (),
-    "vakonomic-as-free": (),
-    "hamiltonian": (),
-    "restrict": ("formula", "inverse"),
-    "change-coordinates": ("formula", "inverse"),
-    "reduce-velocities": ("velocity",),
-    "hamel": ("velocity",),
-    "routh": ("coordinate",),
-    "reduce": ("group",),
-}
-"""The verbs of the library that give a Morphism, and the options that each takes."""
-_NEEDED = {"change-coordinates": "formula", "routh": "coordinate", "reduce": "group"}
 _EXAMPLES = {"formula": '--formula "x = r*cos(phi)" --formula "y = r*sin(phi)"', "coordinate": "--coordinate phi", "group": "--group A"}
+
+_TABLES = ("formula", "inverse", "velocity")
+"""Options that are given several times, as `"name = ..."`."""
 
 _CHECKED = 1e-11
 """Tolerance of the motions that a check compares: a theorem is judged, not an integrator."""
@@ -51,7 +39,7 @@ class TheoremType(click.ParamType):
         """The names that begin like the word."""
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(name) for name in _THEOREMS if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in _theorems() if name.startswith(incomplete)]
 
 
 @click.command(
@@ -99,48 +87,40 @@ def command(given: str, theorem: str, word: str | None, settings: tuple[str, ...
         note(f"wrote {write_text(Path(output), dumps(_target(model, found)))}")
 
 
+def _theorems() -> Mapping[str, Theorem]:
+    """The theorems of the library, and those that were registered."""
+    import chetaev.transforms  # noqa: F401 - which makes its theorems known
+    from chetaev.transforms.tools.theorem import THEOREMS
+
+    return THEOREMS
+
+
 def _known(theorem: str) -> str:
-    name = theorem.replace("_", "-")
-    if name not in _THEOREMS:
+    name, known = theorem.replace("_", "-"), _theorems()
+    if name not in known:
         raise UsageError(
             f"{theorem} is not a transformation.",
             where="transform",
-            hint=f"{did_you_mean(name, _THEOREMS)}  one of {' '.join(_THEOREMS)}".strip(),
+            hint=f"{did_you_mean(name, known)}  one of {' '.join(known)}".strip(),
         )
     return name
 
 
-def _transformed(model: Model, theorem: str, details: dict[str, Any]) -> Morphism:
+def _transformed(model: Model, name: str, details: dict[str, Any]) -> Morphism:
     """The morphism of a theorem, given the options that belong to it."""
-    import chetaev as ch
-
-    for option, value in details.items():
-        if value and option not in _THEOREMS[theorem]:
-            raise UsageError(f"{theorem} takes no --{option}.", where=f"transform {theorem}", hint="leave it out")
-    needed = _NEEDED.get(theorem)
-    if needed and not details[needed]:
-        raise UsageError(f"{theorem} needs --{needed}.", where=f"transform {theorem}", hint=_EXAMPLES[needed])
-    verb = getattr(ch, theorem.replace("-", "_"))
-    tables = {option: options.pairs(details[option], f"--{option}", '"x = ..."') for option in ("formula", "inverse", "velocity")}
-    found: Morphism
-    if theorem == "change-coordinates":
-        found = verb(model, tables["formula"], tables["inverse"] or None)
-    elif theorem == "restrict":
-        found = verb(model, tables["formula"] or None, tables["inverse"] or None)
-    elif theorem == "reduce-velocities":
-        found = verb(model, tables["velocity"] or None)
-    elif theorem == "hamel":
-        found = verb(model, velocities=tables["velocity"] or None)
-    elif theorem == "routh":
-        found = verb(model, details["coordinate"])
-    elif theorem == "reduce":
-        found = verb(model, group=details["group"])
-    elif theorem == "lift":
-        found = verb(model, details["order"])
-    elif theorem == "friction-as-constraint":
-        found = verb(model, details["projected"])
-    else:
-        found = verb(model)
+    theorem = _theorems()[name]
+    given = {option: value for option, value in details.items() if value}
+    for option in given:
+        if option not in theorem.options:
+            raise UsageError(f"{name} takes no --{option}.", where=f"transform {name}", hint="leave it out")
+    for option in theorem.needed:
+        if option not in given:
+            raise UsageError(f"{name} needs --{option}.", where=f"transform {name}", hint=_EXAMPLES.get(option, f"--{option} ..."))
+    arguments = {
+        theorem.options[option]: options.pairs(value, f"--{option}", '"x = ..."') if option in _TABLES else value
+        for option, value in given.items()
+    }
+    found: Morphism = theorem.verb(model, **arguments)
     return found
 
 

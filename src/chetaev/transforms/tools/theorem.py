@@ -1,0 +1,40 @@
+"""Theorems by name, with the options of the command line that each takes: what `chetaev transform` can call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from chetaev.core.errors import UsageError
+
+Verb = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A verb that returns a Morphism."""
+
+    verb: Verb
+    options: dict[str, str] = field(default_factory=dict)
+    """Options of the command line, by the arguments of the verb that they become."""
+    needed: tuple[str, ...] = ()
+    """Options that cannot be left out."""
+
+
+THEOREMS: dict[str, Theorem] = {}
+"""Every theorem under its name with hyphens."""
+
+
+def theorem(*, needed: tuple[str, ...] = (), **options: str) -> Callable[[Verb], Verb]:
+    """Make a verb known to the command line: `@theorem(order="n")` gives `--order` to the argument `n`."""
+
+    def known(verb: Verb) -> Verb:
+        name = verb.__name__.replace("_", "-")
+        other = THEOREMS.get(name)
+        if other is not None and (other.verb.__module__, other.verb.__qualname__) != (verb.__module__, verb.__qualname__):
+            raise UsageError(f"{name} is the name of another theorem.", where="theorem", hint="choose another name")
+        THEOREMS[name] = Theorem(verb, options, needed)
+        return verb
+
+    return known
