@@ -11,8 +11,8 @@ import pytest
 import chetaev as ch
 from chetaev.core.scene import Scene
 from chetaev.core.scene import shapes as sh
-from chetaev.plot.animation_html import scripts_for
-from chetaev.plot.scene_drawing import Dot, Solid
+from chetaev.plot.scenes.drawing import Dot, Solid
+from chetaev.plot.scenes.pages import scripts_for
 
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - 2*x^2", name="spring & mass"))
 FLAT = Scene([sh.Trace("x, 0"), sh.Disk("x, 0", 0.2, "t"), sh.Point("x, 1")])

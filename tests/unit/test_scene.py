@@ -15,11 +15,11 @@ from chetaev.core.scene import shapes as sh
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
 from chetaev.plot.animation import animate
-from chetaev.plot.scene_compose import compose
-from chetaev.plot.scene_default import default_scene, scene_of
-from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window, Words, nice_step
-from chetaev.plot.scene_text import number, pretty, time_digits
-from chetaev.plot.scene_values import Values, quaternions, turn
+from chetaev.plot.scenes.compose import compose
+from chetaev.plot.scenes.default import default_scene, scene_of
+from chetaev.plot.scenes.drawing import Camera, Dot, Piece, Solid, Track, Window, Words, nice_step
+from chetaev.plot.scenes.text import number, pretty, time_digits
+from chetaev.plot.scenes.values import Values, quaternions, turn
 
 SPRING = ch.System("x", parameters="w a", lagrangian="x'^2/2 - w^2*x^2/2", name="spring")
 TIMES = np.linspace(0, 3, 31)

@@ -9,10 +9,10 @@ import chetaev as ch
 from chetaev.core.scene import Blade, Disk, Tyre, Wheel
 from chetaev.gallery import description
 from chetaev.plot.animation import animate
-from chetaev.plot.scene_compose import compose
-from chetaev.plot.scene_drawing import Camera, Dot, Piece, Solid, Track, Window
-from chetaev.plot.scene_space import Projection
-from chetaev.plot.scene_values import Values
+from chetaev.plot.scenes.compose import compose
+from chetaev.plot.scenes.drawing import Camera, Dot, Piece, Solid, Track, Window
+from chetaev.plot.scenes.space import Projection
+from chetaev.plot.scenes.values import Values
 
 STAND_IN = {"krupkova": "(q1'^2 + q2'^2 - q1^2)/2"}
 """Systems whose motions the library does not compute: their scene is drawn with another Lagrangian in the same coordinates."""

@@ -61,8 +61,8 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.plot.manifolds": "tree",
         "chetaev.plot.plane": "path phase",
         "chetaev.plot.over_time": "series",
-        "chetaev.core.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider Spring "
-        "Trace Tyre Wheel",
+        "chetaev.core.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider "
+        "Spring Trace Tyre Wheel",
         "chetaev.plot.spectrum": "eigenvalues",
         "chetaev.plot.style": "Picture label",
     },

@@ -20,10 +20,10 @@ from chetaev.core.errors import UsageError
 from chetaev.core.scene import Scene
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.plot.scene_compose import compose
-from chetaev.plot.scene_default import scene_of
-from chetaev.plot.scene_drawing import Array, Drawing
-from chetaev.plot.scene_text import number
+from chetaev.plot.scenes.compose import compose
+from chetaev.plot.scenes.default import scene_of
+from chetaev.plot.scenes.drawing import Array, Drawing
+from chetaev.plot.scenes.text import number
 
 _SHORTEST, _LONGEST = 1.0, 60.0
 """Seconds that an animation lasts unless told otherwise: as long as the motion, within these limits."""
@@ -70,13 +70,13 @@ class Animation:
 
     def frame(self, t: float | None = None) -> Any:
         """A matplotlib figure of the picture nearest to a time; of the last one without a time."""
-        from chetaev.plot.scene_paint import picture
+        from chetaev.plot.scenes.paint import picture
 
         return picture(self.drawing, self._nearest(t), self.clock)
 
     def save(self, path: str | Path, *, width: int | None = None) -> Path:
         """Write a film (.mp4, .gif), a page (.html) or the last picture (.png, .svg, .pdf); `width` is in pixels, of films and pictures."""
-        from chetaev.plot.animation_files import write
+        from chetaev.plot.scenes.films import write
 
         return write(self, Path(path), width)
 
@@ -85,18 +85,18 @@ class Animation:
 
         A page that holds several animations needs the scripts once only: let the first have them and give the others `library=False`.
         """
-        from chetaev.plot.animation_html import fragment
+        from chetaev.plot.scenes.pages import fragment
 
         return fragment(self, library=library, autoplay=autoplay)
 
     def page(self) -> str:
         """A whole page."""
-        from chetaev.plot.animation_html import page
+        from chetaev.plot.scenes.pages import page
 
         return page(self)
 
     def _repr_html_(self) -> str:
-        from chetaev.plot.animation_html import enclosed
+        from chetaev.plot.scenes.pages import enclosed
 
         return enclosed(self)
 

@@ -288,7 +288,7 @@ def _left_at_the_end(pieces: Sequence[Piece], allowed: float) -> float:
 
 def _energies(piece: Piece, times: Array, states: Array) -> tuple[Array, Array]:
     """Energy minus work, and the sizes of the terms of the energy, at states of a piece."""
-    compiled, last = piece.setting.compiled, len(piece.setting.labels) - 1
+    compiled, last = piece.setting.compiled, len(piece.setting.compiled.labels) - 1
     found = dop853.evaluate(compiled.measure.early, times, states, _parameters(piece, times), compiled.measure.n_out)
     return found[:, last], found[:, -1]
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from chetaev.core.scene import shapes as sh
 from chetaev.core.scene.fields import WHITE
-from chetaev.plot import scene_meshes as meshes
-from chetaev.plot.scene_drawing import Array, Item, Mesh, Solid, Words, mixed
-from chetaev.plot.scene_planar import size, track
-from chetaev.plot.scene_text import pretty
-from chetaev.plot.scene_values import Values, turn
+from chetaev.plot.scenes import meshes as meshes
+from chetaev.plot.scenes.drawing import Array, Item, Mesh, Solid, Words, mixed
+from chetaev.plot.scenes.planar import size, track
+from chetaev.plot.scenes.text import pretty
+from chetaev.plot.scenes.values import Values, turn
 
 _AXLE = {
     "x": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),

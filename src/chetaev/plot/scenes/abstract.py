@@ -8,9 +8,9 @@ import numpy as np
 
 from chetaev.core.scene import Dial, Shape, Slider
 from chetaev.core.scene.fields import DARK, GREY, WHITE
-from chetaev.plot.scene_drawing import Array, Dot, Item, Piece, Stroke, Words, mixed, nice_step
-from chetaev.plot.scene_text import number, pretty
-from chetaev.plot.scene_values import Values
+from chetaev.plot.scenes.drawing import Array, Dot, Item, Piece, Stroke, Words, mixed, nice_step
+from chetaev.plot.scenes.text import number, pretty
+from chetaev.plot.scenes.values import Values
 
 _ROW, _DIAL, _COLUMNS = 0.24, 0.13, 3
 """Distance between axes, radius of a dial and number of dials in a row; an axis has the length 1."""

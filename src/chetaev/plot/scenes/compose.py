@@ -10,12 +10,12 @@ import numpy as np
 from chetaev.core.scene import Ground, Scene, Shape, Trace
 from chetaev.core.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.plot.scene_abstract import abstract
-from chetaev.plot.scene_drawing import Array, Camera, Drawing, Floor, Item, Window, nice_step, recoloured
-from chetaev.plot.scene_planar import planar
-from chetaev.plot.scene_spatial import spatial
-from chetaev.plot.scene_values import Values, require_sizes
-from chetaev.plot.scene_view import camera, extent, lowest, window
+from chetaev.plot.scenes.abstract import abstract
+from chetaev.plot.scenes.drawing import Array, Camera, Drawing, Floor, Item, Window, nice_step, recoloured
+from chetaev.plot.scenes.planar import planar
+from chetaev.plot.scenes.spatial import spatial
+from chetaev.plot.scenes.values import Values, require_sizes
+from chetaev.plot.scenes.view import camera, extent, lowest, window
 
 _SMALL = 22
 """How many units, the size of small things, the picture is wide."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.scene.fields import DARK, WHITE
-from chetaev.plot.scene_drawing import Array, Camera, Drawing, Floor, Solid, Track, mixed, rgb
-from chetaev.plot.scene_view import axes as axes_of
+from chetaev.plot.scenes.drawing import Array, Camera, Drawing, Floor, Solid, Track, mixed, rgb
+from chetaev.plot.scenes.view import axes as axes_of
 
 _LIGHT = np.array([0.35, -0.45, 0.82])
 """Where the light comes from."""

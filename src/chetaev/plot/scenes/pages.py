@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chetaev.core.scene.fields import WHITE
-from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Item, Mesh, Piece, Solid, Track, Window, Words, mixed, nice_step, still
-from chetaev.plot.scene_text import pretty, time_digits
-from chetaev.plot.scene_values import quaternions
+from chetaev.plot.scenes.drawing import Array, Camera, Dot, Drawing, Item, Mesh, Piece, Solid, Track, Window, Words, mixed, nice_step, still
+from chetaev.plot.scenes.text import pretty, time_digits
+from chetaev.plot.scenes.values import quaternions
 
 if TYPE_CHECKING:
     from chetaev.plot.animation import Animation

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from chetaev.core.scene.fields import DARK, ORANGE, WHITE
-from chetaev.plot.scene_drawing import Array, Mesh, mixed
+from chetaev.plot.scenes.drawing import Array, Mesh, mixed
 
 
 def ball(radius: float, colour: str, marked: bool) -> Mesh:

@@ -9,9 +9,9 @@ import numpy as np
 
 from chetaev.core.scene import shapes as sh
 from chetaev.core.scene.fields import DARK, GREY, ORANGE, WHITE
-from chetaev.plot.scene_drawing import Array, Dot, Item, Piece, Stroke, Track, Words, mixed
-from chetaev.plot.scene_text import pretty
-from chetaev.plot.scene_values import Values
+from chetaev.plot.scenes.drawing import Array, Dot, Item, Piece, Stroke, Track, Words, mixed
+from chetaev.plot.scenes.text import pretty
+from chetaev.plot.scenes.values import Values
 
 _ROUND = 64
 """Corners of what is drawn as round."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from chetaev.plot.scene_drawing import Array, Camera, Dot, Item, Piece, Solid, Track, Window, Words
+from chetaev.plot.scenes.drawing import Array, Camera, Dot, Item, Piece, Solid, Track, Window, Words
 
 _MARGIN = 0.08
 _WIDEST, _TALLEST = 2.0, 1.1

@@ -13,7 +13,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.scene import Body, Dial, Ground, Point, Scene, Shape, Slider, Trace
 from chetaev.core.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
 from chetaev.core.system import System
-from chetaev.plot.scene_text import pretty
+from chetaev.plot.scenes.text import pretty
 
 _COLOURS = (RED, BLUE, GREEN, ORANGE, PURPLE)
 _ANGLES = ("theta", "phi", "varphi", "psi", "alpha", "beta", "chi")

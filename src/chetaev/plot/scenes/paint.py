@@ -12,9 +12,9 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.scene.fields import DARK, GREY, WHITE
 from chetaev.plot.saving import save_figure
-from chetaev.plot.scene_drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
-from chetaev.plot.scene_space import Projection, paint_space
-from chetaev.plot.scene_text import number, pretty, time_digits
+from chetaev.plot.scenes.drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
+from chetaev.plot.scenes.space import Projection, paint_space
+from chetaev.plot.scenes.text import number, pretty, time_digits
 
 WIDTH = 800
 _DPI = 100

@@ -111,7 +111,7 @@ def _gif(animation: Animation, path: Path, width: int) -> None:
 
 def _pictures(animation: Animation, chosen: Any, width: int | None) -> Iterator[Any]:
     """Arrays of pixels, of even width and height."""
-    from chetaev.plot.scene_paint import Painter
+    from chetaev.plot.scenes.paint import Painter
 
     painter = Painter(animation.drawing, animation.clock)
     figure = painter.figure
