@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from chetaev.cli.session import session
-from chetaev.core.errors import ChetaevError, ParameterError, PrincipleError, UsageError, did_you_mean
+from chetaev.core.errors import ChetaevError, Location, ParameterError, PrincipleError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
@@ -85,7 +85,12 @@ def read_principle(word: str, option: str = "--principle") -> Principle:
     """The principle of a word."""
     from chetaev.mechanics.principles import of_words
 
-    return of_words(word, f"{option} {word}")
+    return of_words(word, _location(option, word))
+
+
+def _location(option: str, value: str = "") -> Location:
+    """A place on the command line."""
+    return Location(f"{option} {value}".rstrip(), source=option)
 
 
 def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
@@ -94,9 +99,10 @@ def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
-            raise UsageError(f"{text!r} is not of the form name = value.", where=option, hint=f"{option} {example}")
+            what = f"{text!r} is not of the form name = value."
+            raise UsageError(what, where=_location(option), hint=f"{option} {example}")
         if name in found:
-            raise UsageError(f"{name} is given twice.", where=option, hint="give it once")
+            raise UsageError(f"{name} is given twice.", where=_location(option), hint="give it once")
         found[name] = value
     return found
 
@@ -150,14 +156,15 @@ def _start_name(model: Model, name: str) -> str:
         return spell(name)
     listed = [*[p.name for p in system.parameters], *[z.base for z in system.inputs], *[z.base for z in system.coordinates]]
     try:
-        found = parse_expression(name, derive(model).vocabulary, f"--set {name}")
+        found = parse_expression(name, derive(model).vocabulary, _location("--set", name))
     except PrincipleError:
         raise
     except ChetaevError:
         found = None
     if found is None or not any(not isinstance(z, Input) for z in jets_in(found)):
         hint = f"{did_you_mean(name, listed)}  Known: {' '.join(listed)}".strip()
-        raise ParameterError(f"{name} is neither a parameter nor an unknown of the motion.", where=f"--set {name}", hint=hint) from None
+        what = f"{name} is neither a parameter nor an unknown of the motion."
+        raise ParameterError(what, where=_location("--set", name), hint=hint) from None
     return str(found.name) if isinstance(found, Jet) else name
 
 
@@ -168,6 +175,6 @@ def _interval(text: str, model: Model) -> tuple[float, float]:
 
     parts = re.split(r"[,:](?![^(]*\))", text)
     if len(parts) > 2 or not all(part.strip() for part in parts):
-        raise UsageError(f"{text!r} is no interval.", where="--t", hint="--t 0,10")
-    found = [number(part.strip(), {}, f"--t {text}", InitialError) for part in parts]
+        raise UsageError(f"{text!r} is no interval.", where=_location("--t"), hint="--t 0,10")
+    found = [number(part.strip(), {}, _location("--t", text), InitialError) for part in parts]
     return (model.t[0], found[0]) if len(found) == 1 else (found[0], found[1])

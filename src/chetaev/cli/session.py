@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chetaev.cli.hints import on_the_command_line
+from chetaev.cli.fixes import on_the_command_line
 from chetaev.core.errors import BranchError, ChetaevError, GaugeError, InitialError, ParameterError, PrincipleError, StateError
 from chetaev.core.support.text import visible
 
@@ -38,8 +38,7 @@ class Session:
 
     def tell(self, fault: ChetaevError) -> None:
         """Print an error in its own words, with the file and its line where the library cannot know them."""
-        of_option = fault.where.startswith("-")
-        if self.source is not None and self.source.text and self.source.name not in fault.where and not of_option:
+        if self.source is not None and self.source.text and not fault.place.source:
             fault.where = f"{self._place(fault)}, {fault.where}"
         head, _, rest = str(fault).partition("\n")
         kind, dot, where = head.partition(" · ")
@@ -48,7 +47,8 @@ class Session:
         click.echo(f"{kind}{dot}{where}", err=True)
         if rest:
             click.echo(rest, err=True)
-        more = on_the_command_line(fault, self.given)
+        options = filter(None, (on_the_command_line(fix, self.given) for fix in fault.fixes))
+        more = "  or  ".join(dict.fromkeys(options))
         if more:
             click.echo(f"  -> here: {visible(more)}", err=True)
 

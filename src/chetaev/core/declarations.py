@@ -12,7 +12,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.errors import ModelError, did_you_mean, with_article
+from chetaev.core.errors import Location, ModelError, did_you_mean, with_article
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, bent_by_corners
 from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate
 from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
@@ -29,42 +29,54 @@ _MOST_QUASI = 5_000
 """Quasi-velocities: each is checked to be affine, which takes half a millisecond."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
+_PARTS = {
+    "coordinate": "coordinates",
+    "parameter": "parameters",
+    "input": "inputs",
+    "action variable": "action",
+    "named expression": "where",
+    "quasi-velocity": "quasi",
+}
+"""The parts of a system that declare names, by the role of the name."""
 
 
 class Names:
     """The names of one system while it is being read: each declared once, none reserved."""
 
     def __init__(self, where: str) -> None:
-        self.where = where
+        self.where = where if isinstance(where, Location) else Location(where)
         self._roles: dict[str, str] = {}
 
     def declare(self, name: str, role: str) -> str:
         """The ASCII spelling of a new name."""
         ascii_name = spell(str(name))
+        told = self._refused(ascii_name, role)
         if not _NAME.fullmatch(ascii_name):
-            raise self.error(f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter")
-        if ascii_name in ("t", "pi"):
-            meaning = "time" if ascii_name == "t" else "the number 3.14159"
-            raise self.error(
-                f"{ascii_name} cannot be declared as {with_article(role)}: it is {meaning}.", f"another name, such as {ascii_name}1"
-            )
-        if ascii_name in FUNCTIONS and ascii_name not in DECLARABLE:
-            raise self.error(
-                f"{ascii_name} cannot be declared as {with_article(role)}: it is a function.", f"another name, such as {ascii_name}1"
-            )
-        if _MULTIPLIER.fullmatch(ascii_name):
-            raise self.error(
-                f"{ascii_name} cannot be declared as {with_article(role)}: multipliers are called so.", "another name, such as mu1"
-            )
-        if ascii_name in self._roles:
-            first = self._roles[ascii_name]
-            both = f" as {with_article(role)}" if first == role else f": as {with_article(first)} and as {with_article(role)}"
-            raise self.error(f"{ascii_name} is declared twice{both}.", "rename one of the two")
+            told = f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter"
+        if told:
+            raise self.error(*told, role, str(name))
         self._roles[ascii_name] = role
         return ascii_name
 
-    def error(self, what: str, hint: str) -> ModelError:
-        return ModelError(what, where=self.where, hint=hint)
+    def _refused(self, name: str, role: str) -> tuple[str, str] | None:
+        """Why a name cannot be declared, and what to do."""
+        what = f"{name} cannot be declared as {with_article(role)}"
+        if name in ("t", "pi"):
+            return f"{what}: it is {'time' if name == 't' else 'the number 3.14159'}.", f"another name, such as {name}1"
+        if name in FUNCTIONS and name not in DECLARABLE:
+            return f"{what}: it is a function.", f"another name, such as {name}1"
+        if _MULTIPLIER.fullmatch(name):
+            return f"{what}: multipliers are called so.", "another name, such as mu1"
+        if name in self._roles:
+            first = self._roles[name]
+            both = f" as {with_article(role)}" if first == role else f": as {with_article(first)} and as {with_article(role)}"
+            return f"{name} is declared twice{both}.", "rename one of the two"
+        return None
+
+    def error(self, what: str, hint: str, role: str, name: str | None = None) -> ModelError:
+        """A fault in what declares names of a role, or one of these names."""
+        part = _PARTS.get(role, "coordinates")  # a group coordinate reserves names
+        return ModelError(what, where=self.where.about(part, name), hint=hint)
 
 
 def checked_name(name: Any, where: str) -> str:
@@ -73,7 +85,7 @@ def checked_name(name: Any, where: str) -> str:
     if reason is None and len(str(name)) > LONGEST_NAME:
         reason = f"has {len(str(name))} characters; at most {LONGEST_NAME} are kept."
     if reason:
-        raise ModelError(f"the name {reason}", where=where, hint='one line of text: name="double pendulum"')
+        raise ModelError(f"the name {reason}", where=Location(where).about("name"), hint='one line of text: name="double pendulum"')
     return str(name)
 
 
@@ -98,7 +110,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
             hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
             if isinstance(kind, int | float):
                 hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
-            raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint)
+            raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint, role, name)
         read[name] = kind
     return read
 
@@ -126,6 +138,8 @@ def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
             f'"{words[0]} spatial" for that of {name}\'{name}^-1, or "{words[0]} body" for that of {name}^-1{name}\''
             if group.sided
             else f'"{words[0]}"',
+            "coordinate",
+            name,
         )
     for suffix in RESERVED:
         names.declare(f"{name}{suffix}", f"part of the group coordinate {name}")
@@ -144,16 +158,18 @@ def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], b
     """The vocabulary enlarged by named expressions and quasi-velocities, which may use each other in any order."""
     if len(quasi_given) > _MOST_QUASI:
         what = f"{len(quasi_given)} quasi-velocities are declared; at most {_MOST_QUASI} are read."
-        raise names.error(what, "not more than there are coordinates")
+        raise names.error(what, "not more than there are coordinates", "quasi-velocity")
     texts = {names.declare(name, "named expression"): value for name, value in where_given.items()}
     quasi_texts = {names.declare(name, "quasi-velocity"): value for name, value in quasi_given.items()}
     both = texts | quasi_texts
-    uses = {name: _names_in(value, names.where) & both.keys() for name, value in both.items()}
+    part = {**dict.fromkeys(texts, "where"), **dict.fromkeys(quasi_texts, "quasi")}
+    uses = {name: _names_in(value, names.where.about(part[name], name)) & both.keys() for name, value in both.items()}
     try:
         order = list(TopologicalSorter(uses).static_order())
     except CycleError as cycle:
-        loop = " -> ".join(reversed(cycle.args[1]))
-        raise names.error(f"named expressions are defined by each other: {loop}.", "write one of them out") from None
+        loop = cycle.args[1][::-1]
+        what = f"named expressions are defined by each other: {' -> '.join(loop)}."
+        raise ModelError(what, where=names.where.about(part[loop[0]], loop[0]), hint="write one of them out") from None
     expressions: dict[str, Expr] = {}
     quasi: dict[str, Expr] = {}
     sizes: dict[Expr, int] = {}
@@ -161,13 +177,13 @@ def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], b
     for name in order:
         known = replace(base, expressions=expressions, quasi=quasi)
         if name in texts:
-            expressions[name] = read_value(texts[name], known, f"{names.where}, where.{name}")
+            expressions[name] = read_value(texts[name], known, names.where.at("where", name))
         else:
-            quasi[name] = _velocity(read_value(quasi_texts[name], known, f"{names.where}, quasi.{name}"), name, names)
+            quasi[name] = _velocity(read_value(quasi_texts[name], known, names.where.at("quasi", name)), name, names)
         total += written_size(expressions[name] if name in texts else quasi[name], sizes)
         if total > MOST_NAMED:
             what = f"the named expressions up to {name} have more than {MOST_NAMED} terms when they are written out."
-            raise names.error(what, "fewer names, or shorter expressions")
+            raise ModelError(what, where=names.where.about(part[name], name), hint="fewer names, or shorter expressions")
     in_given_order = {name: expressions[name] for name in texts}
     return replace(base, expressions=in_given_order, quasi={name: quasi[name] for name in quasi_texts})
 
@@ -205,7 +221,12 @@ def _velocity(expression: Expr, name: str, names: Names) -> Expr:
         not seems_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities
     )
     if not velocities or curved or any(z.order > 1 for z in jets):
-        raise names.error(f"quasi.{name} is not affine in the velocities.", f"write {name}' as a sum of coefficient times velocity")
+        raise names.error(
+            f"quasi.{name} is not affine in the velocities.",
+            f"write {name}' as a sum of coefficient times velocity",
+            "quasi-velocity",
+            name,
+        )
     return expression
 
 
@@ -217,7 +238,7 @@ def _names_in(given: Any, where: str) -> set[str]:
 
 def _items(given: Any, role: str, names: Names) -> list[Any]:
     if not isinstance(given, Iterable) or isinstance(given, set | frozenset):
-        raise names.error(f"{role}s are given as {type(given).__name__}.", f'a string of names such as "x y", or a list of {role}s')
+        raise names.error(f"{role}s are given as {type(given).__name__}.", f'a string of names such as "x y", or a list of {role}s', role)
     return list(given)
 
 
@@ -230,7 +251,7 @@ def _text(item: Any, role: str, names: Names) -> str:
         return str(item.name)
     if isinstance(item, sympy.Function) and len(item.args) == 1:
         return str(item.func.__name__)
-    raise names.error(f"{item!r} is not the name of a {role}.", f"a name, or a {role.capitalize()}")
+    raise names.error(f"{item!r} is not the name of a {role}.", f"a name, or a {role.capitalize()}", role)
 
 
 def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:

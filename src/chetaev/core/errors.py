@@ -14,6 +14,7 @@ import os
 import traceback
 from collections.abc import Iterable, Mapping
 
+from chetaev.core.fixes import Advice, Fix, parts_of
 from chetaev.core.support.text import visible
 
 _WINDOW = 100
@@ -23,15 +24,57 @@ _TRACEBACK = "CHETAEV_TRACEBACK"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
+class Location(str):
+    """The place of a fault as messages print it, with what it names as data.
+
+    `part` is a part of a `System`, such as `kinematic`; `key` a name in that part, or the number of a row. `source` is the model file or
+    the option of the command line that holds the fault.
+    """
+
+    part: str
+    key: str | int | None
+    source: str
+
+    def __new__(cls, text: str, *, part: str = "", key: str | int | None = None, source: str = "") -> Location:
+        found = super().__new__(cls, text)
+        found.part, found.key, found.source = part, key, source
+        return found
+
+    def at(self, part: str, key: str | int | None = None) -> Location:
+        """A part of what stands here: `system 'sleigh', kinematic[0]`."""
+        entry = "" if key is None else f"[{key}]" if isinstance(key, int) else f".{key}"
+        return Location(f"{self}, {part}{entry}", part=part, key=key, source=self.source)
+
+    def about(self, part: str, key: str | int | None = None) -> Location:
+        """The same words for a fault in a part that the message itself names."""
+        return Location(str(self), part=part, key=key, source=self.source)
+
+
 class ChetaevError(Exception):
     """Something the user can mend.
 
-    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do.
+    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do in Python. `place` and `fixes`
+    are the place and what to do as values: a program acts on them, and the command line and model files say them in their own words.
     """
 
-    def __init__(self, what: str, *, where: str, why: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "") -> None:
         super().__init__(what)
-        self.where, self.what, self.why, self.hint = where, what, why, hint
+        self.where, self.what, self.why, self.advice = where, what, why, parts_of(hint)
+
+    @property
+    def place(self) -> Location:
+        """Where the fault is, with the part of the system it is in, if that is known."""
+        return self.where if isinstance(self.where, Location) else Location(self.where)
+
+    @property
+    def fixes(self) -> tuple[Fix, ...]:
+        """What mends the fault, as values."""
+        return tuple(part for part in self.advice if isinstance(part, Fix))
+
+    @property
+    def hint(self) -> str:
+        """What mends the fault, in Python's words."""
+        return "".join(map(str, self.advice))
 
     def __str__(self) -> str:
         lines = [f"{type(self).__name__} · {self.where}"]
@@ -61,7 +104,7 @@ class ChetaevError(Exception):
 class NotationError(ChetaevError):
     """A text that is not in the notation; shows the text with a caret under the fault."""
 
-    def __init__(self, what: str, *, where: str, text: str = "", span: tuple[int, int] = (0, 0), why: str = "", hint: str = "") -> None:
+    def __init__(self, what: str, *, where: str, text: str = "", span: tuple[int, int] = (0, 0), why: str = "", hint: Advice = "") -> None:
         super().__init__(what, where=where, why=why, hint=hint)
         self.text, self.span = text, span
 
@@ -90,7 +133,11 @@ class ParameterError(ChetaevError):
 
 
 class InitialError(ChetaevError):
-    """The initial data are too few, too many or contradictory."""
+    """The initial data are too few, too many or contradictory; `rows` are the labels of those that the data contradict."""
+
+    def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "", rows: tuple[str, ...] = ()) -> None:
+        super().__init__(what, where=where, why=why, hint=hint)
+        self.rows = rows
 
 
 class StateError(ChetaevError):

@@ -25,7 +25,7 @@ from chetaev.core.declarations import (
     read_value,
     with_variations,
 )
-from chetaev.core.errors import ModelError, NotationError, UsageError, did_you_mean, require_mapping
+from chetaev.core.errors import Location, ModelError, NotationError, UsageError, did_you_mean, require_mapping
 from chetaev.core.functions import bent_by_corners
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
@@ -106,7 +106,7 @@ class System:
         `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
         """
         name = checked_name(name, "system")
-        place = f"system {name!r}" if name else "system"
+        place = Location(f"system {name!r}" if name else "system")
         for word in unknown:
             meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, _PARTS)
             raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(_PARTS)}".strip())
@@ -116,15 +116,15 @@ class System:
         names = Names(place)
         kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names)
         if not kinds:
-            raise ModelError("no coordinate is declared.", where=place, hint='coordinates="x y"')
+            raise ModelError("no coordinate is declared.", where=place.about("coordinates"), hint='coordinates="x y"')
         parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
         given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
         base = _base_vocabulary(kinds, parameter_kinds, given_inputs, action_symbol)
         vocabulary = read_named(where or {}, quasi or {}, base, names)
 
-        def read(value: Any, part: str) -> Expr:
-            return read_value(value, vocabulary, f"{place}, {part}")
+        def read(value: Any, part: str, key: str | None = None) -> Expr:
+            return read_value(value, vocabulary, place.at(part, key))
 
         put = object.__setattr__
         put(self, "name", name)
@@ -141,11 +141,11 @@ class System:
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
         put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
         rows = _rows(kinematic, "kinematic", place)
-        put(self, "kinematic", tuple(_read_constraint(r, vocabulary, f"{place}, {part}", title) for title, part, r in rows))
+        put(self, "kinematic", tuple(_read_constraint(r, vocabulary, at, title) for title, at, r in rows))
         if variational is not None:
             with_deltas = with_variations(vocabulary, action_symbol)
             stated = _rows(variational, "variational", place)
-            variational = [_read_variational(r, with_deltas, f"{place}, {part}", title) for title, part, r in stated]
+            variational = [_read_variational(r, with_deltas, at, title) for title, at, r in stated]
         put(self, "variational", None if variational is None else tuple(variational))
 
     @cached_property
@@ -302,20 +302,20 @@ def _input_name(key: Any) -> str:
     return key.base if isinstance(key, Input) else str(key)
 
 
-def _rows(given: Any, part: str, place: str) -> list[tuple[str, str, Any]]:
-    """The rows of a part, each with the name the user gave it and the words by which messages find it."""
+def _rows(given: Any, part: str, place: Location) -> list[tuple[str, Location, Any]]:
+    """The rows of a part, each with the name the user gave it and its place."""
     if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
-        raise ModelError(f"{part} is given as {type(given).__name__}.", where=place, hint=f'a list of rows: {part}=["..."]')
+        raise ModelError(f"{part} is given as {type(given).__name__}.", where=place.about(part), hint=f'a list of rows: {part}=["..."]')
     if len(given) > _MOST_ROWS:
         what = f"{part} has {len(given)} rows; at most {_MOST_ROWS} are read."
-        raise ModelError(what, where=f"{place}, {part}", hint="a constraint restricts at most one coordinate: fewer rows say the same")
+        raise ModelError(what, where=place.at(part), hint="a constraint restricts at most one coordinate: fewer rows say the same")
     if isinstance(given, Mapping):
-        return [(_row_name(name, f"{part}[{k}]", place), f"{part}.{name}", row) for k, (name, row) in enumerate(given.items())]
-    rows = [(getattr(row, "name", "") if isinstance(row, _ROWS) else "", f"{part}[{k}]", row) for k, row in enumerate(given)]
+        return [(_row_name(name, part, k, place), place.at(part, str(name)), row) for k, (name, row) in enumerate(given.items())]
+    rows = [(getattr(row, "name", "") if isinstance(row, _ROWS) else "", place.at(part, k), row) for k, row in enumerate(given)]
     names = [name for name, _, _ in rows if name]
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
-        raise ModelError(f"two rows are called {twice!r}.", where=f"{place}, {part}", hint="a name for each row")
+        raise ModelError(f"two rows are called {twice!r}.", where=place.at(part), hint="a name for each row")
     return rows
 
 
@@ -325,15 +325,14 @@ _ROW_NAME = re.compile(r"[^\W\d][\w -]{0,59}")
 _TAKEN = re.compile(r"(E_.*|action|balance|energy|lambda\d*)")
 
 
-def _row_name(name: Any, number: str, place: str) -> str:
+def _row_name(name: Any, part: str, number: int, place: Location) -> str:
     """The name of a row, if it can stand beside the labels that the library gives; a row called by its number has none."""
-    if name == number:
+    if name == f"{part}[{number}]":
         return ""
-    part = number.partition("[")[0]
     if not isinstance(name, str) or not _ROW_NAME.fullmatch(name) or _TAKEN.fullmatch(name):
         raise ModelError(
             f"{name!r} cannot be the name of a row.",
-            where=f"{place}, {part}",
+            where=place.at(part),
             why="A name begins with a letter, has letters, digits, spaces and hyphens, and is not E_x or action.",
             hint=f'{part}={{"blade": "..."}}',
         )
@@ -417,32 +416,32 @@ def _coordinate_name(key: Any) -> str:
     return spell(key.name if isinstance(key, sympy.Symbol) else str(key))
 
 
-def _rayleigh(function: Expr, place: str) -> Expr:
+def _rayleigh(function: Expr, place: Location) -> Expr:
     """Rayleigh's function must contain velocities, and nothing of higher order."""
     orders = {z.order for z in jets_in(function, Coordinate)}
     if function != 0 and (1 not in orders or max(orders) > 1):
         what = "contains no velocity." if 1 not in orders else "contains a derivative of higher order."
         why = "Rayleigh's function F gives the forces -dF/dq'."
-        raise ModelError(f"the dissipation {what}", where=f"{place}, dissipation", why=why, hint='dissipation="c/2*x\'^2"')
+        raise ModelError(f"the dissipation {what}", where=place.at("dissipation"), why=why, hint='dissipation="c/2*x\'^2"')
     return function
 
 
-def _read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: str) -> dict[Input, Expr | None]:
+def _read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: Location) -> dict[Input, Expr | None]:
     reason = "an input is a function of t and parameters alone.  What depends on the motion goes into forces."
     moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
     known = Vocabulary(parameters=base.parameters, forbidden=moving)
-    return {z: None if v is None else read_value(v, known, f"{place}, inputs.{z.base}") for z, v in given.items()}
+    return {z: None if v is None else read_value(v, known, place.at("inputs", z.base)) for z, v in given.items()}
 
 
-def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: str) -> dict[Coordinate, Expr]:
+def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: Location) -> dict[Coordinate, Expr]:
     forces: dict[Coordinate, Expr] = {}
     names = set(known)
     for key, value in given.items():
         name = _coordinate_name(key)
         if name not in names:
             hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
-            raise ModelError(f"a force on {name}, which is not a coordinate.", where=f"{place}, forces", hint=hint)
+            raise ModelError(f"a force on {name}, which is not a coordinate.", where=place.at("forces"), hint=hint)
         if Coordinate(name) in forces:
-            raise ModelError(f"two forces on {name}.", where=f"{place}, forces", hint="add them up")
-        forces[Coordinate(name)] = read(value, f"forces.{name}")
+            raise ModelError(f"two forces on {name}.", where=place.at("forces"), hint="add them up")
+        forces[Coordinate(name)] = read(value, "forces", name)
     return {q: u for q, u in forces.items() if u != 0}

@@ -18,6 +18,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, Place
 from chetaev.export.tape import Tape, tape_of
 from chetaev.mechanics.derivation import derive
@@ -89,7 +90,7 @@ def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightH
     where = f"code for {equations.system.label}"
     binding = bind(equations.system, model.parameters, model.inputs, where)
     t = float(model.t[0])
-    meant = chosen(equations, binding, Wish(model.start, t, branch, gauge, where))
+    meant = chosen(equations, binding, Wish(model.start, t, branch, gauge, where, "code"))
     found = on_its_component(state_at(meant.equations, meant.start, binding, t, meant.where))
     now = evaluate_from(found)
     return _assembled(found.problem.system, equations, binding, now, model, meant.where[len(where) :].lstrip(", "))
@@ -143,7 +144,7 @@ def _solved_for(system: Prolongation, point: dict[Symbol, float], where: str) ->
         return every, every
     flow = make_flow(system, (point,)) or make_flow(system)
     if flow is None:
-        raise StateError("no part of the equations determines the motion everywhere.", where=where, hint="ch.analyze tells more")
+        raise StateError("no part of the equations determines the motion everywhere.", where=where, hint=(Ask("analyze"), " tells more"))
     pairs = sorted(flow.order.pairs)
     return tuple(i for i, _ in pairs), tuple(sorted(j for _, j in pairs))
 

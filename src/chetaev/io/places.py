@@ -10,6 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import lru_cache
 
+from chetaev.core.errors import Location
+
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.[^=]*)?=")
 
@@ -90,13 +92,13 @@ def line_of_entry(text: str, line: int, index: int) -> int:
     return _index(text).entry(line, index)
 
 
-def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0, index: int | None = None) -> str:
+def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0, index: int | None = None) -> Location:
     """A place as messages name it: file, table and key, line."""
     name = ".".join(part for part in (table, key) if part)
     line = line_of(text, table, key, occurrence) or line_of(text, name)  # the key may be a table of its own
     line = line_of_entry(text, line, index) if line and index is not None else line
     parts = [source, name + (f"[{index}]" if index is not None else ""), f"line {line}" if line else ""]
-    return ", ".join(part for part in parts if part)
+    return Location(", ".join(part for part in parts if part), source=source)
 
 
 def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:
@@ -106,4 +108,4 @@ def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:
     name = f"scene.shapes[{shape}]" + (f".{key}" if key else "")
     own, listed = line_of(text, "scene.shapes", "", shape), line_of(text, "scene", "shapes")
     line = line_of(text, "scene.shapes", key, shape) or own or (listed and _index(text).inline_table(listed, shape))
-    return ", ".join(part for part in (source, name, f"line {line}" if line else "") if part)
+    return Location(", ".join(part for part in (source, name, f"line {line}" if line else "") if part), source=source)

@@ -9,15 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from chetaev.core.errors import ChetaevError, ModelError, NotationError, ParameterError, PrincipleError, UsageError
+from chetaev.core.errors import ChetaevError, Location, ModelError, NotationError, ParameterError, PrincipleError, UsageError
 from chetaev.core.notation import Vocabulary, parse_expression
+from chetaev.core.notation.lexer import spell
 from chetaev.core.scene import Scene, read_scene
 from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
 from chetaev.core.symbols import Parameter
 from chetaev.core.system import System
+from chetaev.io.fixes import hint_in_the_file
 from chetaev.io.meaning import Meaning
-from chetaev.io.places import line_of, place, place_in_scene
+from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
@@ -29,10 +31,9 @@ LARGEST_FILE = 1_000_000
 _ARCHIVE = b"PK\x03\x04"
 """How a zip archive begins."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_ROLES = {"coordinate": "coordinates", "parameter": "parameters", "input": "inputs", "expression": "where", "velocity": "quasi"}
-"""The tables in which names are declared."""
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
-_PARTS = {"kinematic": "constraints.kinematic", "variational": "constraints.variational"}
+_CONSTRAINTS = ("kinematic", "variational")
+"""The parts of a system that stand in the table of constraints."""
 
 
 def load(path: Any) -> Any:
@@ -179,29 +180,20 @@ class _File:
                 name=data.get("name", ""),
             )
         except ChetaevError as fault:
-            fault.where = self._place_of(fault)
+            fault.where = self._in_file(fault.place)
             raise
 
-    def _place_of(self, fault: ChetaevError) -> str:
-        """The place in the file that a fault of the system speaks of: its part `kinematic[0]`, or the name that is declared."""
-        part = fault.where.rpartition(", ")[2] if ", " in fault.where else ""
-        found = re.fullmatch(r"([a-z]+)(?:\.([\w -]+))?(?:\[(\d+)\])?", part)
-        if not found:
-            return self._declared(fault.what)
-        name, key, index = found.groups()
-        table, _, inner = _PARTS.get(name, name).rpartition(".") if key is None else (_PARTS.get(name, name), "", key)
-        return place(self.source, self.text, table, inner, index=int(index) if index else None)
-
-    def _declared(self, what: str) -> str:
-        """Where a name stands that is declared wrongly: in the last of the tables that the message speaks of."""
-        words = re.findall(r"\w+", what)
-        for table in [_ROLES[word] for word in reversed(words) if word in _ROLES]:
-            for word in words:
-                if line_of(self.text, table, word) is not None:
-                    return place(self.source, self.text, table, word)
-            if line_of(self.text, table) is not None:
-                return place(self.source, self.text, table)
-        return self.source
+    def _in_file(self, found: Location) -> Location:
+        """Where a part of the system, or an entry of that part, stands in the file."""
+        part, key = found.part, found.key
+        if not part:
+            return Location(self.source, source=self.source)
+        if part in _CONSTRAINTS:
+            table, inner = (f"constraints.{part}", key) if isinstance(key, str) else ("constraints", part)
+            return place(self.source, self.text, table, inner, index=None if isinstance(key, str) else key)
+        entries = self.data.get(part)
+        written = [name for name in entries if spell(name) == spell(str(key))] if isinstance(entries, dict) and key is not None else []
+        return place(self.source, self.text, part, written[0]) if written else place(self.source, self.text, "", part)
 
     def _principle(self, given: dict[str, Any], table: str, occurrence: int = 0) -> Principle:
         where = place(self.source, self.text, table, "name", occurrence)
@@ -212,7 +204,7 @@ class _File:
         try:
             return of_spec({key: value for key, value in given.items() if key != "fixed"}, where)
         except (PrincipleError, UsageError) as fault:
-            raise ModelError(fault.what, where=where, why=fault.why, hint=fault.hint) from None
+            raise ModelError(fault.what, where=where, why=fault.why, hint=hint_in_the_file(fault)) from None
 
     def _value(self, name: str, entry: Any) -> Any:
         value = entry["value"] if isinstance(entry, dict) else entry

@@ -15,8 +15,10 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError
+from chetaev.core.fixes import SetInput
 from chetaev.core.notation import show
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.motion.settings import is_usual, word_of
 
@@ -50,9 +52,31 @@ def function(name: str, given: Any, model: Model) -> str:
         raise ParameterError(
             f"{name} is a function of Python, which a model file cannot hold.",
             where=f"save {model.system.label}, input {name}",
-            hint=f'an expression in t: inputs={{"{name}": "sin(2*t)"}}',
+            hint=("an expression in t: ", SetInput((name,), "sin(2*t)")),
         )
     return _scalar(given, f"save {model.system.label}, input {name}", ParameterError)
+
+
+def principle_keys(principle: Principle) -> dict[str, str]:
+    """The keys of a table that names a principle, with their values."""
+    found = spec_of(principle)
+    return {name: setting(value) for name, value in ({"name": found} if isinstance(found, str) else found).items()}
+
+
+def setting(value: Any) -> str:
+    """A value in TOML: a text, a number, a truth value, or a list or table of these."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key(name)} = {setting(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(setting, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def key(name: str) -> str:
+    """A key in TOML, in quotation marks where it needs them."""
+    return name if name.replace("_", "a").isalnum() and name.isascii() else json.dumps(name, ensure_ascii=False)
 
 
 def run(model: Model) -> Mapping[str, str]:

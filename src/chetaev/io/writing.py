@@ -15,7 +15,6 @@ from chetaev.core.system import System
 from chetaev.io import values
 from chetaev.io.wording import Wording
 from chetaev.mechanics.model import Model
-from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.motion.settings import described, in_words
 from chetaev.numerics.motion.trajectory import Trajectory
 
@@ -51,7 +50,7 @@ def dumps(model: Model) -> str:
     blocks.append(_table("inputs", {name: _text(e) for name, e in inputs.items()}))
     blocks.append(_constraints(system, wording))
     blocks.append(_table("forces", {q.base: _text(wording.part(f"force {q.base}", u)) for q, u in system.forces.items()}))
-    blocks.append(_table("principle", _principle(model.principle)))
+    blocks.append(_table("principle", values.principle_keys(model.principle)))
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
     blocks.append(_table("simulate", values.run(model)))
@@ -59,9 +58,11 @@ def dumps(model: Model) -> str:
     blocks.append(_table("scale", values.scale(model)))
     blocks.append(_table("gauge", {in_words(name): _text(in_words(value)) for name, value in model.gauge.items()}))
     for event in map(described, model.events):
-        blocks.append("[" + _table("events", {key: _setting(value) for key, value in event.items()}).replace("]", "]]", 1))
+        blocks.append("[" + _table("events", {key: values.setting(value) for key, value in event.items()}).replace("]", "]]", 1))
     for principle, more in model.also.items():
-        blocks.append("[" + _table("compare", {**_principle(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1))
+        blocks.append(
+            "[" + _table("compare", {**values.principle_keys(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1)
+        )
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))
     blocks.append(_scene(model.scene))
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -96,7 +97,7 @@ def _constraints(system: System, wording: Wording) -> str:
         if isinstance(found, list):
             lists[part] = _list(found)
         else:
-            tables.append(_table(f"constraints.{part}", {_key(label): _text(row) for label, row in found.items()}))
+            tables.append(_table(f"constraints.{part}", {values.key(label): _text(row) for label, row in found.items()}))
     return "\n\n".join(part for part in (_table("constraints", lists), *tables) if part)
 
 
@@ -105,24 +106,8 @@ def _scene(scene: Scene | None) -> str:
     if scene is None:
         return ""
     entries = written(scene)
-    shapes = "".join(f"  {_setting(shape)},\n" for shape in entries.pop("shapes"))
-    return _table("scene", {**{key: _setting(value) for key, value in entries.items()}, "shapes": f"[\n{shapes}]"})
-
-
-def _principle(principle: Principle) -> dict[str, str]:
-    found = spec_of(principle)
-    return {name: _setting(value) for name, value in ({"name": found} if isinstance(found, str) else found).items()}
-
-
-def _setting(value: Any) -> str:
-    """A setting of a principle or of a scene in TOML."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(name)} = {_setting(v)}" for name, v in value.items()) + "}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_setting, value))}]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return _text(value) if isinstance(value, str) else repr(value)
+    shapes = "".join(f"  {values.setting(shape)},\n" for shape in entries.pop("shapes"))
+    return _table("scene", {**{key: values.setting(value) for key, value in entries.items()}, "shapes": f"[\n{shapes}]"})
 
 
 def _parameter(symbol: Any, model: Model) -> str:
@@ -142,11 +127,7 @@ def _data(given: Mapping[str, Any], model: Model) -> list[str]:
 def _table(name: str, entries: Mapping[str, str]) -> str:
     if not entries:
         return ""
-    return "\n".join([f"[{name}]", *[f"{_key(key)} = {value}" for key, value in entries.items()]])
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "a").isalnum() and name.isascii() else _text(name)
+    return "\n".join([f"[{name}]", *[f"{values.key(key)} = {value}" for key, value in entries.items()]])
 
 
 def _list(texts: Iterable[str]) -> str:

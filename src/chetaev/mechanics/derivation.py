@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.symbols import jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.classify import constraints_are_holonomic
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.principles import Hamilton, Lowered, Principle
+from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Lowered, Principle, Vakonomic, VirtualWork
 
 
 def derive(system: Any, principle: Principle | None = None) -> Equations:
@@ -53,10 +54,10 @@ def _only_principle(system: System) -> Principle:
         raise PrincipleError(
             f"The system has an action variable {system.action.base} and no principle is named.",
             where=where,
-            hint=f"derive({call}, Herglotz())" if not system.kinematic else f"derive({call}, Herglotz(DAlembert()))",
+            hint=UsePrinciple(Herglotz(DAlembert()) if system.kinematic else Herglotz(), call),
         )
     if system.variational is not None:
-        raise PrincipleError("Variational rows and no principle named.", where=where, hint=f"derive({call}, VirtualWork())")
+        raise PrincipleError("Variational rows and no principle named.", where=where, hint=UsePrinciple(VirtualWork(), call))
     if not system.kinematic:
         return Hamilton()
     holonomic = constraints_are_holonomic(system)
@@ -65,12 +66,12 @@ def _only_principle(system: System) -> Principle:
         kind = ""
     count = _counted(len(system.kinematic), f"{kind}constraint")
     why = "d'Alembert and vakonomic motions agree here." if holonomic else "d'Alembert and vakonomic motions differ here."
-    first = "DAlembert()" if all(row.kind in ("holonomic", "linear", "affine") for row in system.kinematic) else "Chetaev()"
+    affine = all(row.kind in ("holonomic", "linear", "affine") for row in system.kinematic)
     raise PrincipleError(
         f"{count} and no principle named.",
         where=where,
-        why=why if first == "DAlembert()" else "Chetaev and vakonomic motions differ here.",
-        hint=f"derive({call}, {first})  or  derive({call}, Vakonomic())",
+        why=why if affine else "Chetaev and vakonomic motions differ here.",
+        hint=[UsePrinciple(p, call) for p in (DAlembert() if affine else Chetaev(), Vakonomic())],
     )
 
 

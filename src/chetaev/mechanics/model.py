@@ -8,6 +8,7 @@ from inspect import cleandoc
 from typing import Any
 
 from chetaev.core.errors import ModelError, PrincipleError
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.scene import Scene
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -110,8 +111,8 @@ class Model:
         if principle == self.principle:
             return self
         if principle not in self.also:
-            known = ", ".join(map(str, self.principles))
-            raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=f"one of {known}")
+            known = [part for own in self.principles for part in (", ", UsePrinciple(own))]
+            raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=("one of ", *known[1:]))
         start = State({**self.start.fixed, **self.also[principle]}, self.start.guess)
         return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen(), branch=None, gauge=Frozen())
 

@@ -14,6 +14,7 @@ from sympy import Expr, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Action, Coordinate, Jet, delta, order_in
 from chetaev.mechanics.derivation import derive
@@ -77,7 +78,7 @@ def contact_as_vakonomic(given: Any) -> Morphism:
             f"{source.system.label} is under {source.principle}.",
             where=f"contact_as_vakonomic {source.system.label}",
             why="Its constraints have reactions; nonholonomic and vakonomic motions differ.",
-            hint="contact_as_nonholonomic(...), or derive(system, Herglotz(Vakonomic()))",
+            hint=("contact_as_nonholonomic(...), or ", UsePrinciple(Herglotz(Vakonomic()), "system")),
         )
     if source.system.forces or source.system.dissipation != 0:
         raise PrincipleError(
@@ -121,7 +122,7 @@ def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
             "the Lagrangian contains second or higher derivatives.",
             where=where,
             why="The theorems of 002 are of first order.",
-            hint="derive(system, Herglotz()) treats any order directly",
+            hint=(UsePrinciple(Herglotz(), "system"), " treats any order directly"),
         )
     return source, action
 

@@ -18,6 +18,7 @@ from sympy import Add, Expr, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError
+from chetaev.core.fixes import Ask, UsePrinciple, listed
 from chetaev.core.fresh_names import fresh
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
@@ -153,7 +154,7 @@ def _require_gradients(source: Equations, where: str) -> None:
             f"{system.label} is under {source.principle}" + (" with stated variations." if system.variational is not None else "."),
             where=where,
             why="A holonomic row can be removed if its own gradient restricts the variations.",
-            hint="DAlembert(), Chetaev() or Vakonomic()",
+            hint=listed([UsePrinciple(p) for p in (DAlembert(), Chetaev(), Vakonomic())]),
         )
 
 
@@ -163,7 +164,7 @@ def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
         f"no holonomic or integrable constraint to remove: {listed}.",
         where=where,
         why="A constraint on velocities that cannot be integrated does not confine the positions.",
-        hint="reduce_velocities(system) treats rows that are linear in the velocities; ch.classify tells what is integrable",
+        hint=("reduce_velocities(system) treats rows that are linear in the velocities; ", Ask("classify"), " tells what is integrable"),
     )
 
 

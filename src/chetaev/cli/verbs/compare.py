@@ -12,7 +12,7 @@ from chetaev.cli.outcome import code_of
 from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
 from chetaev.cli.say import say
 from chetaev.cli.source import MODEL, read
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import Location, UsageError
 
 
 @click.command(
@@ -50,7 +50,9 @@ def command(
     wanted = [options.read_principle(word, "--principles") for word in words.split(",")] if words else list(model.principles)
     if len(wanted) < 2 or len(set(wanted)) < len(wanted):
         raise UsageError(
-            "compare needs at least two different principles.", where=f"compare {source.name}", hint="--principles dalembert,vakonomic"
+            "compare needs at least two different principles.",
+            where=Location(f"compare {source.name}", source=source.name),
+            hint="--principles dalembert,vakonomic",
         )
     cases = {p: options.changed(options.under(model, p), settings=settings) for p in wanted}
     first = cases[wanted[0]]

@@ -19,6 +19,7 @@ from sympy import Add, Expr, Rational, S
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Advice, UsePrinciple
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
@@ -168,12 +169,14 @@ class Principle(ABC):
     def lower(self, system: System) -> Lowered:
         """The system in normal form, or a PrincipleError."""
         if system.action is not None and not self.takes_action:
+            from chetaev.mechanics.principles.herglotz import Herglotz  # which is a principle itself
+
             s = system.action.base
             raise self.refusal(
                 system,
                 f"The system has an action variable {s}, to which {self} gives no meaning.",
                 why=f"Only Herglotz' principle sets {s}' = L.",
-                hint=f"Herglotz({self})" if str(self) != "Hamilton()" else "Herglotz()",
+                hint=UsePrinciple(Herglotz(self)),
             )
         with deep():
             return self.rewrite(system)
@@ -183,7 +186,7 @@ class Principle(ABC):
         """The rule itself."""
 
     @final
-    def refusal(self, system: System, what: str, *, why: str = "", hint: str = "") -> PrincipleError:
+    def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "") -> PrincipleError:
         """The error that says why this principle does not apply."""
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
 

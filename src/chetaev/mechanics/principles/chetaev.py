@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 from sympy import Expr
 
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import TIME, jets_in
@@ -16,6 +17,7 @@ from chetaev.core.values import Tape
 from chetaev.core.zero import random_point
 from chetaev.mechanics.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
 from chetaev.mechanics.principles.computed import lowered_with
+from chetaev.mechanics.principles.virtual_work import VirtualWork
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
 
@@ -53,7 +55,7 @@ class Chetaev(Principle):
                 system,
                 f"The {len(rows)} kinematic rows are not independent in their highest derivatives: their rank is {found}.",
                 why=why,
-                hint=f"{hint}, or VirtualWork() with rows of your own",
+                hint=(f"{hint}, or ", UsePrinciple(VirtualWork()), " with rows of your own"),
             )
         return lowered_with(self, system)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle, chetaev_row, points_of, same_span, with_reactions
+from chetaev.mechanics.principles.virtual_work import VirtualWork
 
 
 def lowered_with(principle: Principle, system: System) -> Lowered:
@@ -17,7 +19,7 @@ def lowered_with(principle: Principle, system: System) -> Lowered:
             system,
             f"{len(system.kinematic)} kinematic rows for {len(system.coordinates)} coordinates.",
             why="At most as many rows as coordinates can be independent.",
-            hint="remove the rows that follow from others, or VirtualWork() with rows of your own",
+            hint=("remove the rows that follow from others, or ", UsePrinciple(VirtualWork()), " with rows of your own"),
         )
     rows = tuple(chetaev_row(system, row) for row in system.kinematic)
     if system.variational is not None:
@@ -27,7 +29,7 @@ def lowered_with(principle: Principle, system: System) -> Lowered:
                 system,
                 "The system states variational rows that differ from those the principle computes; they would be discarded.",
                 why="Here the directions of virtual displacements are not those of the kinematic constraints.",
-                hint="VirtualWork(), or remove the variational rows",
+                hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
             )
         rows = stated
     return Lowered(system, system.lagrangian, with_reactions(rows))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import final
 
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
+from chetaev.mechanics.principles.chetaev import Chetaev
 from chetaev.mechanics.principles.computed import lowered_with
 
 
@@ -29,13 +31,13 @@ class DAlembert(Principle):
                     system,
                     f"{label} contains the action, and the Lagrangian is of higher order: {row}.",
                     why="Its derivative, with s' = L, is not affine in the velocities.",
-                    hint="Chetaev()",
+                    hint=UsePrinciple(Chetaev()),
                 )
             if row.kind not in ("holonomic", "linear", "affine"):
                 raise self.refusal(
                     system,
                     f"{label} is {row.kind if row.order < 2 else f'of {row.kind}'}: {row}.",
                     why="d'Alembert's principle is for rows that are holonomic or affine in the velocities as written.",
-                    hint="multiply out, or Chetaev()" if row.order < 2 else "Chetaev()",
+                    hint=("multiply out, or " * (row.order < 2), UsePrinciple(Chetaev())),
                 )
         return lowered_with(self, system)

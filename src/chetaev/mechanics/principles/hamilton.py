@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import final
 
+from chetaev.core.fixes import UsePrinciple, listed
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
+from chetaev.mechanics.principles.chetaev import Chetaev
+from chetaev.mechanics.principles.dalembert import DAlembert
+from chetaev.mechanics.principles.vakonomic import Vakonomic
+from chetaev.mechanics.principles.virtual_work import VirtualWork
 
 
 @final
@@ -24,6 +29,6 @@ class Hamilton(Principle):
             raise self.refusal(
                 system,
                 f"Hamilton's principle knows no constraints, and the system states {stated} rows.",
-                hint="DAlembert(), Chetaev(), VirtualWork() or Vakonomic()",
+                hint=listed([UsePrinciple(other) for other in (DAlembert(), Chetaev(), VirtualWork(), Vakonomic())]),
             )
         return Lowered(system, system.lagrangian)

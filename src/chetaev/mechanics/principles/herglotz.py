@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any, final
 
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
+from chetaev.mechanics.principles.dalembert import DAlembert
 from chetaev.mechanics.principles.hamilton import Hamilton
 
 
@@ -28,10 +29,11 @@ class Herglotz(Principle):
     def __init__(self, inner: Principle | None = None) -> None:
         self.inner = Hamilton() if inner is None else inner
         if not isinstance(self.inner, Principle) or isinstance(self.inner, Herglotz):
+            given = f"the class {inner.__name__}" if isinstance(inner, type) else repr(inner)
             raise UsageError(
-                f"Herglotz takes one of the other principles, not {self.inner!r}.",
+                f"Herglotz takes one of the other principles, not {given}.",
                 where="Herglotz",
-                hint="for example Herglotz(DAlembert())",
+                hint=("for example ", UsePrinciple(Herglotz(DAlembert()))),
             )
 
     @classmethod
@@ -58,8 +60,10 @@ class Herglotz(Principle):
         try:
             return replace(self.inner.rewrite(system), action=system.action)
         except PrincipleError as refused:
-            hint = re.sub(r"\b[A-Z]\w+\(\)", lambda found: f"Herglotz({found.group()})", refused.hint)
-            raise self.refusal(system, refused.what, why=refused.why, hint=hint) from None
+            advice = [
+                replace(part, principle=Herglotz(part.principle)) if isinstance(part, UsePrinciple) else part for part in refused.advice
+            ]
+            raise self.refusal(system, refused.what, why=refused.why, hint=advice) from None
 
     def __str__(self) -> str:
         return f"Herglotz({self.inner})" if self.inner != Hamilton() else "Herglotz()"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 from sympy import Add
 
-from chetaev.core.constraints import Constraint
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Fix, UsePrinciple
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Multiplier
 from chetaev.core.system import System
@@ -58,7 +59,11 @@ class Mixed(Principle):
         costates: list[Multiplier] = []
         added = []
         for principle, numbers in self._parts(system).items():
-            part = principle.rewrite(self._with_rows(system, principle, [system.kinematic[k] for k in numbers]))
+            try:
+                part = principle.rewrite(self._with_rows(system, principle, numbers))
+            except PrincipleError as refused:
+                refused.advice = tuple(self._instead(principle, advised) for advised in refused.advice)
+                raise
             if len(part.multipliers) != len(numbers):
                 raise self.refusal(
                     system,
@@ -78,6 +83,12 @@ class Mixed(Principle):
             tuple(m for m in multipliers(len(system.kinematic)) if m in costates),
         )
 
+    def _instead(self, principle: Principle, advised: str | Fix) -> str | Fix:
+        """Advice to use another principle, as a mixture in which it takes the place of the one that does not apply."""
+        if not isinstance(advised, UsePrinciple) or isinstance(advised.principle, Mixed):
+            return advised
+        return replace(advised, principle=Mixed({label: advised.principle if p == principle else p for label, p in self.rows.items()}))
+
     def _parts(self, system: System) -> dict[Principle, list[int]]:
         """The numbers of the rows that each principle treats."""
         labels = system.kinematic_labels
@@ -93,8 +104,9 @@ class Mixed(Principle):
             found.setdefault(self.rows[label], []).append(k)
         return found
 
-    def _with_rows(self, system: System, principle: Principle, rows: Sequence[Constraint]) -> System:
-        """The system with some of its rows. Stated variations belong to the principle that asks for them."""
+    def _with_rows(self, system: System, principle: Principle, numbers: Sequence[int]) -> System:
+        """The system with some of its rows, called as they are in it. Stated variations belong to the principle that asks for them."""
         asks = any(p.word == "virtual-work" for p in self.rows.values())
         stated = system.variational if not asks or principle.word == "virtual-work" else None
-        return system.replace(kinematic=list(rows), variational=stated)
+        rows = [replace(system.kinematic[k], name=system.kinematic_labels[k]) for k in numbers]
+        return system.replace(kinematic=rows, variational=stated)

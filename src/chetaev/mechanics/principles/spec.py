@@ -100,6 +100,21 @@ def of_words(text: str, where: str) -> Principle:
     return principle
 
 
+def words_of(principle: Principle) -> str:
+    """A principle in the words that `of_words` reads."""
+    found = []
+    for place, (name, value) in enumerate(principle.settings().items()):
+        if isinstance(value, Mapping):
+            found += [f"{key}={_word(each)}" for key, each in value.items()]
+        else:
+            found.append(_word(value) if not place and isinstance(value, Principle) else f"{name}={_word(value)}")
+    return f"{principle.word}({', '.join(found)})" if found else principle.word
+
+
+def _word(value: Any) -> str:
+    return words_of(value) if isinstance(value, Principle) else str(value)
+
+
 class _Words:
     """A reader of `word(setting, name=setting)`."""
 
@@ -151,7 +166,7 @@ class _Words:
         try:
             return kind.of_words(positional, named)
         except ChetaevError as fault:
-            raise PrincipleError(fault.what, where=self.where, hint=fault.hint) from None
+            raise PrincipleError(fault.what, where=self.where, hint=fault.advice) from None
         except TypeError:
             hint = f"its settings: {' '.join(settings)}"
             raise PrincipleError(f"these are not the settings of {word}.", where=self.where, hint=hint) from None

@@ -6,8 +6,10 @@ from typing import final
 
 import sympy
 
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle, multipliers
+from chetaev.mechanics.principles.virtual_work import VirtualWork
 
 
 @final
@@ -28,7 +30,7 @@ class Vakonomic(Principle):
                 system,
                 "The system states variational rows, which vakonomic dynamics has no use for.",
                 why="Its variations are those of curves that obey the kinematic rows.",
-                hint="VirtualWork(), or remove the variational rows",
+                hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
             )
         symbols = multipliers(len(system.kinematic))
         added = [symbol * row.residual for symbol, row in zip(symbols, system.kinematic, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import InitialError, StateError
+from chetaev.core.fixes import Guess
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.numerics.corners.modes import Configuration, Direction
@@ -117,7 +118,7 @@ def _require_one_acceleration(
             raise InitialError(
                 f"the equations are not linear in {names}, and both signs of {mode.text} fit the data.",
                 where=where,
-                hint=f'say which one: State({{...}}, guess={{"{sorted(z.name for z in above)[0]}": ...}})',
+                hint=("say which one: ", Guess((min(z.name for z in above),))),
             )
 
 

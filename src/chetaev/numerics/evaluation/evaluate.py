@@ -153,14 +153,18 @@ def evaluate(
     where = f"evaluate {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
-    wish = Wish(start, t, branch, gauge, where, instant=True)
+    return evaluate_as(equations, binding, Wish(start, t, branch, gauge, where, "evaluate", instant=True))
+
+
+def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluation:
+    """What `evaluate` computes, for a wish of any function of the library."""
     meant = chosen(equations, binding, wish)
     try:
         if meant.completed is not None and not smooth(meant.equations, Frozen(binding.inputs)).modes:
             return evaluate_from(meant.completed)
-        return evaluate_at(meant.equations, meant.start, binding, t, meant.where)
+        return evaluate_at(meant.equations, meant.start, binding, wish.t, meant.where)
     except StateError as fault:
-        unclear = several_at(equations, binding, wish) if branch is None else None
+        unclear = several_at(equations, binding, wish) if wish.branch is None else None
         raise unclear or fault from None
 
 

@@ -14,6 +14,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import StateError
+from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored
@@ -155,7 +156,7 @@ def _no_order(label: str) -> StateError:
         "no order of elimination solves these equations everywhere.",
         where=f"compile {label}",
         why="The system Jacobian is singular, and consequences of the rows do not close them: a free function is left, or no motion.",
-        hint="ch.analyze tells what becomes of a motion",
+        hint=(Ask("analyze"), " tells what becomes of a motion"),
     )
 
 

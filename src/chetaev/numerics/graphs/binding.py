@@ -12,6 +12,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import ChetaevError, ParameterError, did_you_mean, require_mapping, with_article
+from chetaev.core.fixes import SetInput, SetParameter
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Input
@@ -42,13 +43,12 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     given = {spell(str(k)): v for k, v in (parameters or {}).items()}
     bound = [z.base for z in system.inputs if z.base in given]
     if bound:
-        raise ParameterError(f"{bound[0]} is an input, not a parameter.", where=where, hint=f'inputs={{"{bound[0]}": ...}}')
+        raise ParameterError(f"{bound[0]} is an input, not a parameter.", where=where, hint=SetInput((bound[0],)))
     known = {p.name: p for p in system.parameters}
     _refuse_unknown(given, known, "parameter", where)
     missing = [name for name in known if name not in given]
     if missing:
-        example = ", ".join(f"{name}=..." for name in missing)
-        raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=where, hint=f"parameters=dict({example})")
+        raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=where, hint=SetParameter(tuple(missing)))
     numbers = {known[name]: number(v, {}, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
@@ -99,8 +99,7 @@ def _inputs(system: System, given: Mapping[str, Any], where: str) -> dict[str, E
         bound[name] = parse_expression(v, names, place) if isinstance(v, str) else from_sympy(v, names, place)
     missing = [name for name in known if name not in bound]
     if missing:
-        example = ", ".join(f'"{name}": "sin(t)"' for name in missing)
-        raise ParameterError(f"no function for {_listed('input', missing)}.", where=where, hint=f"inputs={{{example}}}")
+        raise ParameterError(f"no function for {_listed('input', missing)}.", where=where, hint=SetInput(tuple(missing), "sin(t)"))
     return bound
 
 

@@ -114,7 +114,7 @@ def simulate(
         raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
     times = _times(t, where)
     binding = bind(equations.system, parameters, inputs, where)
-    wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where)
+    wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
     switched = smooth(equations, Frozen(binding.inputs))

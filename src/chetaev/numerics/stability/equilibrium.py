@@ -91,7 +91,7 @@ def equilibria(
             found.append(state)
     if not found:
         last = failures[-1]
-        raise InitialError(f"none of {len(guess)} guesses leads to an equilibrium; the last: {last.what}", where=where, hint=last.hint)
+        raise InitialError(f"none of {len(guess)} guesses leads to an equilibrium; the last: {last.what}", where=where, hint=last.advice)
     return found
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from chetaev.core.errors import ChetaevError, GaugeError, InitialError, StateError, UsageError
+from chetaev.core.errors import InitialError, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
-from chetaev.numerics.evaluation.evaluate import evaluate
+from chetaev.numerics.evaluation.evaluate import evaluate_as
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.stability.corners import require_smooth
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.start.completed import Completed, decided_by_state, on_its_component
 from chetaev.numerics.start.initial import complete, read_state
+from chetaev.numerics.verdict.branch_choice import Wish
 
 Start = State | Mapping[str, Any]
 
@@ -97,17 +97,6 @@ def determined(
 
 def explain(equations: Equations, start: Start, parameters: Mapping[str, Any], t: float, inputs: Mapping[str, Any], verb: str) -> None:
     """What evaluate has to say about a state, in the name of another function: it finds the locus."""
-    with _in_the_name_of(verb):
-        evaluate(equations, start, parameters=parameters, t=t, inputs=inputs)
-
-
-@contextmanager
-def _in_the_name_of(verb: str) -> Iterator[None]:
-    """Errors of evaluate name the function the user has called."""
-    try:
-        yield
-    except ChetaevError as error:
-        error.where = error.where.replace("evaluate", verb, 1)
-        # only evaluate and simulate take a gauge
-        error.hint = error.hint if isinstance(error, GaugeError) else error.hint.replace("evaluate(", f"{verb.split()[0]}(", 1)
-        raise
+    where = f"{verb} {equations.system.label}"
+    binding = bind(equations.system, parameters, inputs, where)
+    evaluate_as(equations, binding, Wish(start, t, None, None, where, "evaluate", instant=True))  # only evaluate takes a gauge

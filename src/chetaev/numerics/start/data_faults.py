@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from chetaev.core.errors import InitialError, StateError
+from chetaev.core.fixes import Ask, Guess, SetInitial
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.ranks.generic import rank
@@ -31,8 +32,7 @@ def needs_guess(
         return too_few(rows, [z for z in unknowns if z in state], unknowns, known, guess)
     names, one = " ".join(z.name for z in curved), len(curved) == 1
     what = f"{names} {'is' if one else 'are'} missing, and the equations for {'it' if one else 'them'} are not linear."
-    asked = ", ".join(f'"{z.name}": ...' for z in curved)
-    hint = f"give the value{'s' * (not one)}, or State(fixed, guess={{{asked}}})"
+    hint = f"give the value{'s' * (not one)}, or ", Guess(tuple(z.name for z in curved))
     if not found:
         fixed = {z: v for z, v in known.items() if z not in guess}
         return InitialError(what, where=where, why=f"No solution was found.{_needed(rows, fixed, known, unknowns, guess)}", hint=hint)
@@ -72,8 +72,8 @@ def too_few(
     if flat:
         why.append(turning_point(flat))
     what = f"no initial value{'s' * (len(names) > 1)} for {' '.join(z.name for z in names)}."
-    hint = f"{{..., {', '.join(f'{chr(34)}{z.name}{chr(34)}: ...' for z in names)}}}"
-    return InitialError(what, where=problem.where, why="  ".join(why), hint=f"{hint}, or as many others" if rest else hint)
+    hint = SetInitial(tuple(z.name for z in names)), ", or as many others" if rest else ""
+    return InitialError(what, where=problem.where, why="  ".join(why), hint=hint)
 
 
 def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Jet]:
@@ -92,12 +92,15 @@ def contradiction(
 ) -> InitialError:
     """The row that fails and by how much, and what each fixed value alone would have to be."""
     loose = [z for z in at if z not in fixed]
-    needed = _needed(rows, fixed, at, loose, guess) or f"  These must vanish on every state: {', '.join(rows.labels)}."
+    needed = _needed(rows, fixed, at, loose, guess)
+    named = rows.pairs[size.worst : size.worst + 1] if needed else rows.pairs
+    needed = needed or f"  These must vanish on every state: {', '.join(rows.labels)}."
     return InitialError(
         f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.",
         where=rows.problem.where,
         why=f"{needed.strip()}{f'  {note}' if note else ''}",
-        hint="leave out one of the values, or give it as a guess; ch.classify tells whether the rows themselves contradict",
+        hint=("leave out one of the values, or give it as a guess; ", Ask("classify"), " tells whether the rows themselves contradict"),
+        rows=tuple(rows.problem.system.label((row, 0)) for row, _ in named),
     )
 
 

@@ -319,5 +319,5 @@ def _named(equations: Equations, key: Any, where: str) -> Expr:
             if z.name == key:
                 return z
         if system is not None and not error.hint:
-            error.hint = f"the state is {' '.join(equations.system.by_name(system.structure.state))}"
+            error.advice = (f"the state is {' '.join(equations.system.by_name(system.structure.state))}",)
         raise

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from chetaev.core.errors import InitialError, StateError
+from chetaev.core.fixes import Ask
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.generic import Matrix
@@ -25,26 +26,26 @@ def not_determined(equations: Equations, where: str) -> StateError:
             f"the equations do not determine the accelerations: {names} {'is' if len(found.free) == 1 else 'are'} left open.",
             where=where,
             why=f"They leave {count}, whatever the state.",
-            hint="ch.analyze tells more; ch.derive and ch.residual work",
+            hint=(Ask("analyze"), " tells more; ", Ask("derive"), " and ch.residual work"),
         )
     if found.end is End.EMPTY:
         last = found.consequences[-1] if found.consequences else None
         names = ", ".join(last.origins) if last else ""
         why = f"{names} {'is' if ',' not in names else 'together are'} off by {last.size:.3g} at every state." if last else ""
-        return StateError("no state satisfies all rows: the equations have no motion.", where=where, why=why, hint="ch.analyze tells more")
+        what = "no state satisfies all rows: the equations have no motion."
+        return StateError(what, where=where, why=why, hint=(Ask("analyze"), " tells more"))
     rows, unknowns = equations.counts
     return StateError(
         f"the equations do not determine the accelerations: {rows} rows for {unknowns} unknowns, and differentiation does not close them.",
         where=where,
         why="They contain a further constraint, or a free function, that no single row shows.",
-        hint="this system needs the constraint algorithm; ch.derive and ch.residual work",
+        hint=("this system needs the constraint algorithm; ", Ask("derive"), " and ch.residual work"),
     )
 
 
 def with_origins(fault: InitialError, equations: Equations) -> InitialError:
     """A complaint about data, with what it calls consequences explained: relations that follow from several rows."""
-    text = f"{fault.what} {fault.why}"
-    told = [c for c in closure_of(equations).consequences if c.label in text]
+    told = [c for c in closure_of(equations).consequences if c.label in fault.rows]
     parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in told]]
     rows, unknowns = equations.counts
     if rows > unknowns:
@@ -72,5 +73,5 @@ def inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> State
         f"no acceleration satisfies all rows here: {problem.system.label(pairs[worst])} is left with {left[worst]:.3g}.",
         where=problem.where,
         why="Constraints that depend on each other make demands that cannot be met together.",
-        hint="ch.classify shows which rows are redundant",
+        hint=(Ask("classify"), " shows which rows are redundant"),
     )

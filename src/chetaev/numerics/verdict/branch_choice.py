@@ -16,6 +16,7 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import BranchError, NotationError, StateError, UsageError
+from chetaev.core.fixes import Ask, ChooseBranch
 from chetaev.core.notation import parse_row
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -49,6 +50,8 @@ class Wish:
     branch: Any
     gauge: Any
     where: str
+    verb: str
+    """The function of the library that takes branch and gauge."""
     instant: bool = False
     """Whether nothing but the state itself is asked about: a motion may go on where the stated rows become singular and those of a branch
     do not, so that the branch has to be known."""
@@ -174,19 +177,19 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
     if gauges and not branch.free:
         raise _not_needed("gauge", "the equations leave no function free.", where)
     if branch.free and not gauges:
-        raise gauge_missing(branch.free, where)
+        raise gauge_missing(branch.free, where, wish.verb)
     plain = closure_of(branch.equations)
     enough = not several and plain.end is End.CLOSED and len(plain.free) == len(branch.free) and not _bends_away(plain, branch)
     equations = branch.equations if enough else branch.restricted
     start = _started(equations, binding, wish, branch.leaf.constraints if several else (), gauges)
     if gauges:
-        return Chosen(fixed(equations, gauges, len(branch.free), where), start, where)
+        return Chosen(fixed(equations, gauges, len(branch.free), where, wish.verb), start, where)
     if prolongation(equations) is None or not (enough or closure_of(equations).determined):
         raise StateError(
             "the rows of the branch do not close numerically.",
             where=where,
             why=str(closure_of(equations).end),
-            hint="ch.analyze tells more",
+            hint=(Ask("analyze"), " tells more"),
         )
     return Chosen(equations, start, where)
 
@@ -212,12 +215,13 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
             "the equations have no motion.",
             where=wish.where,
             why="The constraint algorithm ends without a real manifold of states.",
-            hint="ch.analyze tells more",
+            hint=(Ask("analyze"), " tells more"),
         )
     if closed.end is End.CLOSED and closed.free:
         if not gauges:
-            raise gauge_missing_by_numbers(closed, wish.where)
-        return Chosen(fixed(equations, gauges, len(closed.free), wish.where), _started(equations, binding, wish, (), gauges), wish.where)
+            raise gauge_missing_by_numbers(closed, wish.where, wish.verb)
+        rows = fixed(equations, gauges, len(closed.free), wish.where, wish.verb)
+        return Chosen(rows, _started(equations, binding, wish, (), gauges), wish.where)
     if gauges and closed.determined:
         raise _not_needed("gauge", "the equations leave no function free.", wish.where)
     if closed.determined:
@@ -364,8 +368,8 @@ def _listed(branches: Sequence[Branch]) -> str:
     return ", ".join(f"branch {b.number} {b.text}" for b in branches)
 
 
-def _how(branches: Sequence[Branch]) -> str:
-    return "  or  ".join(f"branch={b.number}" for b in branches)
+def _how(branches: Sequence[Branch]) -> list[ChooseBranch]:
+    return [ChooseBranch(b.number) for b in branches]
 
 
 def _not_needed(name: str, why: str, where: str) -> UsageError:

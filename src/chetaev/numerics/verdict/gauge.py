@@ -14,6 +14,7 @@ from sympy import Expr
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import GaugeError, UsageError, require_mapping
+from chetaev.core.fixes import ChooseGauge
 from chetaev.core.group_lookup import lowest_written
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.mechanics.assemble import Row
@@ -23,6 +24,7 @@ from chetaev.numerics.flow.closure import Closure, End, closure_of
 from chetaev.numerics.verdict.branches import FreeFunction, with_rows
 
 _EXAMPLE = 'gauge={"q2": "sin(t)"}'
+_EXAMPLES = ("sin(t)", "cos(t)", "t", "0", "1")
 _WORDS = ("no", "one", "two", "three", "four", "five", "six")
 
 
@@ -59,7 +61,7 @@ def read_gauge(equations: Equations, given: Any, where: str) -> tuple[Gauge, ...
     return tuple(found)
 
 
-def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: str) -> Equations:
+def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: str, verb: str) -> Equations:
     """The equations with gauge rows; a GaugeError if they contradict, or leave a function free."""
     chosen = with_rows(equations, [gauge.row for gauge in gauges])
     names = " ".join(gauge.text for gauge in gauges)
@@ -83,34 +85,29 @@ def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: s
             hint="another function, or another coordinate",
         )
     if found.free:
-        fault = gauge_missing_by_numbers(found, where)
+        fault = gauge_missing_by_numbers(found, where, verb)
         fault.why = f"The gauge of {names} leaves {'it' if len(found.free) == 1 else 'them'} open."
         raise fault
     return chosen
 
 
-def gauge_missing(free: Sequence[FreeFunction], where: str) -> GaugeError:
+def gauge_missing(free: Sequence[FreeFunction], where: str, verb: str) -> GaugeError:
     """The refusal to choose a function for the user."""
     names = list(dict.fromkeys(f.written for f in free))
     values = ", ".join(f"{f.name} = {f.jet.name}" for f in free)
-    return _missing(names, values, len(free), where)
+    return _missing(names, values, len(free), where, verb)
 
 
-def gauge_missing_by_numbers(found: Closure, where: str) -> GaugeError:
+def gauge_missing_by_numbers(found: Closure, where: str, verb: str) -> GaugeError:
     """The same where only numbers tell that functions are free."""
     jets: tuple[Jet, ...] = found.free
     names = [lowest_written(found.system.equations.system, z) for z in jets]
-    return _missing(names, " ".join(z.name for z in jets), len(jets), where)
+    return _missing(names, " ".join(z.name for z in jets), len(jets), where, verb)
 
 
-def _missing(names: Sequence[str], values: str, count: int, where: str) -> GaugeError:
-    verb = where.split()[0]
-    entries = ", ".join(f'"{name}": "{text}"' for name, text in zip(names, _examples(), strict=False))
-    return GaugeError(_sentence(names, values, count), where=where, hint=f"{verb}(..., gauge={{{entries}}})")
-
-
-def _examples() -> tuple[str, ...]:
-    return ("sin(t)", "cos(t)", "t", "0", "1")
+def _missing(names: Sequence[str], values: str, count: int, where: str, verb: str) -> GaugeError:
+    examples = tuple(zip(names, _EXAMPLES, strict=False))
+    return GaugeError(_sentence(names, values, count), where=where, hint=ChooseGauge(examples, verb))
 
 
 def _sentence(names: Sequence[str], values: str, count: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import SetInput, UsePrinciple, listed
 from chetaev.core.fresh_names import fresh
 from chetaev.core.functions import in_own_words
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
@@ -15,7 +16,7 @@ from chetaev.core.system import System
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
-from chetaev.mechanics.principles import Principle
+from chetaev.mechanics.principles import Hamilton, Principle, Vakonomic
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
             f"the equations under {equations.principle} are not those of a Lagrangian alone.",
             where=where,
             why="Forces, reactions, dissipation and an action variable have no place in a Hamiltonian.",
-            hint="Hamilton() or Vakonomic(), without forces; constraint_algorithm takes any equations",
+            hint=(
+                *listed([UsePrinciple(Hamilton()), UsePrinciple(Vakonomic())]),
+                ", without forces; constraint_algorithm takes any equations",
+            ),
         )
     coordinates = (*system.coordinates, *lowered.costates)
     lagrangian = _written_out(lowered.lagrangian, system, where)
@@ -71,7 +75,7 @@ def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
                 f"the input {z.base} has no value.",
                 where=where,
                 why="Constraints are differentiated in time, and what is not known cannot be.",
-                hint=f'inputs={{"{z.base}": "sin(t)"}}',
+                hint=SetInput((z.base,), "sin(t)"),
             )
         values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
     return lagrangian.xreplace(values)

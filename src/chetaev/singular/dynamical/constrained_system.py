@@ -19,9 +19,11 @@ from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
+from chetaev.mechanics.principles import Chetaev
 from chetaev.singular.dynamical.constraint_structure import ConstraintStructure, tidied
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 from chetaev.singular.forms.contact import contact_form
@@ -149,6 +151,6 @@ def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: f
             f"the reduced equations were not formed in {seconds:g} seconds.",
             where=where,
             why="They are exact formulas, with the dependent derivatives eliminated.",
-            hint="constrain(form, structure, seconds=300), or derive(system, Chetaev()), which keeps the multipliers",
+            hint=("constrain(form, structure, seconds=300), or ", UsePrinciple(Chetaev(), "system"), ", which keeps the multipliers"),
         )
     return system

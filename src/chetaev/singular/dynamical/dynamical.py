@@ -23,6 +23,7 @@ from sympy import Expr, Matrix, S
 from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names
 from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.fixes import SetInput
 from chetaev.core.functions import bent_by_corners, in_own_words
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.support.recursion import deep
@@ -260,7 +261,7 @@ def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[E
                 f"the input {z.base} has no value.",
                 where=f"dynamical form of {label}",
                 why="Constraints are differentiated in time, and what is not known cannot be.",
-                hint=f'inputs={{"{z.base}": "sin(t)"}}, or a coordinate for a quantity that is sought',
+                hint=(SetInput((z.base,), "sin(t)"), ", or a coordinate for a quantity that is sought"),
             )
         values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
     return [e.xreplace(values) for e in rows]

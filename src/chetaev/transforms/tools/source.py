@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Advice, UsePrinciple
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
@@ -29,13 +30,13 @@ def source_under(given: Any, principle: Principle, verb: str) -> Equations:
     return equations
 
 
-def _way_to(equations: Equations, principle: Principle, verb: str) -> str:
+def _way_to(equations: Equations, principle: Principle, verb: str) -> Advice:
     """How a system comes under a principle, if it can: not by that principle alone where constraints or an action forbid it."""
     if equations.lowered.action is not None:
         return "contact_as_vakonomic(...) first" if equations.lowered.costates else "symmetries(...) gives the momenta of contact systems"
     if isinstance(principle, Hamilton) and equations.system.kinematic:
         return "restrict(...) first, where the constraints are holonomic; symmetries(...) gives the momenta in any case"
-    return f"{verb}(derive(system, {principle}))"
+    return f"{verb}(", UsePrinciple(principle, "system"), ")"
 
 
 def with_reactions(given: Any, verb: str) -> Equations:

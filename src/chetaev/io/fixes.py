@@ -1,0 +1,36 @@
+"""What mends a fault, as a model file says it."""
+
+from __future__ import annotations
+
+from chetaev.core.errors import ChetaevError
+from chetaev.core.fixes import Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
+from chetaev.io.values import principle_keys
+
+
+def in_the_file(fix: Fix) -> str:
+    """A fix as a table and its keys; empty for what a file does not say, such as the choice of a branch.
+
+    >>> in_the_file(SetParameter(("m", "J")))
+    '[parameters] m = ..., J = ...'
+    """
+    match fix:
+        case SetParameter(names):
+            return f"[parameters] {', '.join(f'{name} = ...' for name in names)}"
+        case SetInput(names, example):
+            return "[values] " + ", ".join(f'{name} = "{example or "..."}"' for name in names)
+        case SetInitial(names):
+            return f"[initial] fixed = [..., {_rows(names)}]"
+        case Guess(names):
+            return f"[initial] guess = [{_rows(names)}]"
+        case UsePrinciple(principle):
+            return f"[principle] {', '.join(f'{key} = {value}' for key, value in principle_keys(principle).items())}"
+    return ""
+
+
+def hint_in_the_file(fault: ChetaevError) -> str:
+    """The hint of an error, with its fixes as a model file says them."""
+    return "".join((in_the_file(part) if isinstance(part, Fix) else "") or str(part) for part in fault.advice)
+
+
+def _rows(names: tuple[str, ...]) -> str:
+    return ", ".join(f'"{name} = ..."' for name in names)
