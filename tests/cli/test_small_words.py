@@ -47,6 +47,25 @@ def test_hints_name_the_model_that_was_given(chetaev, tmp_path):
     assert "-> here: chetaev classify -\n" in chetaev('simulate - --set "y\'=7"', text=text).stderr
 
 
+def test_options_and_keys_that_mend_a_model(chetaev, tmp_path):
+    """What the message offers on the command line, and in the file, is what makes the next run succeed."""
+    rows = (
+        'name = "m"\nlagrangian = "m/2*(x\'^2 + y\'^2) - m*y"\n[coordinates]\nx = "line"\ny = "line"\n[parameters]\nm = {kind = "real"}\n'
+    )
+    rows += '[constraints]\nkinematic = ["x^2 + y^2 = 1"]\n[principle]\nname = "hamilton"\n[initial]\nfixed = ["x = 0.6", "x\' = 0"]\n'
+    file = tmp_path / "m.toml"
+    file.write_text(rows)
+    offered = " or ".join(f" --principle {word} " for word in ("dalembert", "chetaev", "virtual-work", "vakonomic"))
+    assert f"-> here:{offered}".rstrip() in chetaev("simulate m.toml --t 0.1").stderr
+    line = "simulate m.toml --t 0.1 --principle dalembert"
+    told = chetaev(line).stderr
+    assert told.startswith("ParameterError · m.toml, parameters, line 6, simulate 'm'\n") and "-> here: --set m=...\n" in told
+    assert '-> here: in the file, [initial] guess = ["y = ..."]\n' in chetaev(f"{line} --set m=2").stderr
+    file.write_text(rows + 'guess = ["y = -0.8"]\n')
+    assert chetaev(f"{line} --set m=2").exit_code == 0
+    assert chetaev(f"{line} --set q=2").stderr.startswith("ParameterError · --set q\n")  # the fault is not in the file
+
+
 def test_a_file_that_is_almost_there(chetaev, tmp_path):
     (tmp_path / "models").mkdir()
     for path in (tmp_path / "sleigh.toml", tmp_path / "models" / "tyre.toml"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import os
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from chetaev.core.fixes import Advice, Fix, parts_of
 from chetaev.core.support.text import visible
@@ -53,13 +53,15 @@ class Location(str):
 class ChetaevError(Exception):
     """Something the user can mend.
 
-    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do in Python. `place` and `fixes`
+    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do. `place` and `fixes`
     are the place and what to do as values: a program acts on them, and the command line and model files say them in their own words.
     """
 
     def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "") -> None:
         super().__init__(what)
         self.where, self.what, self.why, self.advice = where, what, why, parts_of(hint)
+        self.voice: Callable[[Fix], str] = str
+        """How the hint says a fix: in Python's words, or in those of the file that was being read."""
 
     @property
     def place(self) -> Location:
@@ -73,8 +75,8 @@ class ChetaevError(Exception):
 
     @property
     def hint(self) -> str:
-        """What mends the fault, in Python's words."""
-        return "".join(map(str, self.advice))
+        """What mends the fault, in words."""
+        return "".join(self.voice(part) if isinstance(part, Fix) else part for part in self.advice)
 
     def __str__(self) -> str:
         lines = [f"{type(self).__name__} · {self.where}"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from chetaev.core.errors import ChetaevError
 from chetaev.core.fixes import Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.io.values import principle_keys
 
 
-def in_the_file(fix: Fix) -> str:
-    """A fix as a table and its keys; empty for what a file does not say, such as the choice of a branch.
+def in_the_file(fix: Fix, principle_table: str = "[principle]") -> str:
+    """A fix as a table and its keys. What a file does not say, such as the choice of a branch, is said in Python.
 
     >>> in_the_file(SetParameter(("m", "J")))
     '[parameters] m = ..., J = ...'
@@ -23,13 +22,8 @@ def in_the_file(fix: Fix) -> str:
         case Guess(names):
             return f"[initial] guess = [{_rows(names)}]"
         case UsePrinciple(principle):
-            return f"[principle] {', '.join(f'{key} = {value}' for key, value in principle_keys(principle).items())}"
-    return ""
-
-
-def hint_in_the_file(fault: ChetaevError) -> str:
-    """The hint of an error, with its fixes as a model file says them."""
-    return "".join((in_the_file(part) if isinstance(part, Fix) else "") or str(part) for part in fault.advice)
+            return f"{principle_table} {', '.join(f'{key} = {value}' for key, value in principle_keys(principle).items())}"
+    return str(fix)
 
 
 def _rows(names: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +17,7 @@ from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
 from chetaev.core.symbols import Parameter
 from chetaev.core.system import System
-from chetaev.io.fixes import hint_in_the_file
+from chetaev.io.fixes import in_the_file
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
@@ -190,10 +190,12 @@ class _File:
             return Location(self.source, source=self.source)
         if part in _CONSTRAINTS:
             table, inner = (f"constraints.{part}", key) if isinstance(key, str) else ("constraints", part)
-            return place(self.source, self.text, table, inner, index=None if isinstance(key, str) else key)
-        entries = self.data.get(part)
-        written = [name for name in entries if spell(name) == spell(str(key))] if isinstance(entries, dict) and key is not None else []
-        return place(self.source, self.text, part, written[0]) if written else place(self.source, self.text, "", part)
+            there = place(self.source, self.text, table, inner, index=None if isinstance(key, str) else key)
+        else:
+            entries = self.data.get(part)
+            written = [name for name in entries if spell(name) == spell(str(key))] if isinstance(entries, dict) and key is not None else []
+            there = place(self.source, self.text, *((part, written[0]) if written else ("", part)))
+        return there.about(part, key)
 
     def _principle(self, given: dict[str, Any], table: str, occurrence: int = 0) -> Principle:
         where = place(self.source, self.text, table, "name", occurrence)
@@ -204,7 +206,9 @@ class _File:
         try:
             return of_spec({key: value for key, value in given.items() if key != "fixed"}, where)
         except (PrincipleError, UsageError) as fault:
-            raise ModelError(fault.what, where=where, why=fault.why, hint=hint_in_the_file(fault)) from None
+            wrong = ModelError(fault.what, where=where, why=fault.why, hint=fault.advice)
+            wrong.voice = partial(in_the_file, principle_table="[principle]" if table == "principle" else f"[[{table}]]")
+            raise wrong from None
 
     def _value(self, name: str, entry: Any) -> Any:
         value = entry["value"] if isinstance(entry, dict) else entry
