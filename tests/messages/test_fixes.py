@@ -201,3 +201,11 @@ def test_a_fix_can_be_acted_on():
     assert principle == ch.DAlembert()
     now = ch.evaluate(ch.derive(PENDULUM, principle), {"x": 1, "y": 0, "x'": 0, "y'": 0})
     assert now["y''"] == pytest.approx(-1) and now["x''"] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_contradiction_carries_its_rows():
+    """x' = y and x' = z make y' = z', which y' = 1, z' = 0 contradict."""
+    system = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2", kinematic=["x' = y", "x' = z"])
+    error = caught(lambda: ch.evaluate(ch.derive(system, ch.DAlembert()), {"x": 0, "x'": 1, "y": 1, "z": 2, "y'": 1, "z'": 0}))
+    assert error.rows == ("kinematic[0]", "kinematic[1]", "consequence[0]")
+    assert "consequence[0] follows from kinematic[0]', kinematic[1]'." in error.why
