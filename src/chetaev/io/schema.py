@@ -123,7 +123,7 @@ def _require(value: Any, kind: str, where: str) -> None:
 
 def _is(value: Any, kind: str) -> bool:
     if kind == ROWS:
-        return _is(value, TEXTS) or (isinstance(value, dict) and all(_is(v, TEXT) for v in value.values()))
+        return _is(value, TEXTS) or (isinstance(value, dict) and bool(value) and all(_is(v, TEXT) for v in value.values()))
     if kind in (TEXTS, NUMBERS):
         return isinstance(value, list) and all(_is(v, TEXT if kind == TEXTS else NUMBER) for v in value)
     if kind == TOLERANCE:
