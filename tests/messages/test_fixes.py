@@ -119,7 +119,7 @@ MIXED = ch.Mixed({"kinematic[0]": ch.Vakonomic(), "blade": ch.DAlembert()})
             UsePrinciple(MIXED),
             "Mixed({'kinematic[0]': Vakonomic(), 'blade': DAlembert()})",
             '--principle "mixed(kinematic[0]=vakonomic, blade=dalembert)"',
-            '[principle] name = "mixed", rows = {"kinematic[0]" = "vakonomic", "blade" = "dalembert"}',
+            '[principle] name = "mixed", rows = {"kinematic[0]" = "vakonomic", blade = "dalembert"}',
         ),
         (ChooseBranch(1), "branch=1", "--branch 1", "branch=1"),
         (
