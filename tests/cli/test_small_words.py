@@ -149,6 +149,8 @@ def test_rows_that_no_system_gives_are_not_written(monkeypatch, chetaev):
     """A transformation might rewrite rows in a way that its system and principle do not give."""
     from dataclasses import replace
 
+    from chetaev.transforms.tools.theorem import THEOREMS
+
     whole = ch.hamel
 
     def shortened(*args, **options):
@@ -156,7 +158,7 @@ def test_rows_that_no_system_gives_are_not_written(monkeypatch, chetaev):
         first, *rest = found.target.rewritten
         return replace(found, target=replace(found.target, rewritten=(replace(first, lhs=2 * first.lhs + 1), *rest)))
 
-    monkeypatch.setattr(ch, "hamel", shortened)
+    monkeypatch.setitem(THEOREMS, "hamel", replace(THEOREMS["hamel"], verb=shortened))
     found = chetaev("transform sleigh hamel --velocity \"v = x'*cos(theta) + y'*sin(theta)\" -o mine.toml")
     assert found.exit_code == 2
     assert "E_v does not follow from a system and a principle alone" in found.stderr
