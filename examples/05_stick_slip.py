@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import chetaev as ch
-from chetaev.core.scene import Body, Disk, Rod, Scene, Spring
+from chetaev.plot import Body, Disk, Rod, Scene, Spring
 
 folder = Path(*sys.argv[1:2])  # files go into the folder given on the command line, or into the current one
 folder.mkdir(parents=True, exist_ok=True)
