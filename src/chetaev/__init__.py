@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from chetaev.gallery import gallery
     from chetaev.io.reading import load
     from chetaev.io.writing import save
+    from chetaev.mechanics.analysis import Analysis, Verdict
     from chetaev.mechanics.classify import classify
     from chetaev.mechanics.derivation import derive
     from chetaev.mechanics.equations import Equations
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
     from chetaev.numerics.pieces.events import On
     from chetaev.numerics.stability import eigenvalue_sweep, equilibria, linearize
-    from chetaev.numerics.verdict.analyze import Analysis, Verdict, analyze
+    from chetaev.numerics.verdict.analyze import analyze
     from chetaev.plot.animation import animate
     from chetaev.report import report
     from chetaev.singular import forms
@@ -82,6 +83,7 @@ _HOMES = {
     "chetaev.gallery": "gallery",
     "chetaev.io.reading": "load",
     "chetaev.io.writing": "save",
+    "chetaev.mechanics.analysis": "Analysis Verdict",
     "chetaev.mechanics.classify": "classify",
     "chetaev.mechanics.derivation": "derive",
     "chetaev.mechanics.equations": "Equations",
@@ -98,7 +100,7 @@ _HOMES = {
     "chetaev.numerics.motion.trajectory": "Trajectory",
     "chetaev.numerics.pieces.events": "On",
     "chetaev.numerics.stability": "eigenvalue_sweep equilibria linearize",
-    "chetaev.numerics.verdict.analyze": "Analysis Verdict analyze",
+    "chetaev.numerics.verdict.analyze": "analyze",
     "chetaev.plot.animation": "animate",
     "chetaev.report": "report",
     "chetaev.singular.constraint_algorithm": "constraint_algorithm",

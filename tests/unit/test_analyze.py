@@ -445,7 +445,7 @@ def test_a_row_with_a_factor_sign_keeps_it(row, dimension, y):
 
 def test_the_singular_locus_is_sought_by_sizes_and_not_by_the_clock(monkeypatch):
     """The leaning disk: its determinant by hand is cos(theta) (up to sign and power) times the moments about the contact point."""
-    from chetaev.numerics.flow import locus
+    from chetaev.mechanics import singular_locus as locus
 
     found = ch.analyze(ch.gallery("leaning-disk"))
     assert sorted(map(ch.show, found.singular_locus)) == ["I", "I + R^2*m", "J + R^2*m", "cos(theta)"]
@@ -482,3 +482,10 @@ def test_what_numbers_decide_does_not_wait_for_the_constraint_algorithm(monkeypa
     ch.analyze(cawley)
     ch.evaluate(cawley, {"q1": 0, "q1'": 0, "q2": 1, "q2'": 0, "q3": 0, "q3'": 0}, gauge={"q2": "1"})
     assert len(asked) == 1
+
+
+def test_a_verdict_says_whether_there_is_a_motion_and_whether_one_has_to_be_chosen():
+    assert {str(v) for v in ch.Verdict if v.unique_motion} == {"REGULAR", "CONSTRAINED"}
+    assert {str(v) for v in ch.Verdict if not v.allows_motion} == {"INCONSISTENT", "UNDECIDED"}
+    assert {str(v) for v in ch.Verdict if v.needs_choice} == {"GAUGE", "BRANCHING"}
+    assert ch.Verdict("GAUGE") is ch.Verdict.GAUGE == "GAUGE"

@@ -10,7 +10,7 @@ from chetaev.cli.session import DONE, INTERRUPTED, UNFINISHED
 
 def code_of(motions: Iterable[Any]) -> int:
     """Done if every motion reached its end or an event that ends it; Ctrl-C counts before any other end."""
-    outcomes = {str(motion.outcome) for motion in motions}
+    outcomes = [motion.outcome for motion in motions]
     if "interrupted" in outcomes:
         return INTERRUPTED
-    return DONE if outcomes <= {"finished", "event"} else UNFINISHED
+    return DONE if all(outcome.reached_end for outcome in outcomes) else UNFINISHED

@@ -71,15 +71,13 @@ class Session:
 
     def _forbids(self, any_choice: bool) -> bool:
         """Whether no motion is determined, whatever the data; with `any_choice` also where a branch or a gauge would have to be chosen."""
-        from chetaev.numerics.verdict.analyze import Verdict, analyze
+        from chetaev.numerics.verdict.analyze import analyze
 
         try:
             verdict = analyze(self.model).verdict
         except ChetaevError:
             return False
-        if verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED):
-            return True
-        return any_choice and verdict in (Verdict.GAUGE, Verdict.BRANCHING)
+        return not verdict.allows_motion or (any_choice and verdict.needs_choice)
 
 
 def session() -> Session:

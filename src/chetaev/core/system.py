@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,13 +29,12 @@ from chetaev.core.errors import Location, ModelError, NotationError, UsageError,
 from chetaev.core.functions import bent_by_corners
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
-from chetaev.core.notation.lexer import spell
+from chetaev.core.parts import ARGUMENTS, PARTS, Kind, arguments_of, name_of, part_titled, texts_in
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by, symbols_in
 from chetaev.core.zero import seems_zero
 
-_PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
 _MOST_ROWS = 10_000
 """Rows of constraints: reading so many takes about five seconds, and no system of that size can be solved here."""
 _OTHER_WORDS = {
@@ -108,11 +107,12 @@ class System:
         name = checked_name(name, "system")
         place = Location(f"system {name!r}" if name else "system")
         for word in unknown:
-            meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, _PARTS)
-            raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(_PARTS)}".strip())
-        for part, given in {"forces": forces, "inputs": inputs, "where": where, "quasi": quasi}.items():
-            if given is not None:
-                require_mapping(given, f"{part} are", place, f'{part}={{"...": "..."}}')
+            meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, ARGUMENTS)
+            raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(ARGUMENTS)}".strip())
+        given = {"lagrangian": lagrangian, "dissipation": dissipation, "forces": forces, "inputs": inputs, "where": where, "quasi": quasi}
+        for part in [part.name for part in PARTS if part.kind is Kind.FORMULAS]:
+            if given[part] is not None:
+                require_mapping(given[part], f"{part} are", place, f'{part}={{"...": "..."}}')
         names = Names(place)
         kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names)
         if not kinds:
@@ -136,8 +136,7 @@ class System:
         put(self, "where", Frozen(vocabulary.expressions))
         put(self, "quasi", Frozen(vocabulary.quasi))
         put(self, "lagrangian", read(lagrangian, "lagrangian"))
-        put(self, "lagrangian_text", _as_written(lagrangian))
-        put(self, "written", Frozen(_written(where, quasi, forces, dissipation, inputs)))
+        self._keep_texts(texts_in(given))
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
         put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
         rows = _rows(kinematic, "kinematic", place)
@@ -147,6 +146,15 @@ class System:
             stated = _rows(variational, "variational", place)
             variational = [_read_variational(r, with_deltas, at, title) for title, at, r in stated]
         put(self, "variational", None if variational is None else tuple(variational))
+
+    @classmethod
+    def of_parts(cls, plain: Mapping[str, Any]) -> System:
+        """A system from plain data, as `parts_of` gives them: texts, lists of texts, and texts by name."""
+        return cls(**arguments_of(plain))
+
+    def _keep_texts(self, texts: Mapping[str, str]) -> None:
+        object.__setattr__(self, "written", Frozen(texts))
+        object.__setattr__(self, "lagrangian_text", self.written.get("lagrangian", ""))
 
     @cached_property
     def frame(self) -> Frame:
@@ -205,26 +213,18 @@ class System:
         Rows mean what they meant: if names get another meaning, rows written with them are written out.
         """
         renamed = bool(changes.keys() & {"where", "quasi"})
-        parts: dict[str, Any] = {
-            "coordinates": dict(self.kinds),
-            "parameters": list(self.parameters),
-            "lagrangian": self.lagrangian,
-            "kinematic": _without_text(self.kinematic) if renamed else self.kinematic,
-            "variational": self.variational if self.variational is None or not renamed else _without_text(self.variational),
-            "forces": self.forces,
-            "dissipation": self.dissipation,
-            "action": self.action.base if self.action else None,
-            "inputs": {z.base: value for z, value in self.inputs.items()},
-            "where": self.where,
-            "quasi": self.quasi,
-            "name": self.name,
-        }
+        parts = {part.name: part.argument(self, keep_texts=not renamed) for part in PARTS}
         changed = System(**(parts | changes))
-        if not renamed and "lagrangian" not in changes:
-            object.__setattr__(changed, "lagrangian_text", self.lagrangian_text)
         if not renamed:
-            kept = {title: text for title, text in self.written.items() if _TITLES[title.split()[0]] not in changes}
-            object.__setattr__(changed, "written", Frozen(kept | dict(changed.written)))
+            kept = {title: text for title, text in self.written.items() if part_titled(title) not in changes}
+            changed._keep_texts(kept | dict(changed.written))
+        return changed
+
+    def exchange(self, **parts: Any) -> System:
+        """The same system with some fields exchanged that need no reading: they were read before."""
+        changed: System = object.__new__(System)
+        for each in fields(System):
+            object.__setattr__(changed, each.name, parts.get(each.name, getattr(self, each.name)))
         return changed
 
     def __str__(self) -> str:
@@ -235,43 +235,7 @@ class System:
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
     def _lines(self, form: Any) -> list[tuple[str, str]]:
-        def row(r: Constraint | VariationalConstraint) -> str:
-            return str(r) if form == "text" else r.latex()
-
-        def listed(symbols: Sequence[sympy.Symbol]) -> str:
-            return (" " if form == "text" else r"\ ").join(show(z, form) for z in symbols)
-
-        def formula(title: str, e: Expr) -> tuple[str, str]:
-            return title, (self.written.get(title, "") if form == "text" else "") or show(e, form)
-
-        lines = [(self.name or "system", "")]
-        ordinary = [q for q in self.coordinates if q.base in self.kinds]
-        lines += [("coordinates", listed(ordinary))] if ordinary else []
-        lines += [(f"group {name}", str(group) if form == "text" else in_latex(str(group))) for name, group in self.groups.items()]
-        if self.parameters:
-            lines.append(("parameters", listed(self.parameters)))
-        written = self.lagrangian_text if form == "text" else ""
-        lines.append(("lagrangian", written or show(self.lagrangian, form)))
-        if form == "text":  # the typeset form has the names written out
-            lines += [formula(f"where {name}", e) for name, e in self.where.items()]
-            lines += [formula(f"quasi {name}'", e) for name, e in self.quasi.items()]
-        lines += [(label, row(r)) for label, r in self.kinematic_rows()]
-        lines += [(label, row(r)) for label, r in zip(self.variational_labels, self.variational or (), strict=True)]
-        lines += [formula(f"force {q.base}", u) for q, u in self.forces.items()]
-        if self.dissipation != 0:
-            lines.append(formula("dissipation", self.dissipation))
-        if self.action:
-            lines.append(("action", show(self.action, form)))
-        lines += [
-            (f"input {z.base}", "open" if form == "text" else r"\text{open}") if u is None else formula(f"input {z.base}", u)
-            for z, u in self.inputs.items()
-        ]
-        return lines
-
-
-def _without_text(rows: Sequence[Any]) -> tuple[Any, ...]:
-    """Rows without the user's words."""
-    return tuple(replace(row, text="") for row in rows)
+        return [(self.name or "system", ""), *[line for part in PARTS for line in part.lines(self, form)]]
 
 
 def _base_vocabulary(
@@ -395,27 +359,6 @@ def _as_written(given: Any) -> str:
     return " ".join(given.split()) if isinstance(given, str) else ""
 
 
-_TITLES = {"where": "where", "quasi": "quasi", "force": "forces", "dissipation": "dissipation", "input": "inputs"}
-"""The parts of the constructor by the first word of their titles."""
-
-
-def _written(where: Any, quasi: Any, forces: Any, dissipation: Any, inputs: Any) -> dict[str, str]:
-    """The texts among the parts, by title."""
-    parts: dict[str, Any] = {f"where {spell(str(name))}": e for name, e in (where or {}).items()}
-    parts |= {f"quasi {spell(str(name))}'": e for name, e in (quasi or {}).items()}
-    parts |= {f"force {_coordinate_name(q)}": u for q, u in (forces or {}).items()}
-    parts |= {"dissipation": dissipation}
-    parts |= {f"input {spell(_input_name(z))}": u for z, u in (inputs or {}).items()}
-    return {title: " ".join(text.split()) for title, text in parts.items() if isinstance(text, str)}
-
-
-def _coordinate_name(key: Any) -> str:
-    """The coordinate a force acts on, given as a name, a Coordinate or a function of time."""
-    if isinstance(key, sympy.Function):
-        return spell(str(key.func.__name__))
-    return spell(key.name if isinstance(key, sympy.Symbol) else str(key))
-
-
 def _rayleigh(function: Expr, place: Location) -> Expr:
     """Rayleigh's function must contain velocities, and nothing of higher order."""
     orders = {z.order for z in jets_in(function, Coordinate)}
@@ -437,7 +380,7 @@ def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, plac
     forces: dict[Coordinate, Expr] = {}
     names = set(known)
     for key, value in given.items():
-        name = _coordinate_name(key)
+        name = name_of(key)
         if name not in names:
             hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
             raise ModelError(f"a force on {name}, which is not a coordinate.", where=place.at("forces"), hint=hint)

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from chetaev.core.errors import ChetaevError, Location, ModelError, NotationError, ParameterError, PrincipleError, UsageError
 from chetaev.core.notation import Vocabulary, parse_expression
 from chetaev.core.notation.lexer import spell
+from chetaev.core.parts import PARTS
 from chetaev.core.scene import Scene, read_scene
 from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
@@ -32,7 +33,7 @@ _ARCHIVE = b"PK\x03\x04"
 """How a zip archive begins."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
-_CONSTRAINTS = ("kinematic", "variational")
+_CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
 """The parts of a system that stand in the table of constraints."""
 
 
@@ -162,23 +163,12 @@ class _File:
         for key in ("lagrangian", "coordinates"):
             if key not in data:
                 raise ModelError(f"{key} is missing.", where=f"{self.source}, {key}", hint='lagrangian = "..." and a table [coordinates]')
-        constraints = data.get("constraints", {})
-        inputs = {name: None if value == "open" else value for name, value in data.get("inputs", {}).items()}
+        given = {part.name: (data.get(part.table, {}) if part.table else data).get(part.name, part.default) for part in PARTS}
+        given["parameters"] = {name: e["kind"] if isinstance(e, dict) else "real" for name, e in given["parameters"].items()}
+        for part in [part for part in PARTS if part.open_word]:
+            given[part.name] = {name: None if e == part.open_word else e for name, e in given[part.name].items()}
         try:
-            return System(
-                coordinates=data["coordinates"],
-                parameters={name: e["kind"] if isinstance(e, dict) else "real" for name, e in data.get("parameters", {}).items()},
-                lagrangian=data["lagrangian"],
-                kinematic=constraints.get("kinematic", []),
-                variational=constraints.get("variational"),
-                forces=data.get("forces"),
-                dissipation=data.get("dissipation"),
-                action=data.get("action"),
-                inputs=inputs,
-                where=data.get("where"),
-                quasi=data.get("quasi"),
-                name=data.get("name", ""),
-            )
+            return System(**given)
         except ChetaevError as fault:
             fault.where = self._in_file(fault.place)
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.core.errors import ModelError, did_you_mean
+from chetaev.core.parts import PARTS, Kind
 from chetaev.io.places import line_of, place
 from chetaev.mechanics.principles import PRINCIPLES
 
@@ -14,10 +15,7 @@ SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 
 TOP: dict[str, str] = {
-    "name": TEXT,
-    "lagrangian": TEXT,
-    "dissipation": TEXT,
-    "action": TEXT,
+    **{part.name: TEXT for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)},
     "prose": TEXT,
     "reference": TEXT,
     "corrections": TEXTS,
@@ -25,19 +23,15 @@ TOP: dict[str, str] = {
 """Keys at the head of the file."""
 
 FIXED: dict[str, dict[str, str]] = {
-    "constraints": {"kinematic": ROWS, "variational": ROWS},
+    "constraints": {part.name: ROWS for part in PARTS if part.kind is Kind.ROWS},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
     "simulate": {"t": NUMBERS, "tolerance": TOLERANCE, "max_step": NUMBER, "method": TEXT, "conserve": TEXT, "branch": ANY},
 }
 """Tables whose keys are given."""
 
 NAMED: dict[str, str] = {
-    "coordinates": TEXT,
+    **{part.name: TEXT for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS)},
     "parameters": ANY,
-    "where": TEXT,
-    "quasi": TEXT,
-    "forces": TEXT,
-    "inputs": TEXT,
     "values": TEXT,
     "invariants": TEXT,
     "scale": NUMBER,

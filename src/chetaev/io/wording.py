@@ -23,28 +23,21 @@ from chetaev.core.system import System
 
 @dataclass(frozen=True)
 class Wording:
-    """How the parts of a system are written in its file."""
+    """How the formulas and rows of a system are written in its file."""
 
     system: System
 
-    def lagrangian(self) -> str:
-        """The Lagrangian."""
-        return self._kept(self.system.lagrangian_text, self.system.lagrangian)
-
-    def part(self, title: str, expression: Expr) -> str:
-        """An expression by the title under which the system prints it, such as `where V`."""
-        return self._kept(self.system.written.get(title, ""), expression)
-
-    def row(self, row: Constraint | VariationalConstraint) -> str:
-        """A constraint."""
-        return str(row if self._means(row) else replace(row, text=""))
-
-    def _kept(self, text: str, expression: Expr) -> str:
+    def formula(self, text: str, expression: Expr) -> str:
+        """An expression that the user wrote as a text."""
         try:
             kept = bool(text) and read_value(text, self.system.vocabulary, "text") == expression
         except ChetaevError:  # it uses a name that the system does not have any more
             kept = False
         return text if kept else show(expression)
+
+    def row(self, row: Constraint | VariationalConstraint) -> str:
+        """A constraint."""
+        return str(row if self._means(row) else replace(row, text=""))
 
     def _means(self, row: Constraint | VariationalConstraint) -> bool:
         """Whether the text of a row, read again, is this row; a row without a text is."""

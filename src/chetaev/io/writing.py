@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from chetaev.core.constraints import by_label
 from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.parts import PARTS, Kind, parts_of
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text
-from chetaev.core.system import System
 from chetaev.io import values
 from chetaev.io.wording import Wording
 from chetaev.mechanics.model import Model
@@ -41,16 +40,7 @@ def save(model: Model | Trajectory, path: Any) -> Path:
 
 def dumps(model: Model) -> str:
     """A model in the format of model files: everything as the user wrote it, or else in the notation."""
-    system, wording = model.system, Wording(model.system)
-    blocks = [_head(model, wording), _table("coordinates", {name: _text(kind) for name, kind in system.kinds.items()})]
-    blocks.append(_table("parameters", {p.name: _parameter(p, model) for p in system.parameters}))
-    blocks.append(_table("where", {name: _text(wording.part(f"where {name}", e)) for name, e in system.where.items()}))
-    blocks.append(_table("quasi", {name: _text(wording.part(f"quasi {name}'", e)) for name, e in system.quasi.items()}))
-    inputs = {z.base: "open" if e is None else wording.part(f"input {z.base}", e) for z, e in system.inputs.items()}
-    blocks.append(_table("inputs", {name: _text(e) for name, e in inputs.items()}))
-    blocks.append(_constraints(system, wording))
-    blocks.append(_table("forces", {q.base: _text(wording.part(f"force {q.base}", u)) for q, u in system.forces.items()}))
-    blocks.append(_table("principle", values.principle_keys(model.principle)))
+    blocks = [*_system(model), _table("principle", values.principle_keys(model.principle))]
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
     blocks.append(_table("simulate", values.run(model)))
@@ -68,36 +58,37 @@ def dumps(model: Model) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _head(model: Model, wording: Wording) -> str:
-    system = model.system
-    lines = {"name": _text(system.name), "lagrangian": _text(wording.lagrangian())}
-    if system.dissipation != 0:
-        lines["dissipation"] = _text(wording.part("dissipation", system.dissipation))
-    if system.action is not None:
-        lines["action"] = _text(system.action.base)
+def _system(model: Model) -> Iterator[str]:
+    """The keys of the file, then the tables of the system: those that declare names come first."""
+    given = parts_of(model.system, Wording(model.system))
+    head = {part.name: given[part.name] for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)}
+    lines = {name: _text(text) for name, text in head.items() if text is not None}
     if model.reference:
         lines["reference"] = _text(model.reference)
     if model.corrections:
         lines["corrections"] = _list(model.corrections)
     if model.prose:
         lines["prose"] = _paragraph(model.prose)
-    return "\n".join(f"{key} = {value}" for key, value in lines.items())
+    yield "\n".join(f"{key} = {value}" for key, value in lines.items())
+    tables = [part for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS)]
+    for part in [part for part in tables if part.declares]:
+        entries = {name: _text(part.open_word if e is None else e) for name, e in given[part.name].items()}
+        if part.name == "parameters":
+            entries = {p.name: _parameter(p, model) for p in model.system.parameters}
+        yield _table(part.name, entries)
+    yield _constraints({part.name: given[part.name] for part in PARTS if part.kind is Kind.ROWS and given[part.name] != part.default})
+    for part in [part for part in tables if not part.declares]:
+        yield _table(part.name, {name: _text(e) for name, e in given[part.name].items()})
 
 
-def _constraints(system: System, wording: Wording) -> str:
+def _constraints(given: Mapping[str, list[str] | dict[str, str]]) -> str:
     """Lists of rows, and a table of its own for a part whose rows have names."""
-    lists, tables = {}, []
-    for part, rows, labels in (
-        ("kinematic", system.kinematic or None, system.kinematic_labels),
-        ("variational", system.variational, system.variational_labels),
-    ):
-        if rows is None:
-            continue
-        found = by_label(rows, labels, list(map(wording.row, rows)))
-        if isinstance(found, list):
-            lists[part] = _list(found)
-        else:
-            tables.append(_table(f"constraints.{part}", {values.key(label): _text(row) for label, row in found.items()}))
+    lists = {part: _list(rows) for part, rows in given.items() if isinstance(rows, list)}
+    tables = [
+        _table(f"constraints.{part}", {label: _text(row) for label, row in rows.items()})
+        for part, rows in given.items()
+        if isinstance(rows, dict)
+    ]
     return "\n\n".join(part for part in (_table("constraints", lists), *tables) if part)
 
 

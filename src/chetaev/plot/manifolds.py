@@ -15,7 +15,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.text import in_mathtext
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
-from chetaev.numerics.verdict.verdicts import Analysis, Verdict
+from chetaev.mechanics.analysis import Analysis
 from chetaev.plot.boxes import Box, drawn
 from chetaev.plot.style import ALERT, COLOURS, SOFT, Picture, label, shortened, title_of
 from chetaev.singular.constraint_algorithm import Leaf, Tree
@@ -150,5 +150,5 @@ def _of_branch(found: Analysis) -> Box:
         lines.append(f"{found.dimension} free initial value{'s' * (found.dimension != 1)}")
     if found.free_functions:
         lines.append(f"free: {', '.join(label(None, name) for name in found.free_functions)}")
-    colour = ALERT if found.verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED) else COLOURS[2]
+    colour = COLOURS[2] if found.verdict.allows_motion else ALERT
     return Box(lines, colour, heavy=True)

@@ -130,7 +130,7 @@ def mark(ax: Any, motion: Trajectory) -> None:
     met = [(e.t, "--") for e in motion.events] + [(s.t, ":") for s in motion.switches]
     for t, dashes in met[:_MOST_MARKS]:
         ax.axvline(t, color=SOFT, linestyle=dashes, linewidth=0.9, zorder=1)
-    if motion.outcome not in (Outcome.FINISHED, Outcome.EVENT):
+    if not motion.outcome.reached_end:
         ax.axvline(motion.end[0], color=ALERT, linewidth=1.2, zorder=1)
 
 

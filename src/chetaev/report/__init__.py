@@ -19,9 +19,9 @@ from chetaev.core.errors import UsageError
 from chetaev.core.support.files import require_ending, write_text
 from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
+from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.model import Model
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.verdict.analyze import Analysis
 
 
 @dataclass(frozen=True, repr=False)

@@ -121,7 +121,7 @@ def _none(subject: Subject, typeset: Typesetter) -> str:
 
 
 def _told(found: Trajectory) -> str:
-    kind = "good" if found.outcome in (Outcome.FINISHED, Outcome.EVENT) else "bad"
+    kind = "good" if found.outcome.reached_end else "bad"
     steps = found.counts["accepted"]
     run = f"From t = {number(found.t[0])} to t = {number(found.end[0])} in {counted(steps, 'step')}"
     run += f", tolerance {size(found.tolerance)}"

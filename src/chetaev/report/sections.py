@@ -7,10 +7,12 @@ from html import escape
 from typing import Any
 
 from chetaev.core.notation import show
+from chetaev.core.parts import STORED, Kind, Part
+from chetaev.core.symbols import Action
 from chetaev.core.system import System
+from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.flow.locus import no_formula
-from chetaev.numerics.verdict.verdicts import Analysis, Verdict
+from chetaev.mechanics.singular_locus import no_formula
 from chetaev.plot.manifolds import tree
 from chetaev.report.pictures import drawn
 from chetaev.report.prose import line, prose
@@ -27,28 +29,25 @@ _KINDS = {"linear": "linear in the velocities", "affine": "affine in the velocit
 _SHOWN = 12
 _SHORT = 60
 """Characters of formulas that stand side by side."""
-GOOD = (Verdict.REGULAR, Verdict.CONSTRAINED)
 
 
 def system(subject: Subject, typeset: Typesetter) -> str:
     """The system as the user wrote it, with the values of its parameters."""
     given, model = subject.equations.system, subject.model
     rows = [("coordinates", _coordinates(given.kinds, typeset))]
-    rows.append(("Lagrangian", typeset.formula(f"L = {given.lagrangian_text or show(given.lagrangian)}")))
-    rows += [(label, typeset.formula(_row(str(r)))) for label, r in given.kinematic_rows()]
-    rows += [(label, typeset.formula(_row(str(r)))) for label, r in zip(given.variational_labels, given.variational or (), strict=True)]
-    rows += [(f"force on {q.base}", typeset.formula(show(u))) for q, u in given.forces.items()]
-    if given.dissipation != 0:
-        rows.append(("dissipation", typeset.formula(f"F = {show(given.dissipation)}")))
-    if given.action is not None:
-        rows.append(("action", typeset.symbol(given.action.base)))
-    for z, e in given.inputs.items():
-        bound = model.inputs.get(z.base, e)
-        text = "open" if bound is None else typeset.formula(f"{z.base} = {bound if isinstance(bound, str) else show(bound)}")
-        rows.append(("input", text if bound is not None else f"{typeset.symbol(z.base)}, open"))
+    for part in STORED:
+        if part.kind is Kind.ROWS:
+            rows += [(label, typeset.formula(_row(str(r)))) for label, r in part.rows(given)]
+        elif isinstance(given_part := getattr(given, part.name), Action):
+            rows.append((part.title, typeset.symbol(given_part.base)))
+        elif part.kind in (Kind.FORMULA, Kind.FORMULAS) and not part.defines:
+            instead: Mapping[str, Any] = model.inputs if part.open_word else {}
+            if part.name == "lagrangian" and given.lagrangian_text:
+                instead = {"": given.lagrangian_text}
+            rows += [_formula(part, name, instead.get(name, e), typeset) for name, e in part.formulas(given).items()]
     html = prose(model.prose, names_of(given), typeset) + _rows(rows)
-    html += _named("where", {name: f"{name} = {show(e)}" for name, e in given.where.items()}, typeset)
-    html += _named("quasi-velocities", {name: f"{name}' = {show(e)}" for name, e in given.quasi.items()}, typeset)
+    for part in [part for part in STORED if part.defines]:
+        html += _named(part.heading, {name: _equal(part, name, e) for name, e in part.formulas(given).items()}, typeset)
     if given.parameters:
         values = [(typeset.symbol(p.name), _value(model.parameters.get(p.name), typeset)) for p in given.parameters]
         html += '<h3>Values</h3><dl class="values">' + "".join(f"<div><dt>{n}</dt><dd>{v}</dd></div>" for n, v in values) + "</dl>"
@@ -59,6 +58,17 @@ def system(subject: Subject, typeset: Typesetter) -> str:
             + "</ul>"
         )
     return html
+
+
+def _formula(part: Part, name: str, e: Any, typeset: Typesetter) -> tuple[str, str]:
+    title = (part.heading or part.title).format(name)
+    return title, f"{typeset.symbol(name)}, {part.open_word}" if e is None else typeset.formula(_equal(part, name, e))
+
+
+def _equal(part: Part, name: str, e: Any) -> str:
+    """A formula with its left side, if it has one."""
+    left, text = part.left_side.format(name), e if isinstance(e, str) else show(e)
+    return f"{left} = {text}" if left else text
 
 
 def names_of(given: System) -> list[str]:
@@ -145,7 +155,7 @@ def analysis(subject: Subject, typeset: Typesetter) -> str:
 
 
 def _verdict(found: Analysis, typeset: Typesetter) -> str:
-    kind = "good" if found.verdict in GOOD else "bad" if found.verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED) else "free"
+    kind = "good" if found.verdict.unique_motion else "free" if found.verdict.allows_motion else "bad"
     html = f'<p><span class="badge {kind}">{found.verdict}</span> {sentence(found.verdict.sentence)}</p>'
     facts = []
     if found.dimension is not None:
@@ -167,7 +177,7 @@ def _verdict(found: Analysis, typeset: Typesetter) -> str:
 
 
 def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
-    if found.verdict not in GOOD or found.offsets is None:
+    if not found.verdict.unique_motion or found.offsets is None:
         return []
     factors = found.singular_locus
     if factors is None:

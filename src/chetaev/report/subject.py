@@ -14,13 +14,14 @@ from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.classify import Classification, classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.verdict.analyze import Analysis, analyze
+from chetaev.numerics.verdict.analyze import analyze
 
 _SECONDS = 2.0
 """For the classification of constraints, whose distributions may swell."""

@@ -26,11 +26,11 @@ def command(ctx: click.Context, given: str, word: str | None, picture: str | Non
 
     The verdict is REGULAR, CONSTRAINED, GAUGE, BRANCHING, INCONSISTENT or UNDECIDED; the last two end with exit code 3.
     """
-    from chetaev.numerics.verdict.analyze import Verdict, analyze
+    from chetaev.numerics.verdict.analyze import analyze
 
     source = read(given)
     found = analyze(options.changed(source.model, word))
     say(found)
     if picture is not None:
         save_picture(lambda plots: plots.tree(found), picture, source.stem)
-    ctx.exit(FORBIDDEN if found.verdict in (Verdict.INCONSISTENT, Verdict.UNDECIDED) else DONE)
+    ctx.exit(DONE if found.verdict.allows_motion else FORBIDDEN)

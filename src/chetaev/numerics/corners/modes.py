@@ -13,7 +13,7 @@ as before, with one more multiplier that does no virtual work.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -26,7 +26,6 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, moved_by
-from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
@@ -211,7 +210,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
     found = (*modes.values(), *unit)
     system = rewritten.system
-    with_modes = _with_parts(system, parameters=(*system.parameters, *[mode.symbol for mode in found]))
+    with_modes = system.exchange(parameters=(*system.parameters, *[mode.symbol for mode in found]))
     smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
     return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
 
@@ -275,7 +274,7 @@ def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equation
     with deep():
         rewritten = _rewritten(equations, lambda e: e.xreplace(values))
     system = rewritten.lowered.system
-    system = _with_parts(system, parameters=tuple(p for p in system.parameters if p not in values))
+    system = system.exchange(parameters=tuple(p for p in system.parameters if p not in values))
     return replace(rewritten, lowered=replace(rewritten.lowered, system=system))
 
 
@@ -304,8 +303,7 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         rewritten = _rewritten(equations, one)
         rows = tuple(Constraint(one(mode.function), surface=mode.text) for mode in modes)
     lowered = rewritten.lowered
-    system = _with_parts(
-        lowered.system,
+    system = lowered.system.exchange(
         parameters=tuple(p for p in lowered.system.parameters if p not in unknowns),
         kinematic=(*lowered.system.kinematic, *rows),
     )
@@ -331,8 +329,7 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
         for q, e in acting(equations).items():
             limit = at_rest(e, mode.function, mode.components, mode.unknowns)
             forces[q] = e if limit is None else limit
-    system = _with_parts(
-        lowered.system,
+    system = lowered.system.exchange(
         forces=Frozen(forces),
         dissipation=S.Zero,
         parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
@@ -408,8 +405,7 @@ def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
     """Equations with a change made to every expression of their data."""
     lowered = equations.lowered
     system = lowered.system
-    changed = _with_parts(
-        system,
+    changed = system.exchange(
         lagrangian=one(system.lagrangian),
         kinematic=tuple(Constraint(one(row.lhs), one(row.rhs), row.text) for row in system.kinematic),
         variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
@@ -429,11 +425,3 @@ def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
 
 def _variational(row: VariationalConstraint, one: Callable[[Expr], Expr]) -> VariationalConstraint:
     return VariationalConstraint(Frozen({q: one(c) for q, c in row.coefficients.items()}), row.text)
-
-
-def _with_parts(system: System, **changes: Any) -> System:
-    """A system with some parts exchanged that need no reading: they were read before."""
-    changed: System = object.__new__(System)
-    for part in fields(System):
-        object.__setattr__(changed, part.name, changes.get(part.name, getattr(system, part.name)))
-    return changed

@@ -148,7 +148,7 @@ def simulate(
         return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where), accuracy.relative)
 
     motion = run(request, begun, surfaces)
-    if not motion.certificate.ok and motion.outcome in (Outcome.FINISHED, Outcome.EVENT):
+    if not motion.certificate.ok and motion.outcome.reached_end:
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
         surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
         begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))

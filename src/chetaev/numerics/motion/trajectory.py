@@ -36,6 +36,11 @@ class Outcome(StrEnum):
     NOT_CERTIFIED = "not_certified"
     INTERRUPTED = "interrupted"
 
+    @property
+    def reached_end(self) -> bool:
+        """Whether the motion reached the end of its interval, or an event that ends it."""
+        return self in (Outcome.FINISHED, Outcome.EVENT)
+
 
 class Reader(Protocol):
     """What turns states into values of expressions; numerics provides it."""

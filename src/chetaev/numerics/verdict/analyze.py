@@ -21,6 +21,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Multiplier, jets_in
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
+from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -36,7 +37,6 @@ from chetaev.numerics.verdict.branches import Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
-from chetaev.numerics.verdict.verdicts import NOTHING_COMMON, Analysis, Verdict
 
 
 def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:

@@ -30,7 +30,6 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Branch as BranchRow
 from chetaev.mechanics.ranks.generic import Matrix, rank
-from chetaev.numerics.corners.modes import _with_parts
 from chetaev.numerics.flow.closure import closure_of
 from chetaev.numerics.flow.nullspace import null_space
 
@@ -231,7 +230,7 @@ def _bound(equations: Equations, inputs: Frozen[str, Expr] | None) -> Equations:
         return equations
     system = equations.system
     given: Frozen[Input, Expr | None] = Frozen({z: inputs.get(z.base, u) for z, u in system.inputs.items()})
-    return replace(equations, lowered=replace(equations.lowered, system=_with_parts(system, inputs=given)))
+    return replace(equations, lowered=replace(equations.lowered, system=system.exchange(inputs=given)))
 
 
 def _singular_state(small: Branch, large: Branch) -> bool:

@@ -11,11 +11,11 @@ from sympy import Expr, Integer, Symbol
 
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import Mode, smooth, with_numbers
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.start.signs import signs_at
-from chetaev.numerics.verdict.verdicts import NOTHING_COMMON, Analysis, Verdict
 
 _MOST = 4
 """Corners of which all configurations are looked at, 16 at most; of more only those with one corner on its other side."""

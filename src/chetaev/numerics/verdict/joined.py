@@ -16,9 +16,9 @@ import numpy as np
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
+from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.verdict.branches import Branch, Branches
-from chetaev.numerics.verdict.verdicts import NOTHING_COMMON, Analysis, Verdict
 
 _DECIDED = (Verdict.REGULAR, Verdict.CONSTRAINED, Verdict.GAUGE)
 

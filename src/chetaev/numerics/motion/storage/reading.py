@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from chetaev.core.notation import parse_expression
 from chetaev.core.scene import read_scene
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.support.text import fault
+from chetaev.core.support.plain import list_of, mapping, named_texts, require_keys, text_of, texts
 from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
@@ -31,7 +31,6 @@ from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
 
-_PARTS = "coordinates parameters lagrangian kinematic variational forces dissipation action inputs where quasi name".split()
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
     "counts tolerance switches dense pieces enclosed scales certificate asked scene"
@@ -43,18 +42,18 @@ _MOST_PIECES = 1_000_000
 def read_motion(archive: Archive) -> Trajectory:
     """The motion that an archive holds."""
     model = archive.model()
-    _require_keys(model, _KEYS, "the file")
+    require_keys(model, _KEYS, "the file")
     equations = _equations(model)
     binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
     switched = smooth(equations, Frozen(binding.inputs))
     dense = model["dense"] is True
-    described = _list(model["pieces"], "pieces")
+    described = list_of(model["pieces"], "pieces")
     if not 0 < len(described) < _MOST_PIECES:
         raise ValueError("the pieces are not counted")
     pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
     first = pieces[0].setting
     jets = first.flow.state if first.seated else setting(switched, tuple(m or 1 for m in first.configuration), binding).flow.state
-    if _texts(model["jets"], "jets") != [z.name for z in jets]:
+    if texts(model["jets"], "jets") != [z.name for z in jets]:
         raise ValueError("the states are not those of the system")
     layout = Layout(jets, any(piece.setting.flow.has_power for piece in pieces))
     t = _in_order(archive.array("t", None))
@@ -68,14 +67,14 @@ def read_motion(archive: Archive) -> Trajectory:
         end=(float(archive.array("end_t", 1)[0]), archive.array("end_state", layout.size)),
         jets=jets,
         outcome=Outcome(model["outcome"]),
-        message=_text(model["message"], "message"),
+        message=text_of(model["message"], "message"),
         drift=Frozen({name: float(v) for name, v in _mapping(model, "drift").items()}),
         extrema=Frozen({name: (float(a), float(b)) for name, (a, b) in _mapping(model, "extrema").items()}),
-        events=tuple(_event(e) for e in _list(model["events"], "events")),
+        events=tuple(_event(e) for e in list_of(model["events"], "events")),
         counts=Frozen({name: int(n) for name, n in _mapping(model, "counts").items()}),
         reader=Reader(switched, binding, layout, pieces, dense),
         tolerance=float(model["tolerance"]),
-        switches=tuple(_switch(s) for s in _list(model["switches"], "switches")),
+        switches=tuple(_switch(s) for s in list_of(model["switches"], "switches")),
         pieces=which,
         enclosed=_enclosed(model),
         scales=Frozen({name: float(v) for name, v in _mapping(model, "scales").items()}),
@@ -91,14 +90,14 @@ def _in_scene(key: str, shape: int | None) -> str:
 
 def _enclosed(model: Mapping[str, Any]) -> Enclosed:
     given = _mapping(model, "enclosed")
-    nodes, left_out = (tuple(_texts(given[name], name)) for name in ("nodes", "left_out"))
+    nodes, left_out = (tuple(texts(given[name], name)) for name in ("nodes", "left_out"))
     return Enclosed(nodes, left_out, float(given["worst"]), int(_mapping(model, "counts").get("shortened", 0)))
 
 
 def _certificate(found: Mapping[str, Any]) -> Certificate:
     figures = [
-        Figure(_text(kind, "certificate"), float(size), float(allowed), _text(subject, "certificate"), None if t is None else float(t))
-        for kind, size, allowed, subject, t in _list(found["figures"], "certificate")
+        Figure(text_of(kind, "certificate"), float(size), float(allowed), text_of(subject, "certificate"), None if t is None else float(t))
+        for kind, size, allowed, subject, t in list_of(found["figures"], "certificate")
     ]
     return Certificate(tuple(figures), found["repeated"] is True)
 
@@ -106,17 +105,17 @@ def _certificate(found: Mapping[str, Any]) -> Certificate:
 def _asked(given: Any) -> Asked | None:
     if given is None:
         return None
-    _require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
+    require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
     first, last = (float(v) for v in given["t"])
-    method = method_of(_text(given["method"], "method"), "method")
+    method = method_of(text_of(given["method"], "method"), "method")
     fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
-    besides, settings = tuple(_texts(given["besides"], "besides")), _settings(given.get("settings", {}))
+    besides, settings = tuple(texts(given["besides"], "besides")), _settings(given.get("settings", {}))
     return Asked(State(fixed, guess), (first, last), method or Explicit(), besides, settings)
 
 
 def _settings(given: Any) -> Frozen[str, Any]:
     """How the motion was computed; each setting of its one kind. Files of earlier versions have none."""
-    _require_keys(given, ("tolerance", "max_step", "scale", "conserve", "events", "gauge", "branch"), "the settings")
+    require_keys(given, ("tolerance", "max_step", "scale", "conserve", "events", "gauge", "branch"), "the settings")
     found = dict(given)
     if "tolerance" in found:
         numbers = tuple(map(float, found["tolerance"])) if isinstance(found["tolerance"], list) else (float(found["tolerance"]),)
@@ -126,61 +125,42 @@ def _settings(given: Any) -> Frozen[str, Any]:
     if "scale" in found:
         found["scale"] = Frozen({name: float(v) for name, v in _mapping(found, "scale").items()})
     if "gauge" in found:
-        found["gauge"] = Frozen(_named_texts(found, "gauge"))
+        found["gauge"] = Frozen(named_texts(found["gauge"], "gauge"))
     if "events" in found:
-        found["events"] = tuple(_watched(event) for event in _list(found["events"], "events"))
+        found["events"] = tuple(_watched(event) for event in list_of(found["events"], "events"))
     for name in ("conserve", "branch"):
         if name in found and not (name == "branch" and type(found[name]) is int):
-            _text(found[name], name)
+            text_of(found[name], name)
     return Frozen(found)
 
 
 def _watched(given: Any) -> Any:
-    _require_keys(given, ("expression", "terminal", "direction", "reset"), "an event that was asked for")
-    _text(given["expression"], "expression")
-    return event_of({**given, "reset": _named_texts(given, "reset") if "reset" in given else None})
+    require_keys(given, ("expression", "terminal", "direction", "reset"), "an event that was asked for")
+    text_of(given["expression"], "expression")
+    return event_of({**given, "reset": named_texts(given["reset"], "reset") if "reset" in given else None})
 
 
 def _datum(given: Any) -> Any:
     """A number, a text, or lists of these for an element of a group."""
     if isinstance(given, list):
         return tuple(map(_datum, given))
-    return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else _text(given, "a value")
+    return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else text_of(given, "a value")
 
 
 def _equations(model: Mapping[str, Any]) -> Equations:
     """The equations, derived again from the system and the principle's word."""
     principle = of_spec(_mapping(model, "principle"), "a motion file, principle")
-    equations = derive(system_of(_mapping(model, "system")), principle)
+    equations = derive(System.of_parts(_mapping(model, "system")), principle)
     if model["rewritten"] is not None:
-        rows = tuple(_read_row(row, equations) for row in _list(model["rewritten"], "rewritten"))
-        assumptions = tuple(parse_expression(a, equations.vocabulary, "assumptions") for a in _texts(model["assumptions"], "assumptions"))
+        rows = tuple(_read_row(row, equations) for row in list_of(model["rewritten"], "rewritten"))
+        assumptions = tuple(parse_expression(a, equations.vocabulary, "assumptions") for a in texts(model["assumptions"], "assumptions"))
         equations = replace(equations, rewritten=rows, assumptions=assumptions)
     return equations
 
 
-def system_of(parts: Mapping[str, Any]) -> System:
-    """A system from texts; every part has its one type."""
-    _require_keys(parts, _PARTS, "a system")
-    optional = {name: None if parts[name] is None else _text(parts[name], name) for name in ("dissipation", "action")}
-    return System(
-        _named_texts(parts, "coordinates"),
-        _named_texts(parts, "parameters"),
-        lagrangian=_text(parts["lagrangian"], "lagrangian"),
-        kinematic=_row_texts(parts, "kinematic"),
-        variational=None if parts["variational"] is None else _row_texts(parts, "variational"),
-        forces=_named_texts(parts, "forces"),
-        inputs={name: None if v is None else _text(v, "inputs") for name, v in _mapping(parts, "inputs").items()},
-        where=_named_texts(parts, "where"),
-        quasi=_named_texts(parts, "quasi"),
-        name=_text(parts["name"], "name"),
-        **optional,
-    )
-
-
 def _read_row(row: Any, equations: Equations) -> Row[Any]:
-    _require_keys(row, ("lhs", "rhs", "origin"), "a row")
-    lhs, rhs = (_text(row[key], key) for key in ("lhs", "rhs"))
+    require_keys(row, ("lhs", "rhs", "origin"), "a row")
+    lhs, rhs = (text_of(row[key], key) for key in ("lhs", "rhs"))
     try:
         origin = origin_of_spec(row["origin"])
     except (KeyError, TypeError, AttributeError) as wrong:
@@ -190,14 +170,14 @@ def _read_row(row: Any, equations: Equations) -> Row[Any]:
 
 
 def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, binding: Binding, dense: bool) -> Piece:
-    _require_keys(given, _PIECE, "a piece")
+    require_keys(given, _PIECE, "a piece")
     begin, end = (float(v) for v in given["t"])
     configuration = _configuration(given["modes"], len(switched.modes))
     here = setting(switched, configuration, binding, _seat(archive, switched, configuration, begin, k) if given["seated"] else None)
     first = archive.array(f"first_{k}", here.compiled.size)
     if given["renewed"] is True:  # the pivots were chosen where the piece begins
         here = here.renew(begin, here.named(first))
-    basis = _text(given["basis"], "basis")
+    basis = text_of(given["basis"], "basis")
     if basis not in (NESTED, POWERS):
         raise ValueError(f"the basis {basis!r} is not known")
     project = here.compiled.conserving() if given["conserve"] is True else here.compiled.project
@@ -229,17 +209,17 @@ def _run(archive: Archive, k: int, here: Setting, basis: str) -> Any:
 
 
 def _switch(given: Any) -> Switch:
-    _require_keys(given, ("text", "t", "before", "after"), "a switch")
+    require_keys(given, ("text", "t", "before", "after"), "a switch")
     before, after = (int(given[key]) for key in ("before", "after"))
     if {before, after} - {1, -1, SLIDING}:
         raise ValueError("a mode is +1, -1 or 0")
-    return Switch(_text(given["text"], "switch"), float(given["t"]), before, after)
+    return Switch(text_of(given["text"], "switch"), float(given["t"]), before, after)
 
 
 def _event(given: Any) -> Event:
-    _require_keys(given, ("text", "t", "state"), "an event")
+    require_keys(given, ("text", "t", "state"), "an event")
     state = Frozen({name: float(v) for name, v in _mapping(given, "state").items()})
-    return Event(_text(given["text"], "event"), float(given["t"]), state)
+    return Event(text_of(given["text"], "event"), float(given["t"]), state)
 
 
 def _in_order(times: Array) -> Array:
@@ -250,47 +230,5 @@ def _in_order(times: Array) -> Array:
     return times
 
 
-def _text(given: Any, name: str) -> str:
-    if not isinstance(given, str):
-        raise TypeError(f"{name} is not a text")
-    reason = fault(given, lines=True)
-    if reason:
-        raise ValueError(f"{name} {reason}")
-    return given
-
-
-def _row_texts(parts: Mapping[str, Any], name: str) -> list[str] | dict[str, str]:
-    """Rows in a list, or by their names."""
-    return _named_texts(parts, name) if isinstance(parts[name], dict) else _texts(parts[name], name)
-
-
-def _texts(given: Any, name: str) -> list[str]:
-    return [_text(v, name) for v in _list(given, name)]
-
-
-def _list(given: Any, name: str) -> list[Any]:
-    if not isinstance(given, list):
-        raise TypeError(f"{name} is not a list")
-    return given
-
-
 def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = given[name]
-    if not isinstance(found, dict):
-        raise TypeError(f"{name} is not a mapping")
-    for key in found:
-        _text(key, f"a name in {name}")
-    return found
-
-
-def _require_keys(given: Any, known: Iterable[str], what: str) -> None:
-    """Refuse what nobody knows: it may have meant something to who wrote it."""
-    if not isinstance(given, dict):
-        raise TypeError(f"{what} is not a mapping")
-    unknown = [key for key in given if key not in known]
-    if unknown:
-        raise ValueError(f"{what} has no part {unknown[0]!r}")
-
-
-def _named_texts(given: Mapping[str, Any], name: str) -> dict[str, str]:
-    return {key: _text(v, name) for key, v in _mapping(given, name).items()}
+    return mapping(given[name], name)

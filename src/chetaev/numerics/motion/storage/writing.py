@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sympy import Expr
 
 from chetaev.core.certificate import Figure
-from chetaev.core.constraints import by_label
 from chetaev.core.errors import ChetaevError, ModelError, UsageError
 from chetaev.core.notation import show
+from chetaev.core.parts import Notation, OwnWords, parts_of
 from chetaev.core.scene import written
 from chetaev.core.support.version import VERSION as LIBRARY
 from chetaev.core.system import System
@@ -22,7 +21,6 @@ from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.settings import Asked, plain, word_of
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
-from chetaev.numerics.motion.storage.reading import system_of
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece
 
@@ -126,39 +124,14 @@ def _piece(piece: Piece) -> dict[str, Any]:
 
 def _written(system: System, where: str) -> dict[str, Any]:
     """The parts of a system as texts: the user's own where they still say the same, else as `show` writes them."""
-    for own_words in (True, False):
-        parts = _parts(system, own_words)
+    for words in (OwnWords(), Notation()):
+        parts = parts_of(system, words)
         try:
-            if system_of(parts) == system:
+            if System.of_parts(parts) == system:
                 return parts
         except ChetaevError:
             continue
     raise ModelError("the system cannot be written in the notation.", where=where)
-
-
-def _parts(system: System, own_words: bool) -> dict[str, Any]:
-    def row(r: Any) -> str:
-        return str(r if own_words else replace(r, text=""))
-
-    def formula(title: str, e: Any) -> str:
-        return (system.written.get(title, "") if own_words else "") or show(e)
-
-    return {
-        "name": system.name,
-        "coordinates": dict(system.kinds),
-        "parameters": {p.name: "positive" if p.is_positive else "real" for p in system.parameters},
-        "lagrangian": (own_words and system.lagrangian_text) or show(system.lagrangian),
-        "kinematic": by_label(system.kinematic, system.kinematic_labels, [row(r) for r in system.kinematic]),
-        "variational": None
-        if system.variational is None
-        else by_label(system.variational, system.variational_labels, [row(r) for r in system.variational]),
-        "forces": {q.base: formula(f"force {q.base}", u) for q, u in system.forces.items()},
-        "dissipation": formula("dissipation", system.dissipation) if system.dissipation != 0 else None,
-        "action": system.action.base if system.action else None,
-        "inputs": {z.base: None if u is None else formula(f"input {z.base}", u) for z, u in system.inputs.items()},
-        "where": {name: formula(f"where {name}", e) for name, e in system.where.items()},
-        "quasi": {name: formula(f"quasi {name}'", e) for name, e in system.quasi.items()},
-    }
 
 
 def _named(principle: Principle) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Verdicts: what becomes of a motion, with the evidence."""
+"""What `analyze` says: a verdict on what becomes of a motion, with the evidence."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from sympy import Expr
 
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.flow.locus import locus_factors, no_formula
-from chetaev.singular.constraint_algorithm import Leaf, Tree
+from chetaev.mechanics.singular_locus import locus_factors, no_formula
 
 _SHOWN = 6
 """Relations that a report shows."""
@@ -22,29 +21,31 @@ _WIDEST = 160
 
 
 class Verdict(StrEnum):
-    """What becomes of a motion."""
+    """What becomes of a motion: the word, a sentence, whether there is a motion at all, and whether the user has to choose one."""
 
-    REGULAR = "REGULAR"
-    CONSTRAINED = "CONSTRAINED"
-    GAUGE = "GAUGE"
-    INCONSISTENT = "INCONSISTENT"
-    BRANCHING = "BRANCHING"
-    UNDECIDED = "UNDECIDED"
+    REGULAR = "REGULAR", "unique motion; nothing restricts the state but the stated rows and their time derivatives"
+    CONSTRAINED = "CONSTRAINED", "unique motion on a smaller manifold; a relation arises that is no derivative of one stated row"
+    GAUGE = "GAUGE", "free functions in coordinates", True, True
+    INCONSISTENT = "INCONSISTENT", "no motion, or only special ones", False
+    BRANCHING = "BRANCHING", "a union of manifolds", True, True
+    UNDECIDED = "UNDECIDED", "a zero test or the budget did not suffice", False
+
+    sentence: str
+    allows_motion: bool
+    """Whether motions are known to exist for general data."""
+    needs_choice: bool
+    """Whether a gauge or a branch has to be chosen before a motion is unique."""
+
+    def __new__(cls, word: str, sentence: str = "", allows_motion: bool = True, needs_choice: bool = False) -> Self:
+        found = str.__new__(cls, word)
+        found._value_ = word
+        found.sentence, found.allows_motion, found.needs_choice = sentence, allows_motion, needs_choice
+        return found
 
     @property
-    def sentence(self) -> str:
-        """The verdict in words."""
-        return _SENTENCES[self]
-
-
-_SENTENCES = {
-    Verdict.REGULAR: "unique motion; nothing restricts the state but the stated rows and their time derivatives",
-    Verdict.CONSTRAINED: "unique motion on a smaller manifold; a relation arises that is no derivative of one stated row",
-    Verdict.GAUGE: "free functions in coordinates",
-    Verdict.INCONSISTENT: "no motion, or only special ones",
-    Verdict.BRANCHING: "a union of manifolds",
-    Verdict.UNDECIDED: "a zero test or the budget did not suffice",
-}
+    def unique_motion(self) -> bool:
+        """Whether every consistent state has one motion."""
+        return self.allows_motion and not self.needs_choice
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,10 +77,10 @@ class Analysis:
     evidence: str
     sides: tuple[str, ...] = ()
     """Where a branch lies if branches are sides of corners: inequalities, one of which holds."""
-    leaf: Leaf | None = field(default=None, repr=False, compare=False)
-    """The final constraint manifold, where the constraint algorithm found it."""
-    tree: Tree | None = field(default=None, repr=False, compare=False)
-    """The account of the constraint algorithm, where it was asked."""
+    leaf: Any = field(default=None, repr=False, compare=False)
+    """The final constraint manifold, a `Leaf`, where the constraint algorithm found it. An analysis only carries what that made."""
+    tree: Any = field(default=None, repr=False, compare=False)
+    """The account of the constraint algorithm, a `Tree`, where it was asked."""
 
     @cached_property
     def singular_locus(self) -> tuple[Expr, ...] | None:
@@ -122,7 +123,7 @@ class Analysis:
         return lines
 
     def _where_singular(self) -> list[str]:
-        if self.verdict not in (Verdict.REGULAR, Verdict.CONSTRAINED):
+        if not self.verdict.unique_motion:
             return []
         factors = self.singular_locus
         if factors is None:

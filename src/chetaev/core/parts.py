@@ -1,0 +1,221 @@
+"""The parts of a system, one line each: how they are called, printed, written to files and read from them.
+
+A part is an argument of `System`, a field of it, and a key of files by the same name. To add one: a line in `PARTS`, the argument and the
+field in `core/system.py`, and the place where the mathematics uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.constraints import Constraint, VariationalConstraint, by_label
+from chetaev.core.notation.lexer import spell
+from chetaev.core.notation.show import show
+from chetaev.core.support.plain import mapping, named_texts, require_keys, text_of, texts
+from chetaev.core.support.text import in_latex
+
+if TYPE_CHECKING:
+    from chetaev.core.system import System
+
+
+class Kind(Enum):
+    """What a part is, as plain data."""
+
+    WORD = "a text"
+    NAMES = "kinds by name"
+    FORMULA = "a text of the notation"
+    FORMULAS = "texts of the notation by name"
+    ROWS = "a list of rows, or rows by name"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a system."""
+
+    name: str
+    kind: Kind
+    title: str
+    """The first column of its lines in a printed system; `{}` stands for the name of a formula."""
+    default: Any = None
+    """What leaving it out means, as plain data."""
+    required: bool = False
+    heading: str = ""
+    """The title in a report, where it differs."""
+    left_side: str = ""
+    """What its formulas are equal to, in a report."""
+    table: str = ""
+    """The table of a model file that its key stands in; none if it is a key or a table of the file itself."""
+    declares: bool = False
+    """Whether its names may be used in formulas: model files have such tables first."""
+    defines: bool = False
+    """Whether its names are written out where formulas are typeset; motion files and reports have it last."""
+    open_word: str = ""
+    """The word for a formula that is left open, if one may be."""
+
+    def titled(self, name: str) -> str:
+        """The title of one formula."""
+        return self.title.format(name)
+
+    def formulas(self, system: System) -> dict[str, Any]:
+        """Its formulas by name, a single one under an empty name; None for one that is left open."""
+        found = getattr(system, self.name)
+        if self.kind is Kind.FORMULA:
+            return {"": found} if self.required or found != 0 else {}
+        return {name_of(key): e for key, e in found.items()}
+
+    def rows(self, system: System) -> list[tuple[str, Any]]:
+        """Its rows with their labels."""
+        labels = getattr(system, f"{self.name}_labels")
+        return list(zip(labels, getattr(system, self.name) or (), strict=True))
+
+    def argument(self, system: System, keep_texts: bool) -> Any:
+        """The part of a system, as the constructor takes it; rows with the user's words or without."""
+        found = getattr(system, self.name)
+        if self.kind is Kind.ROWS:
+            return found if keep_texts or found is None else tuple(replace(row, text="") for row in found)
+        if self.kind is Kind.FORMULAS:
+            return self.formulas(system)
+        return found if self.kind is Kind.FORMULA else self.plain(system, Notation())
+
+    def plain(self, system: System, words: Words) -> Any:
+        """The part of a system as texts, lists and mappings."""
+        found = getattr(system, self.name)
+        if self.kind is Kind.NAMES:
+            return dict(system.kinds) if self.name == "coordinates" else {p.name: "positive" if p.is_positive else "real" for p in found}
+        if self.kind is Kind.WORD:
+            return found.base if isinstance(found, sympy.Symbol) else found
+        if self.kind is Kind.ROWS:
+            labels = getattr(system, f"{self.name}_labels")
+            return None if found is None else by_label(found, labels, list(map(words.row, found)))
+        titles = {name: self.titled(name) for name in self.formulas(system)}
+        written = {
+            name: None if e is None else words.formula(system.written.get(titles[name], ""), e) for name, e in self.formulas(system).items()
+        }
+        return written if self.kind is Kind.FORMULAS else written.get("")
+
+    def read(self, given: Any) -> Any:
+        """Plain data as the constructor takes them; anything of another type is a TypeError."""
+        if given is None and self.default is None and not self.required:
+            return None
+        if self.kind is Kind.ROWS:
+            return named_texts(given, self.name) if isinstance(given, dict) else texts(given, self.name)
+        if self.kind in (Kind.WORD, Kind.FORMULA):
+            return text_of(given, self.name)
+        if self.open_word:
+            return {name: None if e is None else text_of(e, self.name) for name, e in mapping(given, self.name).items()}
+        return named_texts(given, self.name)
+
+    def lines(self, system: System, form: Literal["text", "latex"]) -> Iterator[tuple[str, str]]:
+        """Titles and texts, as a system is printed."""
+        text = form == "text"
+        found = getattr(system, self.name)
+        if self.kind is Kind.NAMES:
+            listed = [z for z in found if self.name != "coordinates" or z.base in system.kinds]
+            if listed:
+                yield self.title, (" " if text else r"\ ").join(show(z, form) for z in listed)
+            for name, group in system.groups.items() if self.name == "coordinates" else ():
+                yield f"group {name}", str(group) if text else in_latex(str(group))
+        elif self.kind is Kind.ROWS:
+            yield from ((label, str(row) if text else row.latex()) for label, row in self.rows(system))
+        elif self.kind is Kind.WORD:
+            yield from [(self.title, show(found, form))] if isinstance(found, sympy.Symbol) else []
+        elif text or not self.defines:
+            for name, e in self.formulas(system).items():
+                title = self.titled(name)
+                if e is None:
+                    yield title, self.open_word if text else rf"\text{{{self.open_word}}}"
+                else:
+                    yield title, (system.written.get(title, "") if text else "") or show(e, form)
+
+
+PARTS = (
+    Part("name", Kind.WORD, "", ""),
+    Part("coordinates", Kind.NAMES, "coordinates", required=True, declares=True),
+    Part("parameters", Kind.NAMES, "parameters", {}, declares=True),
+    Part("lagrangian", Kind.FORMULA, "lagrangian", required=True, heading="Lagrangian", left_side="L"),
+    Part("where", Kind.FORMULAS, "where {}", {}, heading="where", left_side="{}", declares=True, defines=True),
+    Part("quasi", Kind.FORMULAS, "quasi {}'", {}, heading="quasi-velocities", left_side="{}'", declares=True, defines=True),
+    Part("kinematic", Kind.ROWS, "", [], table="constraints"),
+    Part("variational", Kind.ROWS, "", table="constraints"),
+    Part("forces", Kind.FORMULAS, "force {}", {}, heading="force on {}"),
+    Part("dissipation", Kind.FORMULA, "dissipation", left_side="F"),
+    Part("action", Kind.WORD, "action"),
+    Part("inputs", Kind.FORMULAS, "input {}", {}, heading="input", left_side="{}", declares=True, open_word="open"),
+)
+"""The parts in the order in which they are printed."""
+STORED = tuple(sorted(PARTS, key=lambda part: part.defines))
+"""The parts in the order of motion files and reports."""
+ARGUMENTS = tuple(part.name for part in (*STORED[1:], STORED[0]))
+"""Their names in the order in which the constructor has them."""
+_TITLES = {part.title.split()[0]: part.name for part in PARTS if part.title}
+"""Names of parts by the first word of their titles."""
+
+
+class Words(Protocol):
+    """How formulas and rows become texts."""
+
+    def formula(self, text: str, expression: Expr) -> str:
+        """A formula, and the user's text of it if there is one."""
+
+    def row(self, row: Constraint | VariationalConstraint) -> str:
+        """A row, which knows the user's text."""
+
+
+class OwnWords:
+    """The user's words where there are any."""
+
+    def formula(self, text: str, expression: Expr) -> str:
+        return text or show(expression)
+
+    def row(self, row: Constraint | VariationalConstraint) -> str:
+        return str(row)
+
+
+class Notation:
+    """Everything as `show` writes it."""
+
+    def formula(self, _: str, expression: Expr) -> str:
+        return show(expression)
+
+    def row(self, row: Constraint | VariationalConstraint) -> str:
+        return str(replace(row, text=""))
+
+
+def parts_of(system: System, words: Words) -> dict[str, Any]:
+    """All parts as plain data, which `System.of_parts` reads again."""
+    return {part.name: part.plain(system, words) for part in STORED}
+
+
+def arguments_of(plain: Any) -> dict[str, Any]:
+    """The arguments of the constructor from plain data, every part of its one type."""
+    require_keys(plain, ARGUMENTS, "a system")
+    return {part.name: part.read(plain[part.name] if part.required else plain.get(part.name, part.default)) for part in PARTS}
+
+
+def texts_in(given: Mapping[str, Any]) -> dict[str, str]:
+    """The texts among the formulas that the constructor is given, by title."""
+    found: dict[str, Any] = {}
+    for part in PARTS:
+        if part.kind is Kind.FORMULA:
+            found[part.title] = given[part.name]
+        elif part.kind is Kind.FORMULAS:
+            found |= {part.titled(name_of(key)): e for key, e in (given[part.name] or {}).items()}
+    return {title: " ".join(text.split()) for title, text in found.items() if isinstance(text, str)}
+
+
+def part_titled(title: str) -> str:
+    """The name of the part that a title belongs to."""
+    return _TITLES[title.split()[0]]
+
+
+def name_of(key: Any) -> str:
+    """The name that a formula is given under: as a text, a symbol or a function of time."""
+    if isinstance(key, sympy.Function):
+        return spell(str(key.func.__name__))
+    return spell(key.name if isinstance(key, sympy.Symbol) else str(key))

@@ -1,0 +1,106 @@
+"""The singular locus as formulas: factors of the determinant of the system Jacobian."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import sympy
+from sympy import Expr
+from sympy.polys.matrices import DomainMatrix
+
+from chetaev.core.support.budget import deadline
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.structure import structure
+
+_LARGEST_MATRIX = 3_000
+"""Operations in all entries of a Jacobian whose determinant is written out; reading more takes seconds."""
+_MOST_PRODUCTS = 1_000_000
+"""Products that the expansion of a determinant may have at most, counted by the terms of its rows. With ten times as many it takes
+seconds, and nobody reads the result."""
+_MOST_TERMS = 300
+"""Terms of a determinant that is still factorised."""
+_LONGEST_SIMPLIFIED = 60
+"""Operations of a factor in which identities of sine and cosine are sought: the time grows quickly, and longer ones stay as they are."""
+_HIGHEST_MULTIPLE = 100
+"""Whole numbers in arguments of sine and cosine up to which identities are sought: SymPy writes the sine of a multiple as a polynomial."""
+_CEILING = 20.0
+"""Seconds of processor time after which the search ends although the sizes promised less."""
+
+
+def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
+    """The factors of the determinant that can vanish; None if there is no formula of a readable length."""
+    return _locus(equations)[0]
+
+
+def no_formula(equations: Equations) -> str:
+    """Why there is no formula for the singular locus."""
+    return _locus(equations)[1]
+
+
+@lru_cache(maxsize=32)
+def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
+    """The factors, or why there are none. Whether a formula is sought depends on sizes alone; the clock only ends what nobody foresaw."""
+    found: list[Expr] | None = None
+    with deadline(_CEILING) as clock:
+        symbolic = structure(equations)
+        plain, meant = (None, {}) if symbolic is None else _without_high_exponents(sympy.Matrix(symbolic.jacobian))
+        determinant = None if plain is None else _determinant(plain)
+        if determinant is not None:
+            bases = [base.xreplace(meant) for base in _numerator_factors(determinant)]
+            for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
+                bases = [factor for base in bases for factor in _simplified(base)]
+            found = bases
+    if clock.expired:
+        return None, f"the clock ended the search for a formula after {_CEILING:g} seconds of work"
+    if found is None:
+        return None, "its determinant is too long for a formula"
+    return tuple(dict.fromkeys(b for b in found if b.free_symbols and not b.is_positive)), ""
+
+
+def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Expr, Expr]]:
+    """Exponentials with long numbers as symbols, and what these stand for.
+
+    SymPy reads exp(-1.901641*x^2) as the power 1901641 of a variable, which takes minutes and the memory of a list as long as that.
+    """
+    high = [e for e in sorted(matrix.atoms(sympy.exp), key=str) if _highest_multiple(e) > _HIGHEST_MULTIPLE]
+    symbols = {e: sympy.Dummy("exp", positive=True) for e in high}
+    return matrix.xreplace(symbols), {symbol: e for e, symbol in symbols.items()}
+
+
+def _determinant(matrix: sympy.Matrix) -> Expr | None:
+    """The determinant written out, in a ring where sines and cosines are variables like others; None if it would be too long."""
+    if sum(sympy.count_ops(e) for e in matrix) > _LARGEST_MATRIX:
+        return None
+    read = DomainMatrix.from_Matrix(matrix, composite=True)
+    products = prod(sum(_terms(e, read.domain) for e in row) for row in read.to_list())
+    if products > _MOST_PRODUCTS:
+        return None
+    found: Expr = read.domain.to_sympy(read.det())
+    return found if len(sympy.Add.make_args(found)) <= _MOST_TERMS else None
+
+
+def _terms(entry: Any, domain: Any) -> int:
+    if not entry:
+        return 0
+    if domain.is_Poly:
+        return len(entry)
+    return len(entry.numer) + len(entry.denom) if domain.is_Frac else 1
+
+
+def _simplified(base: Expr) -> list[Expr]:
+    """A factor simplified, if it is short enough for that to help; it is right in any case."""
+    long = sympy.count_ops(base) > _LONGEST_SIMPLIFIED or _highest_multiple(base) > _HIGHEST_MULTIPLE
+    return [base] if long else _numerator_factors(sympy.trigsimp(base))
+
+
+def _highest_multiple(e: Expr) -> int:
+    """The largest numerator or denominator of a number in an argument of sine, cosine or another function."""
+    numbers = [sympy.Rational(c) for f in e.atoms(sympy.Function) for c in f.atoms(sympy.Number) if c.is_finite]
+    return max((max(abs(c.p), c.q) for c in numbers), default=0)
+
+
+def _numerator_factors(e: Expr) -> list[Expr]:
+    numerator = sympy.fraction(sympy.together(sympy.factor(e)))[0]
+    return [f.base if f.is_Pow else f for f in sympy.Mul.make_args(sympy.factor(numerator))]
