@@ -4,6 +4,7 @@ import math
 import random
 import tomllib
 from fractions import Fraction
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.spatial.transform import Rotation
 import chetaev as ch
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 
 SLEIGH = """\
 name = "sleigh"
@@ -308,3 +310,10 @@ def test_the_refusal_of_plot_names_scene():
     with pytest.raises(ch.ModelError) as caught:
         loads(f"{SLEIGH}\n[plot]\n")
     assert "[scene]" in caught.value.hint
+
+
+def test_every_setting_of_a_run_is_a_field_of_a_model_and_an_argument_of_simulate():
+    model = ch.gallery("sleigh")
+    names = {"t", *model.run}
+    assert {setting.name for setting in RUN_SETTINGS} | {"scale", "gauge", "events"} == names
+    assert names <= set(ch.Model.__dataclass_fields__) & set(signature(ch.simulate).parameters)

@@ -1,11 +1,13 @@
 """Systems and constraints: frozen, comparable, validated; their kinds."""
 
 import pickle
+from inspect import signature
 
 import pytest
 import sympy
 
 import chetaev as ch
+from chetaev.core.parts import ARGUMENTS, PARTS, Notation, OwnWords, parts_of
 from chetaev.core.symbols import Coordinate, Parameter
 
 
@@ -190,3 +192,24 @@ def test_rows_written_with_names_that_change_are_written_out():
     assert [str(row) for row in changed.kinematic] == ["x' + y' = 0"]
     assert [str(row) for row in changed.variational] == ["delta x + delta y = 0"]
     assert [str(row) for row in system.replace(name="same").kinematic] == ["r' = 0"]
+
+
+def test_every_argument_of_a_system_has_its_line_in_the_table_of_parts():
+    assert list(ARGUMENTS) == [name for name in signature(ch.System).parameters if name != "unknown"]
+    assert {part.name for part in PARTS} <= set(ch.System.__dataclass_fields__)
+
+
+def test_parts_as_plain_data_give_the_system_again_in_own_words_or_in_the_notation():
+    given = tyre(kinematic={"blade": "x1'  = psi'"}, where={"V": "K*x1^2"}, forces={"x1": "u - V  "}, inputs={"u": "sin(t)", "v": None})
+    own, shown = (parts_of(given, words) for words in (OwnWords(), Notation()))
+    assert ch.System.of_parts(own) == ch.System.of_parts(shown) == given
+    assert (own["forces"], shown["forces"]) == ({"x1": "u - V"}, {"x1": "u - K*x1^2"})
+    assert own["kinematic"] == {"blade": "x1' = psi'"} and own["inputs"] == {"u": "sin(t)", "v": None}
+
+
+def test_parts_that_plain_data_leave_out_are_those_of_a_system_without_them():
+    assert ch.System.of_parts({"coordinates": {"x": "line"}, "lagrangian": "x'^2/2"}) == ch.System("x", lagrangian="x'^2/2")
+    with pytest.raises(KeyError, match="lagrangian"):
+        ch.System.of_parts({"coordinates": {"x": "line"}})
+    with pytest.raises(TypeError, match="forces is not a mapping"):
+        ch.System.of_parts({"coordinates": {"x": "line"}, "lagrangian": "x'^2/2", "forces": ["x"]})

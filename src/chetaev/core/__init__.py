@@ -7,7 +7,7 @@
 | text to expression and back | `notation`, `parsing` |
 | derivatives on jets, over any algebra | `calculus` |
 | is it zero? | `zero`, by signatures in a finite field (`exact`); numbers in `values` |
-| a system and its parts | `system`, read by `declarations`; rows in `constraints`; Lie groups in `groups`, found by `group_lookup` |
+| a system | `system`, its parts in `parts`, names read by `declarations`, rows in `constraints`; `groups`, found by `group_lookup` |
 | initial data; the evidence of a motion | `state`, `certificate` |
 | refusals in the user's words | `errors`; what mends them, as values, in `fixes` |
 | files, frozen mappings, budgets, hostile texts | `support` |

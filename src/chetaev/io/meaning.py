@@ -21,7 +21,6 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.graphs.binding import number
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
-_SMALLEST_TOLERANCE = 1e-17
 _MOST_IN_SCENE = 10_000
 """Different expressions in a scene, as many as rows in a system: reading them takes about two seconds, and a file may come from anybody."""
 
@@ -46,7 +45,6 @@ class Meaning:
             self._names(entry.get("fixed", []), "compare", "fixed", k)
         self._expressions()
         self._scene()
-        self._run()
 
     def _parameters(self) -> None:
         positive = {p.name for p in self.model.system.parameters if p.is_positive}
@@ -126,18 +124,6 @@ class Meaning:
             raise ModelError(what, where=self._place("scene", "shapes"))
         for text, (key, k) in first.items():
             parse_expression(text, self._along_motions, place_in_scene(self.source, self.text, key, k))
-
-    def _run(self) -> None:
-        first, last = self.model.t
-        if self.model.conserve not in (None, "energy"):
-            what = f"{self.model.conserve} is not what a motion can be projected onto."
-            raise ModelError(what, where=self._place("simulate", "conserve"), hint='conserve = "energy"')
-        if first == last:
-            raise ModelError("the interval has no length.", where=self._place("simulate", "t"), hint="t = [0, 10]")
-        relative = self.model.tolerance[0] if isinstance(self.model.tolerance, tuple) else self.model.tolerance
-        if relative < _SMALLEST_TOLERANCE:
-            what = f"tolerance = {relative:g} is beyond double precision."
-            raise ModelError(what, where=self._place("simulate", "tolerance"), hint="tolerance = 1e-12")
 
     @cached_property
     def _along_motions(self) -> Vocabulary:

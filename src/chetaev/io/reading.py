@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from functools import cached_property, partial
@@ -24,7 +23,8 @@ from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
-from chetaev.numerics.motion.settings import event_of, method_of
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, finite
+from chetaev.numerics.motion.settings import event_of
 from chetaev.numerics.pieces.events import On
 from chetaev.numerics.start.attitude import split_list
 
@@ -132,22 +132,21 @@ class _File:
             self._principle(self.data.get("principle", {}), "principle"),
             parameters={name: self._value(name, e) for name, e in self.data.get("parameters", {}).items() if _has_value(e)},
             start=State(self._initial("fixed"), self._initial("guess")),
-            t=self._interval(simulate.get("t", [0.0, 10.0])),
-            tolerance=self._tolerance(simulate.get("tolerance", 1e-9)),
             inputs=self.data.get("values", {}),
             also=self._also(),
             invariants=self.data.get("invariants", {}),
             prose=self.data.get("prose", ""),
             reference=self.data.get("reference", ""),
             corrections=tuple(self.data.get("corrections", [])),
-            max_step=self._positive(simulate["max_step"], "max_step", "0.1") if "max_step" in simulate else None,
-            method=method_of(simulate.get("method"), place(self.source, self.text, "simulate", "method")),
             scale=self.data.get("scale", {}),
-            conserve=simulate.get("conserve"),
-            branch=self._branch(simulate.get("branch")),
             gauge=self.data.get("gauge", {}),
             events=tuple(self._event(entry, k) for k, entry in enumerate(self.data.get("events", []))),
             scene=self._scene(),
+            **{
+                setting.name: setting.read(simulate[setting.name], place(self.source, self.text, "simulate", setting.name))
+                for setting in RUN_SETTINGS
+                if setting.name in simulate
+            },
         )
 
     def _scene(self) -> Scene | None:
@@ -202,7 +201,7 @@ class _File:
 
     def _value(self, name: str, entry: Any) -> Any:
         value = entry["value"] if isinstance(entry, dict) else entry
-        if isinstance(value, int | float) and not _finite(value):
+        if isinstance(value, int | float) and not finite(value):
             raise ParameterError(f"{name} = {value} is not a finite number.", where=place(self.source, self.text, "parameters", name))
         return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -232,7 +231,7 @@ class _File:
         if not _NUMBER.fullmatch(value):
             parse_expression(value, self._constants, where)  # only to refuse what cannot be read; the text stays as it is
             return value
-        if not _finite(value):
+        if not finite(value):
             raise NotationError(f"{value} is not a finite number.", where=where, hint="a number below 1e308")
         return float(value)
 
@@ -252,27 +251,6 @@ class _File:
             found[principle] = self._data(entry.get("fixed", []), "compare", "fixed", k)
         return found
 
-    def _interval(self, given: list[Any]) -> tuple[float, float]:
-        if len(given) != 2 or not all(map(_finite, given)):
-            raise ModelError(f"t = {given} is no interval.", where=place(self.source, self.text, "simulate", "t"), hint="t = [0, 10]")
-        return float(given[0]), float(given[1])
-
-    def _tolerance(self, given: Any) -> float | tuple[float, float]:
-        """Relative, or relative and absolute, of which the second may be zero."""
-        if not isinstance(given, list):
-            return self._positive(given, "tolerance", "1e-9")
-        relative, absolute = given
-        if not _finite(absolute) or absolute < 0:
-            where = place(self.source, self.text, "simulate", "tolerance")
-            raise ModelError(f"an absolute tolerance of {absolute} is no size.", where=where, hint="tolerance = [1e-9, 1e-12]")
-        return self._positive(relative, "tolerance", "[1e-9, 1e-12]"), float(absolute)
-
-    def _branch(self, given: Any) -> int | str | None:
-        if isinstance(given, float):
-            where = place(self.source, self.text, "simulate", "branch")
-            raise ModelError(f"branch = {given} is not a whole number.", where=where, hint='branch = 0, or branch = "q3 = 0"')
-        return given
-
     def _event(self, given: dict[str, Any], k: int) -> On:
         if "expression" not in given:
             where = place(self.source, self.text, "events", "", k)
@@ -282,20 +260,7 @@ class _File:
             raise ModelError(f"direction = {given['direction']} is not known.", where=where, hint="1 rising, -1 falling, 0 both")
         return event_of(given)
 
-    def _positive(self, given: Any, name: str, usual: str) -> float:
-        if not _finite(given) or given <= 0:
-            where = place(self.source, self.text, "simulate", name)
-            raise ModelError(f"{name} = {given} is not a positive number.", where=where, hint=f"{name} = {usual}")
-        return float(given)
-
 
 def _has_value(entry: Any) -> bool:
     """Whether a parameter is not only declared."""
     return not isinstance(entry, dict) or "value" in entry
-
-
-def _finite(value: Any) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False

@@ -6,13 +6,10 @@ from typing import Any
 
 from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.core.parts import PARTS, Kind
+from chetaev.core.support.plain import ANY, NUMBER, ROWS, SETTING, TABLE, TEXT, TEXTS, TRUTH, fits
 from chetaev.io.places import line_of, place
 from chetaev.mechanics.principles import PRINCIPLES
-
-TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
-ROWS = "a list of texts, or a table of texts by name"
-SETTING = "a text, a number, a truth value or a table"
-TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 
 TOP: dict[str, str] = {
     **{part.name: TEXT for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)},
@@ -25,7 +22,7 @@ TOP: dict[str, str] = {
 FIXED: dict[str, dict[str, str]] = {
     "constraints": {part.name: ROWS for part in PARTS if part.kind is Kind.ROWS},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
-    "simulate": {"t": NUMBERS, "tolerance": TOLERANCE, "max_step": NUMBER, "method": TEXT, "conserve": TEXT, "branch": ANY},
+    "simulate": {setting.name: setting.kind for setting in RUN_SETTINGS},
 }
 """Tables whose keys are given."""
 
@@ -111,25 +108,8 @@ def _keys_of_principle(value: Any) -> dict[str, str]:
 
 
 def _require(value: Any, kind: str, where: str) -> None:
-    if not _is(value, kind):
+    if not fits(value, kind):
         raise _wrong(value, kind, where)
-
-
-def _is(value: Any, kind: str) -> bool:
-    if kind == ROWS:
-        return _is(value, TEXTS) or (isinstance(value, dict) and bool(value) and all(_is(v, TEXT) for v in value.values()))
-    if kind in (TEXTS, NUMBERS):
-        return isinstance(value, list) and all(_is(v, TEXT if kind == TEXTS else NUMBER) for v in value)
-    if kind == TOLERANCE:
-        return _is(value, NUMBER) or (_is(value, NUMBERS) and len(value) == 2)
-    if kind == TRUTH:
-        return isinstance(value, bool)
-    if kind == TABLE:
-        return isinstance(value, dict) and all(_is(v, TEXT) for v in value.values())
-    if kind == SETTING:
-        return isinstance(value, str | int | float | dict)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, str) if kind == TEXT else is_number if kind == NUMBER else is_number or isinstance(value, str)
 
 
 def _wrong(value: Any, kind: str, where: str) -> ModelError:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
-from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError
 from chetaev.core.fixes import SetInput
 from chetaev.core.notation import show
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.motion.settings import is_usual, word_of
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 
 _LARGEST = 16
 """Numbers in the largest matrix of a group."""
@@ -79,27 +79,10 @@ def key(name: str) -> str:
     return name if name.replace("_", "a").isalnum() and name.isascii() else json.dumps(name, ensure_ascii=False)
 
 
-def run(model: Model) -> Mapping[str, str]:
-    """The interval, the tolerance, the longest step if there is one, and the method if it is not the usual one."""
-    where = f"save {model.system.label}"
-    if isinstance(model.t, str) or len(model.t) != 2:
-        what = f"t is no interval: it has {len(model.t)} entries."
-        raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
-    first, last = (number(v, {}, f"{where}, t", InitialError) for v in model.t)
-    pair = model.tolerance if isinstance(model.tolerance, tuple) else (model.tolerance,)
-    tolerance = [number(v, {}, f"{where}, tolerance", InitialError) for v in pair]
-    found = {"t": f"[{first!r}, {last!r}]", "tolerance": repr(tolerance) if len(pair) > 1 else repr(tolerance[0])}
-    if model.max_step is not None:
-        found["max_step"] = repr(number(model.max_step, {}, f"{where}, max_step", InitialError))
-    word = word_of(model.method)
-    if model.method is not None and word is None and not is_usual(model.method):
-        what = f"the method {type(model.method).__name__} has no word in a model file."
-        raise ModelError(what, where=where, hint="Implicit(), Taylor() or none in the model; simulate takes any method")
-    if isinstance(model.branch, bool) or not isinstance(model.branch, int | str | None):
-        raise ModelError("a branch that is given as an object has no word in a model file.", where=where, hint='branch=0, branch="q3 = 0"')
-    found |= {} if model.branch is None else {"branch": json.dumps(model.branch, ensure_ascii=False)}
-    found |= {} if model.conserve is None else {"conserve": f'"{model.conserve}"'}
-    return found | ({"method": f'"{word}"'} if word else {})
+def run(model: Model) -> Mapping[str, Any]:
+    """The settings of the run that are single values, as numbers, texts and lists."""
+    found = {setting.name: setting.write(getattr(model, setting.name), f"save {model.system.label}") for setting in RUN_SETTINGS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def scale(model: Model) -> Mapping[str, str]:

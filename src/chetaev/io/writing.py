@@ -43,7 +43,7 @@ def dumps(model: Model) -> str:
     blocks = [*_system(model), _table("principle", values.principle_keys(model.principle))]
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
-    blocks.append(_table("simulate", values.run(model)))
+    blocks.append(_table("simulate", {name: values.setting(value) for name, value in values.run(model).items()}))
     blocks.append(_table("values", {name: _text(values.function(name, value, model)) for name, value in model.inputs.items()}))
     blocks.append(_table("scale", values.scale(model)))
     blocks.append(_table("gauge", {in_words(name): _text(in_words(value)) for name, value in model.gauge.items()}))

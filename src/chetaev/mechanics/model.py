@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from inspect import cleandoc
 from typing import Any
 
@@ -15,6 +15,9 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import fault
 from chetaev.core.system import System
 from chetaev.mechanics.principles import Principle
+
+_RUN = ("tolerance", "max_step", "method", "conserve", "scale", "events", "branch", "gauge")
+"""The fields that say how a motion is computed. What model files hold for them: `numerics/motion/run_settings.py`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +59,7 @@ class Model:
     """What a picture of the model shows; None means a default scene by the kinds and names of the coordinates."""
 
     def __post_init__(self) -> None:
-        for name in ("parameters", "inputs", "also", "invariants", "scale", "gauge"):
+        for name in [each.name for each in fields(self) if each.default_factory is Frozen]:
             object.__setattr__(self, name, Frozen(getattr(self, name)))
         if not isinstance(self.start, State):
             object.__setattr__(self, "start", State(self.start))
@@ -98,13 +101,13 @@ class Model:
     @property
     def choice(self) -> dict[str, Any]:
         """Which motion is meant, as arguments of `simulate` and `evaluate`."""
-        return {"branch": self.branch, "gauge": self.gauge or None}
+        return {name: self.run[name] for name in ("branch", "gauge")}
 
     @property
     def run(self) -> dict[str, Any]:
         """How the motion is computed, as arguments of `simulate` besides the start, the interval and the values."""
-        settings = {"tolerance": self.tolerance, "max_step": self.max_step, "method": self.method, "conserve": self.conserve}
-        return {**settings, "scale": self.scale or None, "events": self.events, **self.choice}
+        found = {name: getattr(self, name) for name in _RUN}
+        return {name: None if isinstance(value, Mapping) and not value else value for name, value in found.items()}
 
     def under(self, principle: Principle) -> Model:
         """The same model under one of its other principles, with the initial data that one needs."""

@@ -136,9 +136,9 @@ def _settings(found: Trajectory) -> list[str]:
     asked = {} if found.asked is None else plain(found.asked.settings)
     absolute = asked.pop("tolerance", None)
     words = [f"absolute tolerance {absolute[1]:g}"] if isinstance(absolute, list) else []
-    words += [f"{name} {', '.join(f'{k} = {v}' for k, v in asked[name].items())}" for name in ("scale", "gauge") if name in asked]
-    words += [f"event {event['expression']} = 0" for event in asked.get("events", ())]
-    return words + [f"{name.replace('_', ' ')} {asked[name]}" for name in ("max_step", "conserve", "branch") if name in asked]
+    words += [f"{name} {', '.join(f'{k} = {v}' for k, v in value.items())}" for name, value in asked.items() if isinstance(value, dict)]
+    words += [f"event {event['expression']} = 0" for event in asked.pop("events", ())]
+    return words + [f"{name.replace('_', ' ')} {value}" for name, value in asked.items() if not isinstance(value, dict)]
 
 
 def _states(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:

@@ -7,6 +7,30 @@ from typing import Any
 
 from chetaev.core.support.text import fault
 
+TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
+ROWS = "a list of texts, or a table of texts by name"
+SETTING = "a text, a number, a truth value or a table"
+TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
+"""What a value in a file may be, in the words of messages."""
+
+
+def fits(value: Any, kind: str) -> bool:
+    """Whether a value is of a kind."""
+    if kind == ROWS:
+        return fits(value, TEXTS) or (isinstance(value, dict) and bool(value) and all(fits(v, TEXT) for v in value.values()))
+    if kind in (TEXTS, NUMBERS):
+        return isinstance(value, list) and all(fits(v, TEXT if kind == TEXTS else NUMBER) for v in value)
+    if kind == TOLERANCE:
+        return fits(value, NUMBER) or (fits(value, NUMBERS) and len(value) == 2)
+    if kind == TRUTH:
+        return isinstance(value, bool)
+    if kind == TABLE:
+        return isinstance(value, dict) and all(fits(v, TEXT) for v in value.values())
+    if kind == SETTING:
+        return isinstance(value, str | int | float | dict)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, str) if kind == TEXT else is_number if kind == NUMBER else is_number or isinstance(value, str)
+
 
 def text_of(given: Any, name: str) -> str:
     """A text, if it is one and contains nothing that a terminal would obey."""

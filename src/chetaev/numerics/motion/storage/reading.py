@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +26,7 @@ from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
 from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 from chetaev.numerics.motion.settings import Asked, event_of, method_of
 from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
@@ -115,29 +116,23 @@ def _asked(given: Any) -> Asked | None:
 
 def _settings(given: Any) -> Frozen[str, Any]:
     """How the motion was computed; each setting of its one kind. Files of earlier versions have none."""
-    require_keys(given, ("tolerance", "max_step", "scale", "conserve", "events", "gauge", "branch"), "the settings")
-    found = dict(given)
-    if "tolerance" in found:
-        numbers = tuple(map(float, found["tolerance"])) if isinstance(found["tolerance"], list) else (float(found["tolerance"]),)
-        found["tolerance"] = numbers if len(numbers) == 2 else numbers[0]
-    if "max_step" in found:
-        found["max_step"] = float(found["max_step"])
-    if "scale" in found:
-        found["scale"] = Frozen({name: float(v) for name, v in _mapping(found, "scale").items()})
-    if "gauge" in found:
-        found["gauge"] = Frozen(named_texts(found["gauge"], "gauge"))
-    if "events" in found:
-        found["events"] = tuple(_watched(event) for event in list_of(found["events"], "events"))
-    for name in ("conserve", "branch"):
-        if name in found and not (name == "branch" and type(found[name]) is int):
-            text_of(found[name], name)
-    return Frozen(found)
+    require_keys(given, _SETTINGS, "the settings")
+    return Frozen({name: _SETTINGS[name](value) for name, value in given.items()})
 
 
 def _watched(given: Any) -> Any:
     require_keys(given, ("expression", "terminal", "direction", "reset"), "an event that was asked for")
     text_of(given["expression"], "expression")
     return event_of({**given, "reset": named_texts(given["reset"], "reset") if "reset" in given else None})
+
+
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
+    **{setting.name: setting.stored for setting in RUN_SETTINGS if setting.name not in Asked.__annotations__},
+    "scale": lambda given: Frozen({name: float(v) for name, v in mapping(given, "scale").items()}),
+    "gauge": lambda given: Frozen(named_texts(given, "gauge")),
+    "events": lambda given: tuple(map(_watched, list_of(given, "events"))),
+}
+"""How the settings of a run are read."""
 
 
 def _datum(given: Any) -> Any:
