@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import sympy
 from sympy import Expr
@@ -83,7 +83,7 @@ class Part:
             return self.formulas(system)
         return found if self.kind is Kind.FORMULA else self.plain(system, Notation())
 
-    def plain(self, system: System, words: Words) -> Any:
+    def plain(self, system: System, words: OwnWords) -> Any:
         """The part of a system as texts, lists and mappings."""
         found = getattr(system, self.name)
         if self.kind is Kind.NAMES:
@@ -93,10 +93,8 @@ class Part:
         if self.kind is Kind.ROWS:
             labels = getattr(system, f"{self.name}_labels")
             return None if found is None else by_label(found, labels, list(map(words.row, found)))
-        titles = {name: self.titled(name) for name in self.formulas(system)}
-        written = {
-            name: None if e is None else words.formula(system.written.get(titles[name], ""), e) for name, e in self.formulas(system).items()
-        }
+        own = {name: system.written.get(self.titled(name), "") for name in self.formulas(system)}
+        written = {name: None if e is None else words.formula(own[name], e) for name, e in self.formulas(system).items()}
         return written if self.kind is Kind.FORMULAS else written.get("")
 
     def read(self, given: Any) -> Any:
@@ -153,31 +151,23 @@ STORED = tuple(sorted(PARTS, key=lambda part: part.defines))
 """The parts in the order of motion files and reports."""
 ARGUMENTS = tuple(part.name for part in (*STORED[1:], STORED[0]))
 """Their names in the order in which the constructor has them."""
-_TITLES = {part.title.split()[0]: part.name for part in PARTS if part.title}
+PART_TITLED = {part.title.split()[0]: part.name for part in PARTS if part.title}
 """Names of parts by the first word of their titles."""
 
 
-class Words(Protocol):
-    """How formulas and rows become texts."""
+class OwnWords:
+    """How formulas and rows become texts: in the user's words where there are any."""
 
     def formula(self, text: str, expression: Expr) -> str:
         """A formula, and the user's text of it if there is one."""
-
-    def row(self, row: Constraint | VariationalConstraint) -> str:
-        """A row, which knows the user's text."""
-
-
-class OwnWords:
-    """The user's words where there are any."""
-
-    def formula(self, text: str, expression: Expr) -> str:
         return text or show(expression)
 
     def row(self, row: Constraint | VariationalConstraint) -> str:
+        """A row, which knows the user's text."""
         return str(row)
 
 
-class Notation:
+class Notation(OwnWords):
     """Everything as `show` writes it."""
 
     def formula(self, _: str, expression: Expr) -> str:
@@ -187,7 +177,7 @@ class Notation:
         return str(replace(row, text=""))
 
 
-def parts_of(system: System, words: Words) -> dict[str, Any]:
+def parts_of(system: System, words: OwnWords) -> dict[str, Any]:
     """All parts as plain data, which `System.of_parts` reads again."""
     return {part.name: part.plain(system, words) for part in STORED}
 
@@ -207,11 +197,6 @@ def texts_in(given: Mapping[str, Any]) -> dict[str, str]:
         elif part.kind is Kind.FORMULAS:
             found |= {part.titled(name_of(key)): e for key, e in (given[part.name] or {}).items()}
     return {title: " ".join(text.split()) for title, text in found.items() if isinstance(text, str)}
-
-
-def part_titled(title: str) -> str:
-    """The name of the part that a title belongs to."""
-    return _TITLES[title.split()[0]]
 
 
 def name_of(key: Any) -> str:

@@ -29,7 +29,7 @@ from chetaev.core.errors import Location, ModelError, NotationError, UsageError,
 from chetaev.core.functions import bent_by_corners
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
-from chetaev.core.parts import ARGUMENTS, PARTS, Kind, arguments_of, name_of, part_titled, texts_in
+from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, name_of, texts_in
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by, symbols_in
@@ -216,7 +216,7 @@ class System:
         parts = {part.name: part.argument(self, keep_texts=not renamed) for part in PARTS}
         changed = System(**(parts | changes))
         if not renamed:
-            kept = {title: text for title, text in self.written.items() if part_titled(title) not in changes}
+            kept = {title: text for title, text in self.written.items() if PART_TITLED[title.split()[0]] not in changes}
             changed._keep_texts(kept | dict(changed.written))
         return changed
 

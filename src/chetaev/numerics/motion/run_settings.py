@@ -70,10 +70,6 @@ def _plain_tolerance(given: Any, where: str) -> list[float] | float:
     return pair if len(pair) > 1 else pair[0]
 
 
-def _longest_step(given: Any, where: str) -> float:
-    return _positive("max_step", given, where, "0.1")
-
-
 def _plain_longest_step(given: Any, where: str) -> float | None:
     return None if given is None else number(given, {}, f"{where}, max_step", InitialError)
 
@@ -81,8 +77,7 @@ def _plain_longest_step(given: Any, where: str) -> float | None:
 def _branch(given: Any, where: str) -> int | str:
     if isinstance(given, float):
         raise ModelError(f"branch = {given} is not a whole number.", where=where, hint='branch = 0, or branch = "q3 = 0"')
-    found: int | str = given
-    return found
+    return int(given) if isinstance(given, int) else str(given)
 
 
 def _plain_branch(given: Any, where: str) -> int | str | None:
@@ -122,7 +117,7 @@ def finite(value: Any) -> bool:
 RUN_SETTINGS = (
     RunSetting("t", NUMBERS, _interval, _plain_interval),
     RunSetting("tolerance", TOLERANCE, _tolerance, _plain_tolerance),
-    RunSetting("max_step", NUMBER, _longest_step, _plain_longest_step),
+    RunSetting("max_step", NUMBER, lambda given, where: _positive("max_step", given, where, "0.1"), _plain_longest_step),
     RunSetting("branch", ANY, _branch, _plain_branch),
     RunSetting("conserve", TEXT, _conserve, lambda given, _: given),
     RunSetting("method", TEXT, method_of, _plain_method),
