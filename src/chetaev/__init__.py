@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from chetaev.mechanics.equations import Equations
     from chetaev.mechanics.model import Model
     from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Principle, Vakonomic, VirtualWork
-    from chetaev.mechanics.registration import register
     from chetaev.numerics.comparison.compare import compare
     from chetaev.numerics.ensemble import simulate_many
     from chetaev.numerics.evaluation.evaluate import evaluate, residual
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.stability import eigenvalue_sweep, equilibria, linearize
     from chetaev.numerics.verdict.analyze import analyze
     from chetaev.plot.animation import animate
+    from chetaev.registration import register
     from chetaev.report import report
     from chetaev.singular import forms
     from chetaev.singular.constraint_algorithm import constraint_algorithm
@@ -89,7 +89,6 @@ _HOMES = {
     "chetaev.mechanics.equations": "Equations",
     "chetaev.mechanics.model": "Model",
     "chetaev.mechanics.principles": "Chetaev DAlembert Hamilton Herglotz Mixed Principle Vakonomic VirtualWork",
-    "chetaev.mechanics.registration": "register",
     "chetaev.numerics.comparison.compare": "compare",
     "chetaev.numerics.ensemble": "simulate_many",
     "chetaev.numerics.evaluation.evaluate": "evaluate residual",
@@ -102,6 +101,7 @@ _HOMES = {
     "chetaev.numerics.stability": "eigenvalue_sweep equilibria linearize",
     "chetaev.numerics.verdict.analyze": "analyze",
     "chetaev.plot.animation": "animate",
+    "chetaev.registration": "register",
     "chetaev.report": "report",
     "chetaev.singular.constraint_algorithm": "constraint_algorithm",
     "chetaev.singular.dynamical.dynamical": "DynamicalForm",

@@ -32,8 +32,9 @@ LAYERS = {
     "report": "core mechanics numerics io plot",
     "cli": "core mechanics numerics transforms gallery io export plot report",
     "groups": "core mechanics transforms",
+    "registration": "core mechanics numerics transforms export",
 }
-"""Each part of the library, and the parts it may import. `groups` is the public module of that name."""
+"""Each part of the library, and the parts it may import. `groups` is the public module of that name, `registration` has `ch.register`."""
 
 ROOMS = (
     "machine",
@@ -66,6 +67,7 @@ OTHERS = {
     "report": "sympy numpy matplotlib ziamath",
     "cli": "click rich",
     "groups": "",
+    "registration": "",
 }
 """The packages of others that each part may import."""
 

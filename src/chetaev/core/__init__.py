@@ -5,6 +5,7 @@
 | coordinates, parameters, jets, multipliers | `symbols`; names for new ones in `fresh_names` |
 | the functions of the notation, one line each | `functions` |
 | text to expression and back | `notation`, `parsing` |
+| what files choose by a word | `registry` |
 | derivatives on jets, over any algebra | `calculus` |
 | is it zero? | `zero`, by signatures in a finite field (`exact`); numbers in `values` |
 | a system | `system`, its parts in `parts`, names read by `declarations`, rows in `constraints`; `groups`, found by `group_lookup` |

@@ -217,8 +217,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 """Every function of the notation with its number of arguments; nothing else can be called."""
 
-DECLARABLE = frozenset(("step", "piecewise"))
-"""Functions whose names may be declared as well: before a parenthesis they are functions, elsewhere what was declared."""
+DECLARABLE = {"step", "piecewise"}
+"""Functions whose names may be declared as well: before a parenthesis they are functions, elsewhere what was declared. Those that programs
+add (`notation.defined`) are among them."""
 
 CORNERS = (Sign, Step, Branch, Magnitude, Minimum, Maximum)
 """The functions that are smooth except on a switching surface."""

@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.errors import UsageError
+from chetaev.core.registry import chosen
 from chetaev.export.c_file import c_file
 from chetaev.export.problem import RightHandSide, right_hand_side
 from chetaev.export.python_files import casadi_file, numpy_file
 
-LANGUAGES: dict[str, Callable[[RightHandSide], str]] = {"numpy": numpy_file, "c": c_file, "casadi": casadi_file}
-"""What writes a file, by language."""
 
-__all__ = ["LANGUAGES", "code"]
+@dataclass(frozen=True)
+class Language:
+    """A language that `code` writes: its word, and the function that writes a file.
+
+    The function takes a `RightHandSide` (`chetaev.export.problem`): names, numbers, and tapes of operations, which a table of spellings
+    turns into lines (`chetaev.export.spelling`). What has no spelling is refused.
+    """
+
+    word: str
+    write: Callable[[RightHandSide], str]
+
+
+LANGUAGES: dict[str, Language] = {}
+"""Every language under its word."""
+
+
+def register_language(language: Language) -> Language:
+    """Make a language known to `code` and `--code`."""
+    if not isinstance(language.word, str) or not language.word.isidentifier() or not language.word.islower():
+        hint = 'Language("fortran", write)'
+        raise UsageError(f"{language.word!r} is not a word of small letters and digits.", where="register", hint=hint)
+    known = LANGUAGES.get(language.word, language).write
+    if (known.__module__, known.__qualname__) != (language.write.__module__, language.write.__qualname__):
+        raise UsageError(f"{language.word} is the word of another language.", where="register", hint="choose another word")
+    LANGUAGES[language.word] = language
+    return language
+
+
+for _word, _write in (("numpy", numpy_file), ("c", c_file), ("casadi", casadi_file)):
+    register_language(Language(_word, _write))
+
+__all__ = ["LANGUAGES", "Language", "RightHandSide", "code", "register_language"]
 
 
 def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) -> str:
-    """The right-hand side of a model's equations as the text of a file that runs alone: `"numpy"`, `"c"` or `"casadi"`.
+    """The right-hand side of a model's equations as the text of a file that runs alone: `"numpy"`, `"c"` or `"casadi"`, or
+    another language that was registered.
 
     The file has the model's parameters, a consistent start, and functions of time, state and parameters: `unknowns` gives accelerations
     and multipliers, `rhs` the rates of the state, `constraints` what vanishes along a motion. It solves the equations by an elimination
@@ -29,9 +61,4 @@ def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) ->
     >>> "def rhs(t, state, parameters=PARAMETERS):" in text and "import chetaev" not in text
     True
     """
-    if language not in LANGUAGES:
-        known = " ".join(LANGUAGES)
-        raise UsageError(
-            f"{language!r} is not a language.", where="code", hint=f"{did_you_mean(str(language), LANGUAGES)}  one of {known}".strip()
-        )
-    return LANGUAGES[language](right_hand_side(model, branch, gauge))
+    return chosen(LANGUAGES, language, "language", "code").write(right_hand_side(model, branch, gauge))

@@ -4,5 +4,5 @@
 result; `multiplier_elimination` removes the multipliers. `structure` is Pryce's structural analysis (with `assignment`), `ranks` are ranks
 at points and in a finite field, `classify` tells kinds of constraints (with `distributions` and `integrals`). `analysis` holds
 what `analyze` says, with formulas from `singular_locus`. `group_chart` writes groups in coordinates. `model` joins a system with its
-values, `registration` adds what others wrote.
+values.
 """

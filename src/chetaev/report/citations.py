@@ -20,8 +20,6 @@ _PAPERS = {
     "heyoka": "F. Biscani, D. Izzo, Revisiting high-order Taylor methods for astrodynamics and celestial mechanics, "
     "Monthly Notices of the Royal Astronomical Society 504 (2021) 2614-2628.",
 }
-_OF_METHOD = {"Implicit": "Radau", "Taylor": "heyoka"}
-"""The references of methods other than the default one."""
 _LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {VERSION}, BSD-3-Clause."
 
 
@@ -29,14 +27,17 @@ def citations(subject: Subject) -> str:
     """The references of a report as a list."""
     found = [("the system", subject.model.reference)] if subject.model.reference else []
     for key in _used(subject):
-        found.append((key if key.isdigit() else "", _PAPERS[key]))
+        found.append((key if key.isdigit() else "", _PAPERS.get(key, key)))
     found.append(("this library", _LIBRARY))
     items = "".join(f"<li>{escape(text)}{f' <span class=soft>({name})</span>' if name else ''}</li>" for name, text in found)
     return f"<ol>{items}</ol>"
 
 
 def _used(subject: Subject) -> list[str]:
-    """The papers behind the principle, the analysis and the integration; those that corrections speak of by number."""
+    """The papers behind the principle, the analysis and the integration; those that corrections speak of by number.
+
+    Principles and methods of others bring references of their own, which stand behind those of the library.
+    """
     keys = [*subject.equations.principle.cited()]
     if subject.analysis.tree is not None:
         keys.append("003")
@@ -44,6 +45,6 @@ def _used(subject: Subject) -> list[str]:
     keys += [key for key in _PAPERS if key.isdigit() and key in text.replace(".", " ").replace(",", " ").split()]
     if subject.analysis.offsets is not None:
         keys.append("Pryce")
-    if subject.motion is not None:
-        keys.append(_OF_METHOD.get(type(subject.motion.method).__name__, "Hairer"))
-    return [key for key in _PAPERS if key in keys]
+    if subject.motion is not None and subject.motion.method is not None:
+        keys += subject.motion.method.cited()
+    return [*(key for key in _PAPERS if key in keys), *dict.fromkeys(key for key in keys if key not in _PAPERS)]

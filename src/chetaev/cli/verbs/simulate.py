@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from chetaev.cli.examples import examples
 from chetaev.cli.outcome import code_of
@@ -21,10 +22,21 @@ if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
     from chetaev.numerics.motion.verify import Verification
 
-_METHODS = ("explicit", "implicit", "taylor")
 _ORDERS_ABOVE = 1e3
 _ROUND_OFF = 1e-11
 _MEANING = f"certified: no row is off by more than {_ORDERS_ABOVE:.0f} times the tolerance"
+
+
+class MethodType(click.ParamType):
+    """A method by its word in model files, with its settings if it has some."""
+
+    name = "method"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The words that begin like this one."""
+        from chetaev.numerics.methods.registry import METHODS
+
+        return [CompletionItem(word) for word in METHODS.words() if word.startswith(incomplete)]
 
 
 @click.command(
@@ -38,7 +50,7 @@ _MEANING = f"certified: no row is off by more than {_ORDERS_ABOVE:.0f} times the
 )
 @MODEL
 @wishes
-@click.option("--method", type=click.Choice(_METHODS), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight).")
+@click.option("--method", type=MethodType(), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight).")
 @click.option("--max-step", type=float, metavar="H", help="The longest step; the model's own, or any, unless given.")
 @click.option("--points", type=int, metavar="N", help="So many evenly spaced times in the table.")
 @click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.npz; - prints a csv.")
@@ -67,11 +79,12 @@ def command(
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wishes.model(source.model)
-    from chetaev.numerics.motion.settings import method_of
+    from chetaev.numerics.methods.registry import METHODS
     from chetaev.numerics.motion.simulate import simulate
 
     try:
-        motion = simulate(model, method=method_of(method, "--method"), max_step=max_step, **wishes.choice)
+        chosen = None if method is None else METHODS.of_words(method, f"--method {method}")
+        motion = simulate(model, method=chosen, max_step=max_step, **wishes.choice)
     except Interrupted as stopped:  # what was computed is still said and written
         motion = stopped.motion
     if output == "-":

@@ -14,6 +14,7 @@ from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.writing import check_output, write_text
 from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.registry import import_extensions
 
 if TYPE_CHECKING:
     from chetaev.mechanics.equations import Equations
@@ -97,6 +98,8 @@ def _theorems() -> Mapping[str, Theorem]:
 
 def _known(theorem: str) -> str:
     name, known = theorem.replace("_", "-"), _theorems()
+    if name not in known:
+        import_extensions()
     if name not in known:
         raise UsageError(
             f"{theorem} is not a transformation.",

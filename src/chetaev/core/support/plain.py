@@ -9,6 +9,7 @@ from chetaev.core.support.text import fault
 
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
 ROWS = "a list of texts, or a table of texts by name"
+METHOD = "a text, or a table with a name and settings"
 SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 """What a value in a file may be, in the words of messages."""
@@ -16,6 +17,8 @@ TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a 
 
 def fits(value: Any, kind: str) -> bool:
     """Whether a value is of a kind."""
+    if kind == METHOD:
+        return isinstance(value, str | dict)
     if kind == ROWS:
         return fits(value, TEXTS) or (isinstance(value, dict) and bool(value) and all(fits(v, TEXT) for v in value.values()))
     if kind in (TEXTS, NUMBERS):

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import signature
 from typing import Any, ClassVar, final
 
 from sympy import Add, Expr, Rational, S
@@ -20,6 +19,7 @@ from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.fixes import Advice, UsePrinciple
+from chetaev.core.registry import Specified
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
@@ -123,47 +123,14 @@ def _expression(given: Any) -> Expr:
     raise UsageError(f"{given!r} is not an expression.", where="Lowered", hint="numbers and SymPy expressions in the system's symbols")
 
 
-class Principle(ABC):
+class Principle(Specified, ABC):
     """A rule that decides the motion. Principles are values: two of the same kind with the same settings are equal.
 
     The settings are the arguments of its constructor, kept under their names as attributes.
     """
 
-    word: ClassVar[str]
-    """Its name in model files and on the command line."""
-    title: ClassVar[str] = ""
-    """How a report calls it; its name in Python if nothing is said."""
-    papers: ClassVar[tuple[str, ...]] = ()
-    """The papers that state it, by the numbers of `chetaev.report.citations`."""
     takes_action: ClassVar[bool] = False
     """Whether it gives a meaning to the action variable."""
-
-    @classmethod
-    def setting_names(cls) -> tuple[str, ...]:
-        """The names of what a principle of this kind is made with."""
-        return () if cls.__init__ is object.__init__ else tuple(signature(cls).parameters)
-
-    @classmethod
-    def holds_principles(cls, setting: str) -> bool:
-        """Whether a setting is a principle, or a mapping to principles: then its words in files are those of principles."""
-        return False
-
-    @classmethod
-    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Principle:
-        """The principle of `word(positional, name=value)` on the command line."""
-        return cls(*positional, **named)
-
-    def settings(self) -> dict[str, Any]:
-        """What this principle was made with, by name; a setting that says nothing is left out."""
-        return {name: getattr(self, name) for name in self.setting_names()}
-
-    def in_words(self) -> str:
-        """How a report calls this principle."""
-        return self.title or str(self)
-
-    def cited(self) -> tuple[str, ...]:
-        """The papers behind this principle."""
-        return self.papers
 
     @final
     def lower(self, system: System) -> Lowered:
@@ -189,27 +156,6 @@ class Principle(ABC):
     def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "") -> PrincipleError:
         """The error that says why this principle does not apply."""
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.settings().items())})"
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.settings() == other.settings()
-
-    def __hash__(self) -> int:
-        return hash((type(self), _hashable(self.settings())))
-
-
-def _hashable(value: Any) -> Any:
-    """A value by which equal settings have equal hashes, whatever container holds them."""
-    if isinstance(value, Mapping):
-        return frozenset((name, _hashable(v)) for name, v in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(map(_hashable, value))
-    return value if value.__hash__ is not None else repr(value)
 
 
 def _number(m: Multiplier) -> float:

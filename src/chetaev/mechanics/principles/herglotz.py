@@ -37,7 +37,7 @@ class Herglotz(Principle):
             )
 
     @classmethod
-    def holds_principles(cls, setting: str) -> bool:
+    def nests(cls, setting: str) -> bool:
         return setting == "inner"
 
     def settings(self) -> dict[str, Any]:

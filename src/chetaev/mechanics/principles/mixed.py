@@ -36,11 +36,11 @@ class Mixed(Principle):
         self.rows: Frozen[str, Principle] = Frozen({str(label): principle for label, principle in rows.items()})
 
     @classmethod
-    def holds_principles(cls, setting: str) -> bool:
+    def nests(cls, setting: str) -> bool:
         return setting == "rows"
 
     @classmethod
-    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Principle:
+    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Mixed:
         """`mixed(kinematic[0]=vakonomic, kinematic[1]=dalembert)`."""
         return cls(*positional, **({"rows": named} if named else {}))
 

@@ -16,7 +16,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 
 def follow_alone(
-    read: Given, members: Iterable[int], t1: float, accuracy: Accuracy, max_steps: int, max_step: Any, workers: Workers
+    read: Given, members: Iterable[int], t1: float, accuracy: Accuracy, method: Any, max_steps: int, max_step: Any, workers: Workers
 ) -> tuple[dict[int, Trajectory], Notes]:
     """The motions of some members, and notes for those that have none. Ctrl-C ends the motion under way and begins no other."""
     motions: dict[int, Trajectory] = {}
@@ -37,6 +37,7 @@ def follow_alone(
                 parameters=values,
                 inputs=read.given_inputs,
                 **accuracy.wish,
+                method=method,
                 keep="final",
                 max_steps=max_steps,
                 max_step=max_step,

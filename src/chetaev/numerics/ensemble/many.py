@@ -20,7 +20,8 @@ from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.methods.accuracy import read_accuracy
-from chetaev.numerics.motion.simulate import _longest, _steps, _times, names_of_state
+from chetaev.numerics.motion.settings import is_usual
+from chetaev.numerics.motion.simulate import _longest, _method, _steps, _times, names_of_state
 from chetaev.numerics.stability.given import refuse_choice
 
 
@@ -33,6 +34,7 @@ def simulate_many(
     tolerance: Any = None,
     scale: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
+    method: Any = None,
     threads: int | None = None,
     max_steps: int = 1_000_000,
     max_step: Any = None,
@@ -47,10 +49,11 @@ def simulate_many(
     `keep="final"` ends from the same start, whatever the other members and the number of threads are. Members that meet a corner of sign,
     abs, min or max on their way are run by `simulate` itself, one after another, which takes longer.
 
-    `max_step` is the longest step allowed, as in `simulate`. A member that fails affects no other: `ensemble.failed` lists them,
-    `ensemble.started` tells which had a motion at all, and `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles
-    that take longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose
-    attribute `motion` holds the ensemble with what was computed. A branch or a gauge is not taken.
+    `max_step` is the longest step allowed, as in `simulate`; with a `method` other than the usual one `simulate` runs every member. A
+    member that fails affects no other: `ensemble.failed` lists them, `ensemble.started` tells which had a motion at all, and
+    `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
+    notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute `motion` holds the ensemble with what was
+    computed. A branch or a gauge is not taken.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
@@ -67,6 +70,7 @@ def simulate_many(
         tolerance = model.tolerance if tolerance is None else tolerance
         max_step = model.max_step if max_step is None else max_step
         scale = model.run["scale"] if scale is None else scale
+        method = model.method if method is None else method
         refuse_choice("simulate_many", **model.choice)
         if model.events:
             what = "simulate_many takes no events, and the model has some."
@@ -81,6 +85,7 @@ def simulate_many(
     times = _times(t, where)
     if len(times) != 2:
         raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
+    method = _method(method, where)
     max_steps, longest = _steps(max_steps, where), _longest(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
@@ -89,9 +94,12 @@ def simulate_many(
     t1 = float(times[1])
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
         run = Integration(given, completed(given), accuracy, max_steps, longest, workers)
-        run.to(t1)
+        if is_usual(method):
+            run.to(t1)
+        else:
+            run.leave_to_simulate()
         cornered = map(int, np.flatnonzero(run.cornered))
-        motions, notes = follow_alone(given, cornered, t1, accuracy, max_steps, max_step, workers)
+        motions, notes = follow_alone(given, cornered, t1, accuracy, method, max_steps, max_step, workers)
     ensemble = collect(run, motions, run.completion.notes | notes)
     if workers.stopped:
         raise Interrupted(ensemble)

@@ -72,7 +72,7 @@ class Integration:
         """Run all members that started to the end, choosing other pivots where the first ones wear out."""
         batch = self.read.batch
         if self.read.switched.by_itself:
-            self._leave_to_simulate()
+            self.leave_to_simulate()
             return
         active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
         batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
@@ -121,7 +121,7 @@ class Integration:
             scale = np.maximum(np.maximum(scale, WEAK * usual), sizes)
         return np.asarray((residuals <= ROWS * scale).all(axis=1))
 
-    def _leave_to_simulate(self) -> None:
+    def leave_to_simulate(self) -> None:
         """All members whose data do not contradict each other are run one by one, from their data as they were given."""
         notes = self.completion.notes
         for member in [k for k in notes if k not in self.read.notes]:

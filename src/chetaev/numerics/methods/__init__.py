@@ -1,1 +1,4 @@
-"""How to step: one compiled integrator per file, fed with addresses of machine code."""
+"""How to step. A method is a class with a `Stepper` (`march`), which the loop in `march` leads along a piece; `one_step` has a stepper for
+formulas of one step with an estimate of their error. `registry` knows methods by their words. `dop853` is the usual one, compiled with its
+own loop.
+"""

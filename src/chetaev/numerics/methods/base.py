@@ -6,15 +6,16 @@ A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 import numpy as np
 
+from chetaev.core.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
@@ -22,6 +23,10 @@ from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
+from chetaev.numerics.methods.registry import METHODS
+
+if TYPE_CHECKING:
+    from chetaev.numerics.methods.march import Stepper
 
 NESTED, POWERS = "nested", "powers"
 
@@ -96,23 +101,35 @@ class Task:
         return found.with_work(float(self.compiled.measure(self.t0, self.y0, self.p)[-1])) if flow.has_power else found
 
 
-class Method(ABC):
-    """How to step. Methods are values: two with the same settings are equal."""
+class Method(Specified, ABC):
+    """How to step. Methods are values: two with the same settings are equal.
+
+    A method provides `stepper`; the loop that leads it finds events and switching surfaces, applies resets, projects onto the constraints,
+    measures the drift and shortens steps that might leap over something. With a `word`, `ch.register` makes it known to files.
+    """
 
     basis: ClassVar[str] = POWERS
     """The polynomials of its steps."""
     smooth: ClassVar[bool] = True
     """Whether these have almost the order of the method, so that their derivatives tell something."""
 
-    @abstractmethod
+    def stepper(self, task: Task) -> Stepper:
+        """What makes the steps of one smooth piece."""
+        raise NotImplementedError(f"{type(self).__name__} has no stepper")
+
     def run(self, task: Task) -> Run:
-        """Integrate one piece."""
+        """Integrate one piece. Only a method that brings a loop of its own, with all that `march` does, has its own `run`."""
+        from chetaev.numerics.methods.march import march  # which needs what is above
+
+        return march(task, self.stepper(task))
 
 
-@dataclass(frozen=True)
+@METHODS.register
 class Explicit(Method):
     """Dormand-Prince 8(5,3), the whole loop in machine code: what `method=None` means."""
 
+    word = "explicit"
+    papers = ("Hairer",)
     basis: ClassVar[str] = NESTED
 
     def run(self, task: Task) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,15 +11,16 @@ import numpy as np
 from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853.types import Array, Run
-from chetaev.numerics.methods.march import Step, StepFailed, call, march, right_hand_side
+from chetaev.numerics.methods.dop853.types import Array
+from chetaev.numerics.methods.march import Step, StepFailed, call, right_hand_side
+from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.sizes import Sizes
 
 _ORDER = 4
 """With which power of the step its estimated error grows."""
 
 
-@dataclass(frozen=True)
+@METHODS.register
 class Implicit(Method):
     """For stiff systems, where an explicit method takes very many small steps: `simulate(..., method=Implicit())`.
 
@@ -31,11 +31,13 @@ class Implicit(Method):
     Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
+    word = "implicit"
+    papers = ("Radau",)
     smooth: ClassVar[bool] = False
 
-    def run(self, task: Task) -> Run:
-        """Integrate one piece."""
-        return march(task, _Radau(task))
+    def stepper(self, task: Task) -> _Radau:
+        """What makes the steps of one smooth piece."""
+        return _Radau(task)
 
 
 class _Radau:

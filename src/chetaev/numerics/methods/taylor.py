@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -18,8 +17,9 @@ from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
-from chetaev.numerics.methods.dop853.types import Array, Run
-from chetaev.numerics.methods.march import Step, StepFailed, march, right_hand_side
+from chetaev.numerics.methods.dop853.types import Array
+from chetaev.numerics.methods.march import Step, StepFailed, right_hand_side
+from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.sizes import Sizes
 
 _LARGE = 70
@@ -31,7 +31,7 @@ _GROWTH = 6.0
 _CORNERS = ("fabs", "sign", "fmin", "fmax", "floor", "ceil")
 
 
-@dataclass(frozen=True)
+@METHODS.register
 class Taylor(Method):
     """Taylor series of an order chosen for the tolerance, about 20 for 1e-15: `simulate(..., method=Taylor(), tolerance=1e-15)`.
 
@@ -41,9 +41,12 @@ class Taylor(Method):
     F. Biscani, D. Izzo, Revisiting high-order Taylor methods for astrodynamics and celestial mechanics, MNRAS 504 (2021) 2614.
     """
 
-    def run(self, task: Task) -> Run:
-        """Integrate one piece."""
-        return march(task, _Series(task))
+    word = "taylor"
+    papers = ("heyoka",)
+
+    def stepper(self, task: Task) -> _Series:
+        """What makes the steps of one smooth piece."""
+        return _Series(task)
 
 
 class _Series:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from chetaev.core.errors import InitialError, ModelError
-from chetaev.core.support.plain import ANY, NUMBER, NUMBERS, TEXT, TOLERANCE, fits, text_of
+from chetaev.core.registry import spec_of
+from chetaev.core.support.plain import ANY, METHOD, NUMBER, NUMBERS, TEXT, TOLERANCE, fits, text_of
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.motion.settings import is_usual, method_of, word_of
+from chetaev.numerics.methods.registry import METHODS
+from chetaev.numerics.motion.settings import is_usual
 
 _SMALLEST_TOLERANCE = 1e-17
 """Relative. A smaller one is far beyond double precision: the run could only fail."""
@@ -92,12 +94,14 @@ def _conserve(given: str, where: str) -> str:
     return given
 
 
-def _plain_method(given: Any, where: str) -> str | None:
-    word = word_of(given)
-    if given is not None and word is None and not is_usual(given):
+def _plain_method(given: Any, where: str) -> str | dict[str, Any] | None:
+    """The word of a method with its settings; None for the usual one."""
+    if is_usual(given):
+        return None
+    if not METHODS.holds(given):
         what = f"the method {type(given).__name__} has no word in a model file."
-        raise ModelError(what, where=where, hint="Implicit(), Taylor() or none in the model; simulate takes any method")
-    return word
+        raise ModelError(what, where=where, hint="ch.register(the class), which has a word; simulate takes any method")
+    return spec_of(given)
 
 
 def _positive(name: str, given: Any, where: str, usual: str) -> float:
@@ -120,6 +124,6 @@ RUN_SETTINGS = (
     RunSetting("max_step", NUMBER, lambda given, where: _positive("max_step", given, where, "0.1"), _plain_longest_step),
     RunSetting("branch", ANY, _branch, _plain_branch),
     RunSetting("conserve", TEXT, _conserve, lambda given, _: given),
-    RunSetting("method", TEXT, method_of, _plain_method),
+    RunSetting("method", METHOD, METHODS.of_spec, _plain_method),
 )
 """In the order of model files."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Expr
 
-from chetaev.core.errors import UsageError, did_you_mean
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.pieces.events import On, Watched
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from chetaev.numerics.methods.base import Method
     from chetaev.numerics.pieces.request import Request
 
-METHODS = ("explicit", "implicit", "taylor")
-"""Methods by the words of model files and of the command line."""
 MOST_STEPS = 1_000_000
 """Steps that a motion may take unless the user says otherwise: a run of minutes."""
 
@@ -35,44 +33,17 @@ class Asked:
 
     start: State
     t: tuple[float, float]
-    method: Method
+    method: Method | None
+    """None for one without a word, of a motion that comes from a file."""
     besides: tuple[str, ...] = ()
     """Those that a model file has no words for."""
     settings: Frozen[str, Any] = field(default_factory=lambda: Frozen({}))
     """Those that it has words for, under the names that a `Model` has for them."""
 
 
-def method_of(word: str | None, where: str) -> Method | None:
-    """The method of a word; None for none."""
-    if word is None:
-        return None
-    if word not in METHODS:
-        hint = f"{did_you_mean(word, METHODS)}  one of {' '.join(METHODS)}".strip()
-        raise UsageError(f"{word} is not a method.", where=where, hint=hint)
-    if word == "implicit":
-        from chetaev.numerics.methods.implicit import Implicit
-
-        return Implicit()
-    if word == "taylor":
-        from chetaev.numerics.methods.taylor import Taylor
-
-        return Taylor()
-    from chetaev.numerics.methods.base import Explicit
-
-    return Explicit()
-
-
-def word_of(method: Method | None) -> str | None:
-    """The word of a method; None for the usual one, and for methods of one's own."""
-    word = type(method).__name__.lower()
-    return word if word in METHODS[1:] else None
-
-
-def is_usual(method: Method) -> bool:
+def is_usual(method: Method | None) -> bool:
     """Whether a method is the one that is used where none is named."""
-    from chetaev.numerics.methods.base import Explicit
-
-    return isinstance(method, Explicit)
+    return method is None or METHODS.get("explicit") is type(method)
 
 
 def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rewritten: bool) -> tuple[Frozen[str, Any], tuple[str, ...]]:
@@ -95,7 +66,7 @@ def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rew
         "a branch that is given as an object": branch is not None and "branch" not in found,
         "rows that were rewritten": rewritten,
         "a number of steps": request.max_steps != MOST_STEPS,
-        f"the method {type(request.method).__name__}": not is_usual(request.method) and word_of(request.method) is None,
+        f"the method {type(request.method).__name__}": not METHODS.holds(request.method),
     }
     return Frozen(found), tuple(name for name, left in left_out.items() if left)
 

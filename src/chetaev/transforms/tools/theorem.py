@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from typing import Any
 
 from chetaev.core.errors import UsageError
@@ -38,3 +39,16 @@ def theorem(*, needed: tuple[str, ...] = (), **options: str) -> Callable[[Verb],
         return verb
 
     return known
+
+
+def register_theorem(verb: Verb) -> Verb:
+    """Make a verb of somebody else known: a function of the source that returns a Morphism.
+
+    Its other arguments are options of the command line under their own names, and those without a default cannot be left out.
+    """
+    given = list(signature(verb).parameters.values())
+    if not given or given[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+        hint = "def mine(source, *, order=1) -> ch.transforms.Morphism: ..."
+        raise UsageError(f"{verb.__name__} takes no system to transform.", where="register", hint=hint)
+    needed = tuple(p.name for p in given[1:] if p.default is Parameter.empty)
+    return theorem(needed=needed, **{p.name: p.name for p in given[1:]})(verb)

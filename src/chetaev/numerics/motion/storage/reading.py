@@ -24,10 +24,11 @@ from chetaev.mechanics.principles import of_spec
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched, smooth
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind
-from chetaev.numerics.methods.base import NESTED, POWERS, Explicit
+from chetaev.numerics.methods.base import NESTED, POWERS
+from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS
-from chetaev.numerics.motion.settings import Asked, event_of, method_of
+from chetaev.numerics.motion.settings import Asked, event_of
 from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
@@ -108,10 +109,10 @@ def _asked(given: Any) -> Asked | None:
         return None
     require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
     first, last = (float(v) for v in given["t"])
-    method = method_of(text_of(given["method"], "method"), "method")
+    method = None if given["method"] is None else METHODS.of_spec(given["method"], "a motion file, method")
     fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
     besides, settings = tuple(texts(given["besides"], "besides")), _settings(given.get("settings", {}))
-    return Asked(State(fixed, guess), (first, last), method or Explicit(), besides, settings)
+    return Asked(State(fixed, guess), (first, last), method, besides, settings)
 
 
 def _settings(given: Any) -> Frozen[str, Any]:

@@ -18,8 +18,9 @@ from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.origins import spec_of_origin
 from chetaev.mechanics.principles import Principle, spec_of
+from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.reader import Reader
-from chetaev.numerics.motion.settings import Asked, plain, word_of
+from chetaev.numerics.motion.settings import Asked, plain
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece
@@ -86,7 +87,7 @@ def _asked(asked: Asked | None) -> dict[str, Any] | None:
     """What was asked, but for values that are neither numbers nor texts, and methods without a word."""
     if asked is None:
         return None
-    named = word_of(asked.method) or "explicit"
+    named = spec_of(asked.method) if asked.method is not None and METHODS.holds(asked.method) else None
     fixed, guess = ({name: _datum(v) for name, v in part.items()} for part in (asked.start.fixed, asked.start.guess))
     t = [_number(v) for v in asked.t]
     return {"fixed": fixed, "guess": guess, "t": t, "method": named, "besides": list(asked.besides), "settings": plain(asked.settings)}

@@ -1,0 +1,62 @@
+"""Functions of the notation that a program adds: a name for an expression in functions that are there.
+
+`softplus(x)` then means what is written out: derivatives, values, exact zero tests, enclosures, machine code and exported code follow from
+that, and need nothing else. Texts, also those in files, keep the name; equations that are derived show what it stands for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sympy import Expr
+
+from chetaev.core.errors import NotationError, UsageError
+from chetaev.core.functions import DECLARABLE, FUNCTIONS
+from chetaev.core.notation.bounds import MOST_DERIVED, fault
+from chetaev.core.notation.parser import parse_expression
+from chetaev.core.notation.vocabulary import Vocabulary
+from chetaev.core.symbols import Parameter
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TAKEN = ("D", "t", "pi")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the notation: its name, its arguments separated by blanks, and the expression it stands for.
+
+    >>> Function("softplus", "u", "log(1 + exp(u))")(Parameter("a"))
+    log(exp(a) + 1)
+    """
+
+    name: str
+    arguments: str
+    expression: str
+
+    def __post_init__(self) -> None:
+        names = self.arguments.split()
+        plain = all(_NAME.fullmatch(name) for name in (self.name, *names))
+        if not names or not plain or self.name in (*_TAKEN, *names) or {*names} & {*_TAKEN, *FUNCTIONS}:
+            hint = 'Function("softplus", "u", "log(1 + exp(u))")'
+            raise UsageError(f"{self.name}({', '.join(names)}) is not a function with names of its own.", where="Function", hint=hint)
+        self(*map(Parameter, names))
+
+    def __call__(self, *arguments: Expr) -> Expr:
+        """What the function of some arguments stands for. It is read as if it were written out, with all limits of a text."""
+        where = f"function {self.name}"
+        found = parse_expression(self.expression, Vocabulary(expressions=dict(zip(self.arguments.split(), arguments, strict=True))), where)
+        reason = fault(found, MOST_DERIVED)
+        if reason:
+            raise NotationError(reason, where=where, text=self.expression)
+        return found
+
+    def register(self) -> Function:
+        """Make the function known to every text that is read from now on. Its name can still be declared by a system of others."""
+        known = FUNCTIONS.get(self.name, (self, 0))[0]
+        if known != self:
+            hint = "choose another name"  # a new meaning would change what texts mean that were read before, or refer to itself
+            raise UsageError(f"{self.name} is the name of another function.", where="register", hint=hint)
+        FUNCTIONS[self.name] = (self, len(self.arguments.split()))
+        DECLARABLE.add(self.name)
+        return self

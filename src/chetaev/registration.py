@@ -1,0 +1,74 @@
+"""register: make something of the user's own known by its word to every verb, to files, the command line and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+from chetaev.core.errors import UsageError
+from chetaev.core.notation.defined import Function
+from chetaev.core.registry import Specified
+
+Thing = TypeVar("Thing")
+
+
+def register(thing: Thing) -> Thing:
+    """Register a thing under its word, and return it, so that `register` also serves as a decorator.
+
+    | thing | word |
+    |---|---|
+    | a class of principles, with the base `Principle` | its `word`: `principle`, `--principle` |
+    | a class of methods, with the base `Method` | its `word`: `method`, `--method` |
+    | a transformation, a function that returns a `Morphism` | its name with hyphens: `chetaev transform` |
+    | a `chetaev.export.Language` | its `word`: `ch.code`, `--code` |
+    | a `chetaev.core.notation.Function` | its name in the notation |
+
+    A file chooses among registered words only, and imports nothing: the program that reads it registers first. Each word is registered
+    once; the same thing may be registered again, as it is when the cell of a notebook runs twice.
+
+    Arguments:
+        thing: what is registered.
+
+    Returns:
+        the thing itself.
+
+    Raises:
+        UsageError: if the word is taken or not one, or the thing is of no kind that can be registered.
+
+    >>> from chetaev.mechanics.principles import DAlembert
+    >>> register(DAlembert).word
+    'dalembert'
+    """
+    _registrar(thing)(thing)
+    return thing
+
+
+def _registrar(thing: Any) -> Callable[[Any], Any]:
+    """What registers things of this kind; the parts of the library that do are imported only if they are asked for."""
+    if isinstance(thing, Function):
+        return Function.register
+    if isinstance(thing, FunctionType):
+        from chetaev.transforms.tools.theorem import register_theorem
+
+        return register_theorem
+    if isinstance(thing, type) and issubclass(thing, Specified):
+        from chetaev.mechanics.principles import PRINCIPLES, Principle
+
+        if issubclass(thing, Principle):
+            return PRINCIPLES.register
+        from chetaev.numerics.methods.base import Method
+        from chetaev.numerics.methods.registry import METHODS
+
+        if issubclass(thing, Method):
+            return METHODS.register
+    elif not isinstance(thing, type | str | int | float):
+        from chetaev.export import Language, register_language
+
+        if isinstance(thing, Language):
+            return register_language
+    raise UsageError(
+        f"register takes a principle, a method, a transformation, a language or a function of the notation, not {thing!r}.",
+        where="register",
+        hint="class Mine(ch.Principle): ...",
+    )
