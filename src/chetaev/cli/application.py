@@ -129,8 +129,13 @@ def _own_fault(fault: Exception) -> str:
     options_metavar="",
 )
 @click.version_option(VERSION, message="chetaev %(version)s")
-def application() -> None:
+@click.option("--extensions", is_flag=True, help="Import installed extensions first: files know their words then.")
+def application(extensions: bool) -> None:
     """Constrained Lagrangian mechanics: a system, a principle, its motion."""
+    if extensions:
+        from chetaev.core.registry import import_extensions
+
+        import_extensions()
 
 
 def main() -> None:
