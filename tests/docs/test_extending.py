@@ -103,7 +103,7 @@ def test_exported_code_of_somebody_else_gives_the_acceleration(page):
 def test_registered_words_are_unique_and_files_know_no_others(page, tmp_path):
     with pytest.raises(ch.UsageError, match="the word of RungeKutta"):
         ch.register(type("Other", (ch.Method,), {"word": "rk4"}))
-    with pytest.raises(ch.UsageError, match="the word of [Ii]mplicit"):
+    with pytest.raises(ch.UsageError, match=r"the word of [Ii]mplicit"):
         ch.register(type("Other", (ch.Method,), {"word": "implicit"}))
     with pytest.raises(ch.UsageError, match="another language"):
         ch.register(Language("c", page[0]["python_file"]))

@@ -34,6 +34,12 @@ class Group(ABC):
     """Which components of the velocity are the angular velocity."""
     sided: ClassVar[bool] = True
     """Whether spatial and body velocities differ."""
+    forms: ClassVar[str]
+    """How an element may be given, in words."""
+    shown: ClassVar[str]
+    """What the numbers mean by which an element is printed."""
+    example: ClassVar[str]
+    """An element as a user would give it."""
 
     @property
     @abstractmethod
@@ -81,6 +87,8 @@ class SO3(Group):
     """Rotations of space."""
 
     word, size, places, rotation = "SO3", 3, ("w", "x", "y", "z"), slice(0, 3)
+    forms = "a 3x3 matrix, a quaternion (scalar first) or a rotation vector, such as [0, 0, 0]"
+    shown, example = "rotation vector", "numpy.eye(3)"
 
     @cached_property
     def basis(self) -> tuple[Integers, ...]:
@@ -101,6 +109,8 @@ class SE3(Group):
     """Rigid motions of space: three components of translation, then three of rotation."""
 
     word, size, places, rotation = "SE3", 4, ("p1", "p2", "p3", "w", "x", "y", "z"), slice(3, 6)
+    forms = "a 4x4 matrix, or three numbers of the position followed by a quaternion or a rotation vector"
+    shown, example = "position and rotation vector", "numpy.eye(4)"
 
     @cached_property
     def basis(self) -> tuple[Integers, ...]:
@@ -135,6 +145,8 @@ class SE2(Group):
     """Rigid motions of the plane: two components of translation, then the angle."""
 
     word, size, places, rotation = "SE2", 3, ("x", "y", "angle"), slice(2, 3)
+    forms = "a 3x3 matrix, or position and angle [x, y, angle]"
+    shown, example = "position and angle", "[0, 0, 0]"
 
     @cached_property
     def basis(self) -> tuple[Integers, ...]:
@@ -167,6 +179,8 @@ class S1(Group):
     """Rotations of the plane."""
 
     word, size, places, rotation, sided = "S1", 2, ("angle",), slice(0, 1), False
+    forms = "an angle, or a 2x2 matrix"
+    shown, example = "angle", "0"
 
     @cached_property
     def basis(self) -> tuple[Integers, ...]:

@@ -23,7 +23,6 @@ _SMALL = 1e-12
 _ROUND_OFF = 30
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
 """A quaternion has one length, not four: an angle below this is a change of its last digits."""
-_NOTES = {"SO3": "rotation vector", "SE3": "position and rotation vector", "SE2": "position and angle", "S1": "angle"}
 
 Values = Mapping[Jet, float]
 Nearby = Callable[[Sequence[Jet]], Sequence[Values]]
@@ -65,4 +64,4 @@ def _element(group: GroupCoordinate, jets: Values) -> str:
         numbers = np.concatenate([numbers[:-4], np.where(np.abs(vector) < _LAST_DIGITS, 0.0, vector)])
     digits = [f"{v + 0.0:.15g}" for v in numbers]
     text = f"{numbers[0] + 0.0: .15g}" if len(numbers) == 1 else f" [{', '.join(digits)}]"
-    return f"{text}  {_NOTES[group.word]}"
+    return f"{text}  {group.group.shown}"

@@ -15,7 +15,7 @@ from sympy import Symbol
 
 from chetaev.core.errors import InitialError, UsageError
 from chetaev.core.groups.coordinate import GroupCoordinate
-from chetaev.core.groups.kinds import SIDES
+from chetaev.core.groups.kinds import GROUPS, SIDES
 from chetaev.core.symbols import Place
 from chetaev.numerics.graphs.binding import number
 
@@ -196,15 +196,7 @@ def _place(group: GroupCoordinate, given: Array, where: str) -> Array:
         return given
     if group.word == "S1" and given.size == 1:
         return given.reshape(1)
-    raise InitialError(f"{group.name} is not given as an element of {group.word}.", where=where, hint=_FORMS[group.word])
-
-
-_FORMS = {
-    "SO3": "a 3x3 matrix, a quaternion (scalar first) or a rotation vector, such as [0, 0, 0]",
-    "SE3": "a 4x4 matrix, or three numbers of the position followed by a quaternion or a rotation vector",
-    "SE2": "a 3x3 matrix, or position and angle [x, y, angle]",
-    "S1": "an angle, or a 2x2 matrix",
-}
+    raise InitialError(f"{group.name} is not given as an element of {group.word}.", where=where, hint=group.group.forms)
 
 
 def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
@@ -214,9 +206,7 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
     off = _off_group(group, given)
     if off > _OFF_GROUP or np.linalg.det(rotation) < 0:
         what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
-        raise InitialError(
-            f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=_FORMS[group.word]
-        )
+        raise InitialError(f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=group.group.forms)
     shift = given[:turn, turn:].ravel()
     if turn == 3:
         return np.concatenate([shift, quaternion_of(rotation)])
@@ -252,7 +242,7 @@ def _numbers(given: Any, names: Mapping[Symbol, float], where: str, depth: int =
         given = given.tolist()
     if isinstance(given, Sequence) and not isinstance(given, str):
         if depth > 1 or len(given) > 7:
-            raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=_FORMS["SO3"])
+            raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=GROUPS["SO3"].forms)
         return [_numbers(part, names, where, depth + 1) for part in given]
     return number(given, names, where, InitialError)
 

@@ -91,12 +91,11 @@ def _require_places(problem: Problem, data: Data) -> None:
     """Where a group coordinate stands must be given, at least as a guess: there is no number to begin with."""
     for name, group in problem.system.equations.system.groups.items():
         if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
-            example = {"SO3": "numpy.eye(3)", "SE3": "numpy.eye(4)", "SE2": "[0, 0, 0]", "S1": "0"}[group.word]
             raise InitialError(
                 f"no initial value for {name}.",
                 where=problem.where,
                 why=f"{name} is an element of {group.word}.",
-                hint=f'{{"{name}": {example}, ...}}',
+                hint=f'{{"{name}": {group.group.example}, ...}}',
             )
 
 
