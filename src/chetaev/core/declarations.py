@@ -106,9 +106,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
 def groups_in(kinds: Mapping[str, str]) -> dict[str, GroupCoordinate]:
     """The group coordinates among declared coordinates."""
     words = {name: kind.split() for name, kind in kinds.items()}
-    return {
-        name: coordinate_of(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)
-    }
+    return {name: coordinate_of(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)}
 
 
 def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
