@@ -4,6 +4,7 @@ import math
 import random
 import tomllib
 from fractions import Fraction
+from importlib.resources import files
 from inspect import signature
 
 import numpy as np
@@ -42,6 +43,13 @@ fixed = ["x = 0", "y = 0", "theta = pi/6", "x' = 1", "theta' = 0.3"]
 t = [0, 5]
 tolerance = 1e-10
 """
+
+
+@pytest.mark.parametrize("name", sorted(f.name for f in files("chetaev.gallery").iterdir() if f.name.endswith(".toml")))
+def test_files_of_the_gallery_are_faultless(name):
+    """The gallery reads its own files without the checks of others: those are made here."""
+    text = (files("chetaev.gallery") / name).read_text(encoding="utf-8")
+    assert loads(text, name) == ch.gallery(name.removesuffix(".toml"))
 
 
 @pytest.mark.parametrize("name", ch.gallery())

@@ -59,7 +59,7 @@ def test_loaded_without_numba(folder):
     """In a new process the code is there, and nobody imports numba."""
     call(lines_of(folder, "elsewhere", 10))
     program = (
-        "import sys\nfrom pathlib import Path\nimport numpy as np\nfrom chetaev.numerics import precompiled\n"
+        "import sys\nfrom pathlib import Path\nimport numpy as np\nfrom chetaev.numerics.machine import precompiled\n"
         f"folder = Path({str(folder)!r})\nprecompiled._folders = lambda: [folder / 'missing' / 'kept']\n"
         "found = precompiled.Precompiled('elsewhere', ['lines'], [folder / 'elsewhere.py'])\nout = np.zeros((1, 2))\n"
         "found.lines(1, (2.0, np.array([3.0]), np.array([4])), out)\nprint(out.tolist(), 'numba' in sys.modules)\n"

@@ -14,7 +14,7 @@ from sympy import Expr
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.errors import Location, ModelError, did_you_mean, with_article
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, bent_by_corners
-from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate
+from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate, coordinate_of
 from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.bounds import MOST_NAMED, written_size
@@ -118,9 +118,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
 def groups_in(kinds: Mapping[str, str]) -> dict[str, GroupCoordinate]:
     """The group coordinates among declared coordinates."""
     words = {name: kind.split() for name, kind in kinds.items()}
-    return {
-        name: GroupCoordinate(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)
-    }
+    return {name: coordinate_of(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)}
 
 
 def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
@@ -143,7 +141,7 @@ def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
         )
     for suffix in RESERVED:
         names.declare(f"{name}{suffix}", f"part of the group coordinate {name}")
-    return GroupCoordinate(name, words[0], "spatial" not in sides)
+    return coordinate_of(name, words[0], "spatial" not in sides)
 
 
 def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:

@@ -51,9 +51,9 @@ def _made(name: str, **options: Any) -> Model:
         return model
     if options:
         raise UsageError(f"{name} has no option {next(iter(options))}.", where=f"gallery {name!r}", hint="gallery(name)")
-    from chetaev.io.reading import loads
+    from chetaev.io.reading import read_gallery
 
-    return loads(_text(found), found)
+    return read_gallery(_text(found), found)
 
 
 def description(name: str) -> tuple[str, str]:

@@ -107,9 +107,9 @@ class GroupCoordinate:
 
 
 @lru_cache(maxsize=256)
-def coordinate_of(name: str, word: str) -> GroupCoordinate:
-    """The coordinate that entries belong to, whose chart and matrix are the same on both sides: made once, they are asked for often."""
-    return GroupCoordinate(name, word, True)
+def coordinate_of(name: str, word: str, body: bool = True) -> GroupCoordinate:
+    """A coordinate with its chart, matrix and fields made once: they are asked for often. Chart and matrix are the same on both sides."""
+    return GroupCoordinate(name, word, body)
 
 
 def in_chart(symbol: Symbol) -> Expr | None:

@@ -30,6 +30,9 @@ _PIECES = re.compile(r"[^\\{}$&#_%~^<>]+|.", re.DOTALL)
 
 def fault(text: str, lines: bool = False) -> str | None:
     """Why a text cannot be accepted, or None; with `lines` it may have several lines."""
+    shown = text.replace("\n", "").replace("\t", "") if lines else text
+    if shown.isprintable():  # nearly every text: no character of any of these categories is printable
+        return None
     for c in text:
         if _is_obeyed(c) and not (lines and c in _BLANKS):
             return f"contains the character U+{ord(c):04X}{_called(c)}, which is not shown but obeyed."

@@ -37,6 +37,7 @@ from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra, larger, over, plus, size, times
 from chetaev.numerics.graphs.bounds import Bounds
 from chetaev.numerics.graphs.magnitude import magnitudes
+from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
 _FEW_ROWS = 16
@@ -44,6 +45,7 @@ _ALIKE = 10.0
 """Units of columns that differ by less than this power of two are not told apart."""
 
 Stages = list[tuple[list[ca.SX], list[Jet]]]
+_CONSERVING: Remembered[bool | None] = Remembered(64)
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,11 @@ class Flow:
         """Whether the energy is a first integral: the power vanishes on the constraint manifold; None if that is undecided.
 
         It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
+        Remembered by the system: another choice of pivots changes nothing in it.
         """
+        return _CONSERVING.get(self.system, (), self._conserves_energy)
+
+    def _conserves_energy(self) -> bool | None:
         power = self._energy[1]
         if power.is_zero():
             return True

@@ -93,7 +93,7 @@ class Precompiled:
         from chetaev.numerics.machine.compiling import compile_functions
 
         if sys.stderr is not None and sys.stderr.isatty():
-            print("chetaev compiles its stepping loop, once for this machine: about 20 seconds", file=sys.stderr)
+            print("chetaev compiles its stepping loop, once for this machine: about a minute", file=sys.stderr)
         module = importlib.import_module(self.module)
         return Code(*compile_functions({name: getattr(module, name) for name in self.names}, lambda name: _symbol(name, digest)))
 
