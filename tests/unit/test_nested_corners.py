@@ -250,3 +250,34 @@ def test_many_different_nested_corners_are_followed():
     right = solve_ivp(rates, (0, 3), [0.3, 1], "DOP853", rtol=1e-10, atol=1e-11, max_step=1e-2).y[:, -1]
     assert motion.outcome == "finished"
     assert [motion.final["x"], motion.final["x'"]] == pytest.approx(right, abs=1e-6)
+
+
+def _at_rest(forces):
+    names = [f"q{k}" for k in range(len(forces))]
+    kinetic = " + ".join(f"{q}'^2/2" for q in names)
+    equations = ch.derive(ch.System(" ".join(names), lagrangian=kinetic, forces=dict(zip(names, forces, strict=True))))
+    motion = ch.simulate(equations, {z: 0 for q in names for z in (q, f"{q}'")}, (0, 1))
+    return motion.outcome, [motion.final[q] for q in names]
+
+
+def test_many_surfaces_are_left_on_the_only_sides_that_are_consistent():
+    """Pushed harder than any sign can hold back: constant accelerations."""
+    outcome, found = _at_rest([f"{2 + k} + sign(q{(k + 1) % 8})" for k in range(8)])
+    assert outcome == "finished"
+    assert found == pytest.approx([(3 + k) / 2 for k in range(8)], rel=1e-9)
+
+
+def test_many_blocks_stick_or_slip():
+    """Blocks that are pulled by 0.3, 0.7, ... under dry friction 1."""
+    pulls = [0.3 + 0.4 * k for k in range(8)]
+    outcome, found = _at_rest([f"{pull} - sign(q{k}')" for k, pull in enumerate(pulls)])
+    assert outcome == "finished"
+    assert found == pytest.approx([max(0, pull - 1) / 2 for pull in pulls], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("others", [1, 5])
+def test_a_second_consistent_side_is_not_overlooked(others):
+    """q1 may leave to both sides once q0 has left to the only side it can; from the other side of q0 it is driven to one."""
+    forces = ["2 + 0*sign(q0)", "sign(q1)*(1 + sign(q0))/2 + 1 - sign(q0)", *[f"2 + sign(q{k + 2})" for k in range(others)]]
+    with pytest.raises(ch.InitialError, match="not unique"):
+        _at_rest(forces)

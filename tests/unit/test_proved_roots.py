@@ -133,13 +133,18 @@ def test_members_of_an_ensemble_notice_it_too() -> None:
     assert list(ensemble.outcome) == ["left_domain", "left_domain", "finished"]
 
 
-def test_a_flat_parallelogram_is_noticed() -> None:
+@pytest.mark.parametrize("method", [None, ch.Implicit()])
+def test_a_flat_parallelogram_is_noticed(method: object) -> None:
     """Bars of length 1 on a base of 2: flat when the first bar has turned by a quarter, at t = pi/2 with the speed 1."""
     rows = ["x1^2 + y1^2 = 1", "(x2 - x1)^2 + (y2 - y1)^2 = 4", "(x2 - 2)^2 + y2^2 = 1"]
     bars = ch.derive(ch.System("x1 y1 x2 y2", lagrangian="(x1'^2 + y1'^2 + x2'^2 + y2'^2)/2", kinematic=rows), ch.DAlembert())
-    found = ch.simulate(bars, {"x1": 0, "y1": 1, "x2": 2, "y2": 1, "x1'": 1}, (0, 10), progress=False)
-    assert found.outcome == "left_domain"
-    assert found.final.t == pytest.approx(math.pi / 2, abs=1e-2)
+    start = {"x1": 0, "y1": 1, "x2": 2, "y2": 1, "x1'": 1}
+    found = ch.simulate(bars, start, (0, 10), progress=False, method=method)
+    assert found.outcome == "left_domain" and found.message.endswith("= 0.")
+    assert found.final.t == pytest.approx(math.pi / 2, abs=1e-3)
+    if method is None:
+        ensemble = ch.simulate_many(bars, {**start, "x1'": [1.0, -2.0]}, (0, 10), progress=False)
+        assert list(ensemble.outcome) == ["left_domain"] * 2 and all(text.endswith("= 0.") for text in map(ensemble.message, range(2)))
 
 
 @pytest.mark.parametrize("eccentricity", [0.9, 0.9995, 0.9999])

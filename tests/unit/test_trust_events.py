@@ -30,6 +30,17 @@ def test_a_pole_gives_no_event(text):
     assert len(motion.events) == 0
 
 
+@METHODS
+def test_a_root_at_the_last_time_is_found(method):
+    """Free fall from 2 reaches 0 at t = 2; upwards it is not crossed."""
+    fall, start = ch.derive(ch.System("x", lagrangian="x'^2/2 - x")), {"x": 2, "x'": 0}
+    events = [ch.On("x"), ch.On("x", direction=1), ch.On("x + x", direction=-1)]
+    motion = ch.simulate(fall, start, (0, 2), events=events, method=method)
+    assert motion.outcome == "finished" and [event.t for event in motion.events] == pytest.approx([2, 2], abs=1e-12)
+    assert ch.simulate(fall, start, (0, 2), events=[ch.On("x", terminal=True)], method=method).outcome == "event"
+    assert ch.simulate(fall, start, (0, 1.99), events=[ch.On("x")], method=method).events == ()
+
+
 def test_a_root_beside_a_pole_is_found():
     motion = ch.simulate(FREE, {"q": 0, "q'": 1}, (0, 72), events=[ch.On("(q - 40.001)/(q - 40)")])
     assert [event.t for event in motion.events] == pytest.approx([40.001], abs=1e-8)

@@ -193,7 +193,8 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
         core, sign = _canonical(s)
         if core not in modes:
             plain = core.xreplace(signs) if written is None else _canonical(written)[0]
-            mode = Mode(_unused(f"sign of {show(plain)}", signs), core, show(plain))
+            text = show(plain)  # once: it is long where corners are nested
+            mode = Mode(_unused(f"sign of {text}", signs), core, text)
             modes[core], signs[mode.symbol] = mode, Sign(plain)
             if not mode.constant:
                 changing[mode.symbol] = core

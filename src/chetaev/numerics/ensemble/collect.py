@@ -76,6 +76,6 @@ def _sentence(run: Integration, k: int) -> str:
         binding, compiled = read.bound(k), run.pivoted[run.which[k]].compiled
         configuration = tuple(int(binding.parameters[mode.symbol]) for mode in read.switched.modes)
         setting = Setting(read.switched, configuration, binding, compiled)
-        end = SimpleNamespace(t=t, y=run.y[k])
-        locus = locus_near(Piece(setting, end, "", None, 0.0, 0.0, read.t, t, run.y[k]))
+        end, first = SimpleNamespace(t=t, y=run.y[k]), run.completion.states[k]
+        locus = locus_near(Piece(setting, end, "", None, 0.0, 0.0, read.t, t, first), read.t, setting.named(first))
     return outcomes.verdict(status, Ending(t, run.max_steps, locus=locus))[1]

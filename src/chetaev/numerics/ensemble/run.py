@@ -24,7 +24,7 @@ from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import columns_read
-from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, measured_by, rows_of
+from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, measured_by, rows_of
 from chetaev.numerics.motion.run import _REORDERINGS, FALLEN_PIVOT
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.pieces.piece import WORST_PIVOT, is_regular
@@ -58,6 +58,8 @@ class Integration:
         """Whether the determinant of some member may touch zero."""
         self.worst = np.ones(size)
         """How many times what a step saw of a node it may have been between."""
+        self.usual = np.zeros(size)
+        """The integral of the fourth root of the terms of the energy over time."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or their own
@@ -103,11 +105,19 @@ class Integration:
         agree: Mask = self.drift[members, -1] <= balance_allowed(self.tolerance, self.counts[members, 0])
         if not len(members):
             return agree
+        agree &= self._balanced(members)
         for t, states in ((np.full(self.read.size, self.read.t), self.completion.states), (self.at, self.y)):
             for k in np.unique(self.which[members]):
                 some = np.flatnonzero(self.which[members] == k)
                 agree[some] &= self._rows_hold(members[some], self.pivoted[k], t, states)
         return agree
+
+    def _balanced(self, members: Indices) -> Mask:
+        """Whether what is left of the balance where members end is allowed."""
+        found = self.read.batch.values(self.pivoted[0].compiled.measure, self.at, self.y, members)
+        residual, terms = found[:, found.shape[1] // 2 - 1], found[:, -1]
+        left = left_at_the_end(residual, terms, self.usual[members], np.abs(self.at[members] - self.read.t))
+        return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
 
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
@@ -129,13 +139,14 @@ class Integration:
         self.cornered |= ~noted(notes, self.read.size)
 
     def _find_loci(self) -> None:
-        """Where steps became too small beside a pivot that fell far, it is the reason, as in `simulate`."""
+        """Where steps became too small beside a pivot or a determinant that fell far, it is the reason, as in `simulate`."""
         small = np.flatnonzero((self.status == dop853.Status.STEP_TOO_SMALL) & ~self.cornered)
         begun, first = np.full(self.read.size, self.read.t), self.completion.states
         for k in np.unique(self.which[small]):
-            members, kernel = small[self.which[small] == k], self.pivoted[k].compiled.flow.pivots
-            now, before = (np.abs(self.read.batch.values(kernel, t, y, members)) for t, y in ((self.at, self.y), (begun, first)))
-            self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
+            members, compiled = small[self.which[small] == k], self.pivoted[k].compiled
+            for kernel in (compiled.flow.pivots, compiled.determinant):
+                now, before = (np.abs(self.read.batch.values(kernel, t, y, members)) for t, y in ((self.at, self.y), (begun, first)))
+                self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
 
     def _leave_corners(self, members: Indices, t1: float) -> None:
         """Members that are on a switching surface, or on another side of it than their modes say."""
@@ -206,6 +217,7 @@ class Integration:
         self.measured[members] = np.fmax(self.measured[members], done.measured)
         self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
         self.worst[members] = np.maximum(self.worst[members], done.worst)
+        self.usual[members] += done.usual
         self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
 
     def _parameters(self, kernels: Pivoted, members: Indices) -> Array:

@@ -89,6 +89,9 @@ class _March:
     shortened: int = 0
     worst: float = 1.0
     surprise: int = -1
+    usual: float = 0.0
+    latest: float = 0.0
+    """The root of the last residual where the run is."""
 
     def __post_init__(self) -> None:
         task = self.task
@@ -98,7 +101,7 @@ class _March:
         self.measured = np.zeros(task.compiled.measure.n_out)
         self.signs = [0] * len(task.watches)
         self.asked = 0
-        self._include(self.t, self.y)
+        self._include(self.t, 0.0, self.y)
         if task.keep == dop853.STEPS:
             self.nodes.append(self.t)
             self.states.append(self.y.copy())
@@ -145,7 +148,7 @@ class _March:
             self.stepper.restart(t_new, end)
         self.t, self.y = t_new, end
         self.accepted += 1
-        self._include(t_new, end)
+        self._include(t_new, t_new - t, end)
         if stop >= 0:
             return Status.WATCH, stop
         values = np.abs(call(task, task.watch, t_new, end))
@@ -172,8 +175,8 @@ class _March:
             tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
             turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
             whole = level_part(partial(along.value, 0), turn)
-            if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):
-                raise StepFailed(Status.STEP_TOO_SMALL)
+            if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):  # it touches zero here, however far the pivots fell
+                raise StepFailed(Status.FLOOR)
         return whole
 
     # -- watched functions
@@ -200,7 +203,7 @@ class _March:
             if theta <= limit + _TOGETHER:
                 theta = min(theta, limit)
                 self.found.append((t + theta * h, k, along.states(np.array([theta]))[0]))
-        return stop, t + limit * h
+        return stop, t_new if limit == 1.0 else t + limit * h  # t + h may differ from t_new in its last digit
 
     def _corners(self, along: _Along, left: float) -> list[float]:
         """Where functions bend in a step: the roots of what is inside abs, min and max."""
@@ -319,9 +322,13 @@ class _March:
             self.states.append(np.array(state))
             self.asked += 1
 
-    def _include(self, t: float, y: Array) -> None:
+    def _include(self, t: float, h: float, y: Array) -> None:
         self.low, self.high = np.minimum(self.low, y), np.maximum(self.high, y)
-        self.measured = np.maximum(self.measured, np.abs(call(self.task, self.task.compiled.measure, t, y)))
+        sizes = np.abs(call(self.task, self.task.compiled.measure, t, y))
+        self.measured = np.maximum(self.measured, sizes)
+        root = float(np.sqrt(np.sqrt(sizes[-1])))
+        if root < np.inf:
+            self.usual, self.latest = self.usual + abs(h) * min(self.latest, root), root
 
     def _result(self, status: Status, index: int) -> Run:
         n = len(self.y)
@@ -351,6 +358,7 @@ class _March:
             shortened=self.shortened,
             worst=self.worst,
             surprise=self.surprise,
+            usual=self.usual,
         )
 
 

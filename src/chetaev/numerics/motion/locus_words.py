@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chetaev.core.notation import show
+from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined, value
 from chetaev.numerics.flow.locus import locus_at, locus_factors
 from chetaev.numerics.pieces.piece import Piece
@@ -10,11 +13,11 @@ from chetaev.numerics.pieces.piece import Piece
 _FALLEN = 1e-3
 
 
-def locus_near(piece: Piece) -> str:
+def locus_near(piece: Piece, t: float, jets: Mapping[Jet, float]) -> str:
     """The locus at the end of a piece, as an equation; empty if none was found.
 
     A run ends a little before the locus, where no factor of the determinant vanishes to the last digit: then it is the factor that
-    fell most.
+    fell most since an earlier state.
     """
     here = piece.setting
     equations = here.switched.equations(here.configuration)
@@ -22,7 +25,7 @@ def locus_near(piece: Piece) -> str:
     found = locus_at(equations, end, here.flow.system)
     if found:
         return found
-    begin = here.point(piece.begin, here.named(piece.first))
+    begin = here.point(t, jets)
     falls = {}
     for factor in locus_factors(equations) or ():
         if factor.free_symbols <= begin.keys():

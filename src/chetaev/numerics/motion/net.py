@@ -4,7 +4,7 @@ r"""The net under a simulation: evidence that does not depend on how the motion 
   written, differentiated but not solved. What is no rate, such as multipliers, is fitted. Residuals are relative to the terms of the row.
 - *defect*: at a random place inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
-- *balance*: energy minus work, relative to the energies that occurred; at the end also relative to their mean over time, because beside
+- *balance*: energy minus work, relative to the energies that occurred; at the end also relative to what is usual over time, because beside
   a pole the terms of the energy are so large for a moment that nothing of later energies is seen.
 
 A row all of whose terms are round-off, because they vanish by symmetry, is measured by what is usual for its jets.
@@ -39,12 +39,12 @@ factor of up to 800."""
 _BALANCE = 100.0
 """The balance in units of the tolerance times ten more than the number of steps; over the gallery up to 0.2."""
 _LEFT = 1e5
-"""What may be left of the balance at the end, in units of the tolerance, relative to the mean of the terms of the energy. Ten times more,
+"""What may be left of the balance at the end, in units of the tolerance, relative to the usual terms of the energy. Ten times more,
 and a planet that falls by its sun comes back with a wrong period; over the gallery up to 3."""
 _LEFT_LEAST = 1e-5
 """And at least so much: round-off beside a pole is not made smaller by a tolerance."""
-_MOMENTS = 64
-"""Moments of a motion that a mean over time is taken of."""
+_FEW_STEPS = 8
+"""In fewer steps no pole was passed, and what is usual is not known."""
 _RANK = 1e-13
 """Directions of the fitted unknowns below this are not determined."""
 _MOST = 0.3
@@ -238,9 +238,14 @@ class Net:
     between: list[Figures] = field(default_factory=list)
     last: Piece | None = None
     """The last piece, if it was not looked at."""
+    usual: float = 0.0
+    """The integral over time of the fourth root of the terms of the energy."""
+    duration: float = 0.0
 
     def add(self, piece: Piece) -> None:
         """Look at a piece, if there are not many already."""
+        self.usual += float(piece.run.usual)
+        self.duration += abs(piece.end - piece.begin)
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
@@ -249,41 +254,34 @@ class Net:
         if len(evidence.h):
             self.between.append(evidence.of_defects())
 
-    def certificate(self, balance: float, steps: int, pieces: Sequence[Piece]) -> Certificate:
+    def certificate(self, balance: float, steps: int, end: Piece) -> Certificate:
         """The figures of the motion; of the balance the one that is worse, on the way or at the end."""
         if self.last is not None:
             self.rows.append(Evidence(self.last, 0, False).of_rows())
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
             figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
-        allowed = float(balance_allowed(self.tolerance, steps))
-        last = float(np.minimum(max(_LEFT * self.tolerance, _LEFT_LEAST, allowed), _MOST))
-        on_the_way = Figure("balance", balance, allowed, "balance")
-        at_the_end = Figure("balance", _left_at_the_end(pieces, last), last, "balance", pieces[-1].end)
+        on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
+        residual, terms = _energies(end, np.array([end.end]), np.asarray(end.run.y)[None, :])
+        left = float(left_at_the_end(residual, terms, self.usual, self.duration)[0])
+        at_the_end = Figure("balance", left, float(left_allowed(self.tolerance, steps)), "balance", end.end)
         figures.append(max(on_the_way, at_the_end, key=lambda figure: figure.ratio))
         return Certificate(tuple(figures))
 
 
-def _left_at_the_end(pieces: Sequence[Piece], allowed: float) -> float:
-    """Energy minus work where a motion ends, relative to the terms there, or, if that is more than allowed, to their mean over time: where
-    energies vanish the terms do. 0 where no states on the way are known that the mean could be taken of.
+def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any) -> Array:
+    """Energy minus work where motions end, relative to the terms of the energy there, or to what they usually are: where energies vanish
+    the terms do. `usual` is the integral of the fourth root of the terms over time.
     """
-    last = pieces[-1]
-    residual, terms = _energies(last, np.array([last.end]), np.asarray(last.run.y)[None, :])
-    off, size = abs(float(residual[0])), float(terms[0])
-    if not off > allowed * size:
-        return off / size if size > 0 else 0.0
-    duration, sizes = sum(abs(piece.end - piece.begin) for piece in pieces), []
-    for piece in pieces:
-        nodes = np.asarray(piece.run.nodes)
-        if len(nodes) > 1:
-            count = 2 + int(_MOMENTS * abs(piece.end - piece.begin) / duration)
-            which = np.argmin(np.abs(nodes[None, :] - np.linspace(piece.begin, piece.end, count)[:, None]), axis=1)
-            sizes.append(_energies(piece, nodes[which], np.asarray(piece.run.states)[which])[1])
-    known = np.concatenate([*sizes, np.zeros(0)])
-    known = known[np.isfinite(known)]
-    mean = float(known.mean()) if len(known) else 0.0
-    return off / max(mean, size) if mean > 0 else 0.0
+    off, size = np.abs(residual), np.maximum(terms, (usual / np.where(duration > 0, duration, np.inf)) ** 4)
+    found: Array = np.where(size > 0, off / _sizes(size), 0.0)
+    return found
+
+
+def left_allowed(tolerance: float, steps: Any) -> Any:
+    """The relative balance that may be left at the end."""
+    allowed = np.minimum(np.maximum(max(_LEFT * tolerance, _LEFT_LEAST), balance_allowed(tolerance, steps)), _MOST)
+    return np.where(steps < _FEW_STEPS, np.inf, allowed)
 
 
 def _energies(piece: Piece, times: Array, states: Array) -> tuple[Array, Array]:

@@ -123,7 +123,7 @@ class Record:
             message=message,
             drift=Frozen(drift),
             scales=Frozen({label: self.scales[label] for label in labels}),
-            certificate=self.net.certificate(drift.get("balance", 0.0), self.counts["accepted"], self.pieces),
+            certificate=self.net.certificate(drift.get("balance", 0.0), self.counts["accepted"], last),
             extrema=Frozen({z.name: self.extrema[z] for z in jets if z in self.extrema}),
             events=tuple(self.events),
             counts=Frozen(self.counts),

@@ -34,7 +34,7 @@ from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
 
 FALLEN_PIVOT = 1e-4
-"""Where steps become too small, or states cannot be brought back, beside a pivot that fell so far, it is the reason."""
+"""Where steps become too small, or states cannot be brought back, beside a pivot or a determinant that fell so far, it is the reason."""
 _REORDERINGS = 20
 _TOO_SOON = 1e-9
 """Intervals between events of one kind, in parts of the whole, that are no longer followed."""
@@ -69,6 +69,8 @@ class Course:
     recent: dict[str, list[float]] = field(default_factory=dict)
     """The last times of each kind of event."""
     reorderings: int = 0
+    smooth_since: tuple[float, Mapping[Jet, float]] | None = None
+    """The time and the state after which nothing but pivots changed."""
     derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
     """The functions of events with their derivatives along the motion."""
 
@@ -129,6 +131,8 @@ class Course:
         """Run a piece from a place; where the next one begins, or why there is none."""
         if place.jump and self.record.jumps:
             self.record.jumps[-1] = True
+        if place.jump or self.smooth_since is None:
+            self.smooth_since = place.t, place.jets
         end, forward = float(self.request.times[-1]), self.surfaces.direction
         near = place.t + forward * _PART * place.soon
         piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
@@ -209,6 +213,9 @@ class Course:
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy, step=run.next_step)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
+        if run.status is dop853.Status.FINISHED:
+            last = self._met_here(piece)
+            return self._ended(piece, task) if last is None else self._met_at_the_end(piece, last)
         if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
             end = self.surfaces.end_of_a_side(here, t, native)
             if end is not None:
@@ -219,10 +226,12 @@ class Course:
             return self._ended(piece, task)
         if index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
             return self._ended(piece, task)
-        met = index if index < len(events) else self._met_with_a_switch(piece)
+        met = index if index < len(events) else self._met_here(piece)
+        if met is not None and t == float(request.times[-1]):
+            return self._met_at_the_end(piece, met)
         if met is not None:
             event = self._at_once(piece, met)
-            if event.terminal or event.reset is None or t == float(request.times[-1]):
+            if event.terminal or event.reset is None:
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
             return self._reset(piece, event, met)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
@@ -236,10 +245,12 @@ class Course:
         """The verdict on a run that does not go on."""
         status = piece.run.status
         stuck = status in (dop853.Status.STEP_TOO_SMALL, dop853.Status.DRIFT)
-        if stuck and self._lowest_fall(piece, task) < FALLEN_PIVOT:
+        begun = self.smooth_since or (piece.begin, piece.setting.named(piece.first))
+        if stuck and min(self._lowest_fall(piece, task), piece.setting.fall_of_determinant(piece, *begun)) < FALLEN_PIVOT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
-        return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus_near(piece) if near else ""))
+        locus = locus_near(piece, *begun) if near else ""
+        return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus))
 
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
@@ -418,9 +429,9 @@ class Course:
 
     # -- resets
 
-    def _met_with_a_switch(self, piece: Piece) -> int | None:
-        """The first event among those that stop the motion whose root is that of a switch, up to what roots are located to; others that
-        were not found are recorded. The switch is made where the motion goes on after the event.
+    def _met_here(self, piece: Piece) -> int | None:
+        """The first event among those that stop the motion whose root is where a piece ends, at a switch or at the last time, up to what
+        roots are located to; others that were not found are recorded. A switch is made where the motion goes on after the event.
         """
         here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
         span = abs(float(self.request.times[-1] - self.request.times[0]))
@@ -430,12 +441,19 @@ class Course:
         known = {int(k) - 2 for k, at in found if abs(at - t) <= _AT_ONCE * span}
         for k, event in enumerate(self.request.events):
             value, rate, _ = self._rates_of(here, event, t, jets)
-            if k in known or rate == 0 or not abs(value) <= _LEAST * span * abs(rate) or event.direction not in (0, np.sign(rate)):
+            near = abs(value) <= _LEAST * span * abs(rate) < np.inf
+            if k in known or rate == 0 or not near or event.direction not in (0, np.sign(rate)):
                 continue
             if event.stops:
                 return k
             self.record.met(event.text, t, jets)
         return None
+
+    def _met_at_the_end(self, piece: Piece, index: int) -> Verdict:
+        """The verdict on a motion that meets an event that stops it at the last time: there a reset has nothing to lead to."""
+        event = self._at_once(piece, index)
+        status = dop853.Status.WATCH if event.terminal else dop853.Status.FINISHED
+        return outcomes.verdict(status, Ending(float(piece.run.t), event=event.text))
 
     def _at_once(self, piece: Piece, index: int) -> Watched:
         """The event that ended a piece together with those that happen at the same time: any of them may end the motion, and new values

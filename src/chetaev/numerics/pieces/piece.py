@@ -164,6 +164,14 @@ class Setting:
         falls = last / np.where(first > 0, first, np.nan)
         return float(np.min(falls)) if np.all(np.isfinite(falls)) else 0.0
 
+    def fall_of_determinant(self, piece: Piece, t: float, jets: Mapping[Jet, float]) -> float:
+        """What the determinant was at the end of a piece, relative to an earlier state: unlike pivots it has the same meaning after they
+        were chosen anew.
+        """
+        ends = (t, self.native(jets, 0.0)), (piece.end, piece.run.y)
+        first, last = (abs(float(self.compiled.watch()(at, y, self.parameters(at))[0])) for at, y in ends)
+        return last / first if first > 0 else 1.0
+
 
 @dataclass(frozen=True)
 class Seat:

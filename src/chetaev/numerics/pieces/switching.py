@@ -275,7 +275,9 @@ class Surfaces:
         return Choice((), reason) if reason else Choice((rest,))
 
     def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side."""
+        """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side. Of functions
+        whose way depends on the sides of others, or on their own, all choices are tried; where no choice leaves, some hold the motion.
+        """
         found: list[Configuration] = []
         for side in (1, -1):
             configuration = _with(before, {k: side * (before[k] or 1) for k in open_modes})
@@ -286,9 +288,43 @@ class Surfaces:
                     found.append(configuration)
                     break
                 configuration = wanted
+        if not found:
+            return self._many_held(before, open_modes, t, jets)
+        if len(found) > 1 and not self._same_motion(found, t, jets):
+            return Choice(tuple(found))
+        swayed = sorted({k for configuration in found for k in self._swayed(configuration, open_modes, t, jets)})
+        if len(swayed) > _MOST:
+            return Choice(
+                (), f"{len(open_modes)} switching functions vanish together, and the sides of {len(swayed)} depend on each other."
+            )
+        for sides in product((1, -1), repeat=len(swayed)):
+            configuration = _with(found[0], dict(zip(swayed, sides, strict=True)))
+            if configuration not in found and not self._fault(configuration, open_modes, t, jets):
+                found.append(configuration)
         if len(found) > 1 and self._same_motion(found, t, jets):
             found = found[:1]
-        return Choice(tuple(found), f"{len(open_modes)} switching functions vanish together.")
+        return Choice(tuple(found))
+
+    def _swayed(self, configuration: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> list[int]:
+        """The functions whose way of leaving zero may be another if some modes are on their other sides.
+
+        Rates are affine in the modes, but for products: what each mode changes alone, and what all change at once, bounds the change.
+        """
+        flips = [_with(configuration, {j: -configuration[j] for j in some}) for some in (*((k,) for k in open_modes), open_modes)]
+        found = [k for k in open_modes if self.algebraic(self.setting(configuration), k)]
+        unknown = [k for k in open_modes if k not in found]
+        for order in range(1, _ORDERS + 1):
+            settings = [self.setting(other) for other in (configuration, *flips)]
+            rates = np.array([[self._number(here, k, order, t, jets(here)) for k in unknown] for here in settings])
+            own, sizes = rates[0, :, 0], rates[:, :, 1].max(axis=0)
+            changes = np.abs(rates[1:, :, 0] - own)
+            change = np.maximum(changes[:-1].sum(axis=0), changes[-1])
+            still = (np.abs(own) <= _ROUND_OFF * sizes) & (change <= _ROUND_OFF * sizes)
+            found += [k for k, rate, other, rests in zip(unknown, own, change, still, strict=True) if not (rests or abs(rate) > other)]
+            unknown = [k for k, rests in zip(unknown, still, strict=True) if rests]
+            if not unknown:
+                break
+        return found
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
         """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""

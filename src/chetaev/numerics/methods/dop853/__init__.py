@@ -147,6 +147,7 @@ class Ensemble(NamedTuple):
     projections: Integers
     shortened: Integers
     worst: Array
+    usual: Array
 
 
 def run(
@@ -252,6 +253,7 @@ def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen
         shortened,
         float(tube.notes[codes.WORST]),
         int(tube.notes[codes.SURPRISE]),
+        float(seen.roots[codes.INTEGRAL]),
     )
 
 
@@ -315,6 +317,7 @@ def run_many(
         counts=np.zeros((members, 4), np.int64),
         shortened=np.zeros(members, np.int64),
         worst=np.ones(members),
+        usual=np.zeros(members),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
     watches = watches_of(n_watch, directions, terminal, floor, closely, places)
@@ -345,7 +348,7 @@ def run_many(
             stop[0] = 1
             raise
     counts = np.ascontiguousarray(results.counts.T)
-    return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], results.shortened, results.worst)
+    return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], *results[8:])
 
 
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:

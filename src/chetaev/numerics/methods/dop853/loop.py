@@ -6,6 +6,8 @@ there is no room to keep more, or after a number of steps, a run pauses and can 
 
 from __future__ import annotations
 
+import numpy as np
+
 from chetaev.numerics.machine.native import call_kernel, copy_row, inner, part, widen_range
 from chetaev.numerics.methods.dop853.calls import call, copy, finite
 from chetaev.numerics.methods.dop853.calls import settle as settle_one
@@ -17,8 +19,10 @@ from chetaev.numerics.methods.dop853.codes import (
     FINISHED,
     FLOOR,
     FOUND,
+    INTEGRAL,
     INTERRUPTED,
     KEPT,
+    LATEST,
     NEW,
     NO_ROOM,
     NOT_FINITE,
@@ -110,14 +114,18 @@ def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float
 
 
 @inner
-def _measure(system: System, t: float, y: Array, seen: Seen) -> None:
-    """The largest residuals (one that is no number stays)."""
+def _measure(system: System, t: float, h: float, y: Array, seen: Seen) -> None:
+    """The largest residuals (one that is no number stays), and the integral of the fourth root of the last one over the step."""
     if seen.measured.size > 0:
         call(system.measure, system, t, y, seen.residuals)
         for j in range(seen.measured.size):
             size = abs(seen.residuals[j])
             if size > seen.measured[j] or size != size:
                 seen.measured[j] = size
+        root = np.sqrt(np.sqrt(abs(seen.residuals[seen.residuals.size - 1])))
+        if root < np.inf:
+            seen.roots[INTEGRAL] += abs(h) * min(seen.roots[LATEST], root)  # what only one end of a step shows may be a peak
+            seen.roots[LATEST] = root
 
 
 @inner
@@ -145,7 +153,7 @@ def _commit(
     copy_row(work.slope.ctypes, work.k.ctypes, width)
     counts[ACCEPTED] += 1
     widen_range(seen.minima.ctypes, seen.maxima.ctypes, y.ctypes, width)
-    _measure(system, t_new, y, seen)
+    _measure(system, t_new, t_new - t, y, seen)
 
 
 # ------------------------------------------------------------ the loop
@@ -179,6 +187,7 @@ def _start(
         seen.minima[j] = seen.maxima[j] = y[j]
     for j in range(seen.measured.size):
         seen.measured[j] = 0.0
+    seen.roots[INTEGRAL] = seen.roots[LATEST] = 0.0
     _keep_start(keep, times, kept, t, y, counts)
     call(system.rhs, system, t, y, work.k[0])
     counts[EVALUATIONS] += 1
@@ -188,7 +197,7 @@ def _start(
     elif h == 0.0 and t != t1:
         h = first_step(system, control, t, y, t1 - t, work)
         counts[EVALUATIONS] += 1
-    _measure(system, t, y, seen)
+    _measure(system, t, 0.0, y, seen)
     return status, h
 
 
@@ -290,8 +299,9 @@ def _follow(
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened, rejected, h = max(shortened, 1), True, step * whole
-                    if _vanishes(h / TOUCHING, t, t1):
-                        return STEP_TOO_SMALL, t, h
+                    if _vanishes(h / TOUCHING, t, t1):  # the determinant touches zero here, however far the pivots fell
+                        counts[STOPPER] = 0
+                        return FLOOR, t, h
                     continue
         proposal = abs(step) * (min(1.0, growth) if rejected else growth)
         h = direction * min(control.max_step, max(proposal, abs(h)) if last else proposal)
@@ -379,7 +389,7 @@ def integrate_some(
         copy(seen.measured, results.measured[i])
         for j in range(results.counts.shape[1]):
             results.counts[i, j] = counts[j]
-        results.shortened[i], results.worst[i] = counts[SHORTENED], tube.notes[WORST]
+        results.shortened[i], results.worst[i], results.usual[i] = counts[SHORTENED], tube.notes[WORST], seen.roots[INTEGRAL]
 
 
 # ------------------------------------------------------------ afterwards

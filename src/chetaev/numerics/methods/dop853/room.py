@@ -142,7 +142,7 @@ def room_for_roots(watched: int, n: int) -> Found:
 def room_for_extremes(n: int, measures: int) -> Seen:
     """Room for extremes of n components, and for residuals."""
     extremes = np.zeros((2, _width(n)))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures))
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures), np.zeros(2))
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:

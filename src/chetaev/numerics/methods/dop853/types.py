@@ -130,12 +130,15 @@ class Kept(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Extremes of the state, in rows as those of `Work`, and the largest residuals so far, and room for residuals."""
+    """Extremes of the state, in rows as those of `Work`, the largest residuals so far, and room for residuals; the integral of the
+    fourth root of the last of them over time, and that root where the run is (`codes`).
+    """
 
     minima: Array
     maxima: Array
     measured: Array
     residuals: Array
+    roots: Array
 
 
 class Progress(NamedTuple):
@@ -179,6 +182,9 @@ class Run(NamedTuple):
     """How many times what a step saw of a node it may have been between, at most, over all accepted steps."""
     surprise: int = -1
     """The last node for which a step was shortened; -1 = none."""
+    usual: float = 0.0
+    """The integral over time of the fourth root of the last of what is measured, the terms of the energy. Beside a pole they are so large
+    for a moment that they would be all of their own integral: with their round-off they grow like the fourth power of its distance."""
 
 
 class Results(NamedTuple):
@@ -194,3 +200,4 @@ class Results(NamedTuple):
     counts: Table
     shortened: Integers
     worst: Array
+    usual: Array
