@@ -252,5 +252,7 @@ def _free_data(system: Prolongation) -> tuple[str, ...]:
     found = matrices_at(jacobian, system.points, system.algebra)
     if not found:
         return system.equations.system.by_name(state)
-    chosen = free_jets(state, null_space(max(found, key=rank)))
+    null = null_space(max(found, key=rank))
+    exact = system.exactly_free if len(rows) > len(state) - null.shape[1] else None  # numbers may see fewer restrictions than there are
+    chosen = exact if exact is not None and len(exact) < null.shape[1] else free_jets(state, null)
     return system.equations.system.by_name([z for z in system.structure.state if z in chosen])
