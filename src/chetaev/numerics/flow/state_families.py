@@ -43,7 +43,9 @@ def families(equations: Equations) -> Closure:
 def _on_loci(found: Closure) -> tuple[Closure, ...]:
     """Families of states on a singular locus."""
     solution = _solution(found.system)
-    for pivot in _moving(found.system, solution)[:_MOST] if solution else []:
+    if solution is None:
+        return ()
+    for pivot in _moving(found.system, solution)[:_MOST]:
         other = _on_locus(found.system, pivot, solution)
         if other is not None:
             return (other,)
