@@ -194,3 +194,21 @@ def test_underflow_makes_no_consequence():
     system = ch.System("x y", lagrangian="x'''^2/2 + y'^2/2 - x^2/2", kinematic=["x' = (1 + tanh(100*(x - 0.938)))/2*y'"])
     found = ch.analyze(ch.derive(system, ch.Vakonomic()))
     assert (found.verdict, found.dimension) == (ch.Verdict.REGULAR, 8)
+
+
+def test_multipliers_that_follow_a_free_function_are_not_called_redundant():
+    """x'' = y with all variations forbidden: x is free, and the reactions are x'' and D(x, 4)."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x'' = y"], variational=["δx = 0", "δy = 0"])
+    text = str(ch.analyze(ch.derive(system, ch.VirtualWork())))
+    assert "GAUGE" in text and "lambda2" in text and "reactions are unique" not in text
+
+
+def test_residual_of_something_else_is_refused_in_words():
+    with pytest.raises(ch.UsageError, match="residual takes equations, not DynamicalForm"):
+        ch.residual(ch.DynamicalForm("q", ["t*q'' - q'"]), {"q": 1})
+
+
+def test_where_rows_are_not_solvable_is_told_with_its_stratum():
+    """t q'' = q' is solvable for q'' wherever t is not 0, and at t = 0 only with q' = 0."""
+    text = str(ch.singular.regularity(ch.DynamicalForm("q", ["t*q'' - q'"])))
+    assert "B: where t = 0 solvable only where -q' = 0" in text and "B: solvable" not in text

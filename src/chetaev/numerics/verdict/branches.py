@@ -41,8 +41,8 @@ if TYPE_CHECKING:  # regular systems are simulated without the constraint algori
 SECONDS = 4.0
 """Seconds of counted operations that the constraint algorithm may take before numbers have to do."""
 SECONDS_DECIDED = 1.0
-"""The same where numbers decide already, and branches would only tell more. The gallery's systems need 0.4 at most; with less, branches that
-random points do not meet are found later or not at all, with more, verdicts that are known wait longer."""
+"""The same where numbers decide already, and branches would only tell more. The gallery's systems need 0.4 at most; with less, branches
+that random points do not meet are not found, with more, verdicts that are known wait longer."""
 _VANISHES = 1e-9
 _ON_BRANCH = 1e-8
 _LONGEST = 100
