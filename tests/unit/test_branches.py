@@ -1,5 +1,7 @@
 """Branches and gauges: motions of systems whose states form a union of manifolds, or leave functions of time free."""
 
+import importlib
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -245,9 +247,9 @@ def test_branches_of_an_analysis_can_be_used_as_equations():
 
 
 def test_what_the_budget_does_not_decide_is_said(monkeypatch):
-    from chetaev.numerics.verdict import analyze, branches
+    from chetaev.numerics.verdict import analyze
 
-    monkeypatch.setattr(analyze, "branches_of", lambda equations: branches.branches_of(equations, None, 1e-3))
+    monkeypatch.setattr(analyze, "SECONDS_DECIDED", 1e-3)
     found = ch.analyze(ch.gallery("transformer"))
     assert (found.verdict, found.dimension) == ("CONSTRAINED", 2)
     assert "did not finish: the work allowed ran out" in found.evidence and not found.tree.complete
@@ -332,3 +334,29 @@ def test_what_underflows_is_no_family(narrow):
     found = ch.analyze(ch.derive(system, ch.Vakonomic()))
     assert found.verdict is ch.Verdict.REGULAR
     assert found.dimension == 14
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e9])
+def test_units_do_not_put_a_state_on_two_branches(unit):
+    """Cawley's q1'' = q2^2/2, q3'' = 0 where q2 = 0: uniform motion, whatever a length is called."""
+    start = {"q1": unit, "q2": 0, "q3": 0.5 * unit, "q1'": unit, "q2'": 0, "q3'": 0.2 * unit}
+    motion = ch.simulate(CAWLEY, start, (0, 1))
+    assert motion.outcome == "finished"
+    assert (motion.final["q1"] / unit, motion.final["q3"] / unit) == pytest.approx((2, 0.7), rel=1e-9)
+
+
+def test_what_ran_out_once_is_not_tried_again(monkeypatch):
+    """Numbers decide this system, and branches are not found in the work allowed: analyze, evaluate and simulate ask once."""
+    asked = []
+    home = importlib.import_module("chetaev.singular.constraint_algorithm")
+    algorithm = home.constraint_algorithm
+    monkeypatch.setattr(home, "constraint_algorithm", lambda *a, **k: asked.append(k) or algorithm(*a, **k))
+    row = "D(x,3)*y' + D(y,3)*x = 1 + sin(x)"
+    system = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - x*z + sin(y)", kinematic=[row])
+    equations = ch.derive(system, ch.Chetaev())
+    start = {"x": 0.1, "y": 0.2, "z": 0.3, "x'": 0.1, "y'": 0.4, "z'": 0.2, "lambda1": 0.2}
+    assert ch.analyze(equations).verdict is ch.Verdict.CONSTRAINED
+    found = ch.evaluate(equations, start)
+    assert found["x''"] == pytest.approx(-0.3 + 0.2 * 0.4)  # x'' + z = lambda1 y'
+    assert ch.simulate(equations, start, (0, 0.01)).outcome == "finished"
+    assert len(asked) == 1

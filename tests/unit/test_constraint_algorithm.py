@@ -395,3 +395,16 @@ def test_a_slave_beside_exponentials_with_decimals():
     mass = (0.743 + 0.524**2 / 0.949) * 1.608
     right = (mass - 0.115**2 * math.exp(-2 * (1.379 * 0.4) ** 2)) / (mass - 0.115**2)
     assert value(0.4) / value(0.0) == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize("number", ["1e-18", "1e8", "1e18"])
+def test_real_points_are_found_in_any_units(number):
+    """y is the cube root of number - x^2, which is real."""
+    tree = ch.constraint_algorithm(ch.DynamicalForm("x y", [f"y^3 + x^2 - {number}", "x'' + x"]))
+    assert [(leaf.real, leaf.confirmed, leaf.dimension) for leaf in tree.leaves] == [("yes", True, 3)]
+
+
+def test_a_small_factor_makes_no_real_point():
+    """1e-12 (x^4 + x^2 y^2 + 1) is below any absolute threshold near x = 0, and nowhere zero."""
+    tree = ch.constraint_algorithm(ch.DynamicalForm("x y", ["1e-12*(x^4 + x^2*y^2 + sin(y)^2 + 1)", "x'' + x"]))
+    assert all(leaf.real != "yes" for leaf in tree.leaves)

@@ -178,3 +178,37 @@ def test_a_jet_that_an_iteration_leaves_of_zero_frees_nothing_else():
     system = ch.System("x y e z", lagrangian="z'^2/2 - e^2/2", kinematic=["x''*sin(e) = y'*cos(e)"], variational=[])
     found = ch.analyze(ch.derive(system, ch.VirtualWork()))
     assert found.verdict is ch.Verdict.GAUGE and [name.rstrip("'") for name in found.free_functions] == ["x"]
+
+
+@pytest.mark.parametrize("potential", ["0", "x^2/2 - 0.3*y*z"])
+def test_a_row_that_floats_take_for_another_one_restricts_the_state(potential):
+    """1 + tanh is never zero, so both rows hold only where y' = 0: of x, y, z and three speeds x, y, z, x' are left."""
+    rows = ["z' = y*x'", "z' = y*x' + (1 + tanh(50*(x - 8)))*y'"]
+    system = ch.System("x y z", lagrangian=f"(x'^2 + y'^2 + z'^2)/2 - ({potential})", kinematic=rows)
+    found = ch.analyze(ch.derive(system, ch.Chetaev()))
+    assert (found.verdict, found.dimension, found.free_data) == (ch.Verdict.REGULAR, 4, ("x", "x'", "y", "z"))
+
+
+def test_underflow_makes_no_consequence():
+    """With f = (1 + tanh)/2, never zero, E_x gives x^(6), E_y with the derivative of x' = f y' gives y'' and lambda': 9 jets, one row."""
+    system = ch.System("x y", lagrangian="x'''^2/2 + y'^2/2 - x^2/2", kinematic=["x' = (1 + tanh(100*(x - 0.938)))/2*y'"])
+    found = ch.analyze(ch.derive(system, ch.Vakonomic()))
+    assert (found.verdict, found.dimension) == (ch.Verdict.REGULAR, 8)
+
+
+def test_multipliers_that_follow_a_free_function_are_not_called_redundant():
+    """x'' = y with all variations forbidden: x is free, and the reactions are x'' and D(x, 4)."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x'' = y"], variational=["δx = 0", "δy = 0"])
+    text = str(ch.analyze(ch.derive(system, ch.VirtualWork())))
+    assert "GAUGE" in text and "lambda2" in text and "reactions are unique" not in text
+
+
+def test_residual_of_something_else_is_refused_in_words():
+    with pytest.raises(ch.UsageError, match="residual takes equations, not DynamicalForm"):
+        ch.residual(ch.DynamicalForm("q", ["t*q'' - q'"]), {"q": 1})
+
+
+def test_where_rows_are_not_solvable_is_told_with_its_stratum():
+    """t q'' = q' is solvable for q'' wherever t is not 0, and at t = 0 only with q' = 0."""
+    text = str(ch.singular.regularity(ch.DynamicalForm("q", ["t*q'' - q'"])))
+    assert "B: where t = 0 solvable only where -q' = 0" in text and "B: solvable" not in text

@@ -111,7 +111,12 @@ class Analysis:
         if self.free_functions:
             lines.append(f"{len(self.free_functions)} free function{'s' * (len(self.free_functions) > 1)}: {' '.join(self.free_functions)}")
         if self.undetermined:
-            lines.append(f"not unique: {' '.join(self.undetermined)} (redundant constraints; reactions are unique)")
+            why = (
+                "they follow free functions, or constraints are redundant"
+                if self.free_functions
+                else "redundant constraints; reactions are unique"
+            )
+            lines.append(f"not unique: {' '.join(self.undetermined)} ({why})")
         lines += self._where_singular()
         for k, branch in enumerate(self.branches):
             name = "motions remain" if self.verdict is Verdict.INCONSISTENT else f"branch {k}"

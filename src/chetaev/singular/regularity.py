@@ -6,7 +6,7 @@ with $\mathrm{rank}\,B = m$, so that the rows can be solved for the highest deri
 velocities can be regular in this sense.
 
 The phase space is cut into strata on which the ranks are constant, by the elimination of the constraint algorithm without tangency.
-Parameters are generic. An answer is None where a stratum of another rank may or may not have real points, or where the time ran out.
+Parameters are generic. An answer is None where a stratum of another rank may or may not have real points, or the work allowed ran out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance
 from chetaev.core.support.recursion import deep
 from chetaev.singular.constraint_algorithm.branches import Branch, substitute
 from chetaev.singular.constraint_algorithm.leaf import codimension_of
@@ -47,19 +47,36 @@ class Stratum:
 
 
 @dataclass(frozen=True)
+class Conflict:
+    """A part of the phase space on which the rows are solvable only where more expressions vanish."""
+
+    constraints: tuple[Expr, ...]
+    """What vanishes on that part."""
+    expressions: tuple[Expr, ...]
+    """What must vanish for the rows to be solvable."""
+    real: bool | None
+    """True if a real point of the part is known where one of them does not vanish."""
+
+    def __str__(self) -> str:
+        never = any(e.is_number for e in self.expressions)
+        where = "nowhere" if never else f"only where {', '.join(f'{show(e)} = 0' for e in self.expressions)}"
+        part = f"where {', '.join(f'{show(e)} = 0' for e in self.constraints)} " if self.constraints else ""
+        return f"{part}solvable {where}"
+
+
+@dataclass(frozen=True)
 class Ranks:
     """The ranks of one matrix over the phase space, and where the rows cannot be solved."""
 
     matrix: str
     strata: tuple[Stratum, ...]
-    conflicts: tuple[tuple[tuple[Expr, ...], bool | None], ...]
-    """Expressions that must vanish for the rows to be solvable, and whether real points are known where one does not."""
+    conflicts: tuple[Conflict, ...]
     finished: bool
 
     @property
     def constant(self) -> bool | None:
         """Whether the rows are solvable everywhere with one rank."""
-        if any(real for _, real in self.conflicts) or len({s.rank for s in self.strata if s.real}) > 1:
+        if any(conflict.real for conflict in self.conflicts) or len({s.rank for s in self.strata if s.real}) > 1:
             return False
         if not self.finished or self.conflicts or len({s.rank for s in self.strata}) > 1:
             return None
@@ -67,11 +84,9 @@ class Ranks:
 
     def __str__(self) -> str:
         lines = [f"{self.matrix}: {s}" for s in self.strata]
-        for expressions, _ in self.conflicts:
-            never = any(e.is_number for e in expressions)
-            where = "nowhere" if never else f"only where {', '.join(f'{show(e)} = 0' for e in expressions)}"
-            lines.append(f"{self.matrix}: solvable {where}")
-        return "\n".join([*lines, *([] if self.finished else [f"{self.matrix}: the time ran out"])])
+        for conflict in self.conflicts:
+            lines.append(f"{self.matrix}: {conflict}")
+        return "\n".join([*lines, *([] if self.finished else [f"{self.matrix}: the work allowed ran out"])])
 
 
 @dataclass(frozen=True)
@@ -131,9 +146,9 @@ def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
     surds: list[Expr] = []
     search: Search | None = None
     strata: list[Stratum] = []
-    conflicts: list[tuple[tuple[Expr, ...], bool | None]] = []
+    conflicts: list[Conflict] = []
     done = False
-    with deadline(seconds), deep():
+    with allowance(seconds), deep():
         dynamics = dynamics_of(form, kind)
         while not done and len(surds) <= _MOST_SURDS:
             try:
@@ -147,15 +162,20 @@ def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
                 break
         for final in search.finals if search else ():
             branch = final.branch
-            written = [space.expression(g) for g in branch.constraints(space) if g not in space.relations]
-            constraints = tuple(e for e in written if e != 0)  # a relation of roots on the stratum reads 0 = 0 once they are written out
+            constraints = _written(space, branch)
             excluded = tuple(space.expression(n) for n in branch.nonzero)
             strata.append(Stratum(constraints, excluded, len(final.solved.pivots), _has_points(space, branch)))
         for branch, polynomials in search.conflicts if search else ():
             real = any(_has_points(space, _off(space, branch, p)) for p in polynomials)
-            conflicts.append((tuple(space.expression(p) for p in polynomials), real or None))
+            conflicts.append(Conflict(_written(space, branch), tuple(space.expression(p) for p in polynomials), real or None))
         done = done and search is not None and len(strata) == len(search.finals) and len(conflicts) == len(search.conflicts)
     return Ranks("B" if kind == "proper" else "F", tuple(strata), tuple(conflicts), done)
+
+
+def _written(space: Space, branch: Branch) -> tuple[Expr, ...]:
+    """The constraints of a branch; a relation of roots on it reads 0 = 0 once they are written out, and is left out."""
+    written = [space.expression(g) for g in branch.constraints(space) if g not in space.relations]
+    return tuple(e for e in written if e != 0)
 
 
 def _off(space: Space, branch: Branch, p: Any) -> Branch:

@@ -16,7 +16,7 @@ from sympy import Symbol
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.exact.field import OutsideDomain, Residue
 from chetaev.core.exact.manifold import Single, Stage, points_of
-from chetaev.core.exact.matrices import rank
+from chetaev.core.exact.matrices import null_space, rank, rank_one_by_one
 from chetaev.core.exact.signature import TRIALS, Spot
 from chetaev.core.symbols import Input, Jet, Parameter
 from chetaev.core.zero import charted
@@ -140,11 +140,32 @@ def exact_rank(
     """The generic rank of a matrix where the rows hold; None if no point of that manifold is found over the field."""
     if not entries or not entries[0]:
         return 0
+    found = _matrices(entries, rows, algebra, stages)
+    return max((rank(matrix, p) for matrix, p in found), default=None)
+
+
+def free_columns(
+    entries: Sequence[Sequence[Any]], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
+) -> list[int] | None:
+    """The first unknowns, greedily, that linear equations leave free where the rows hold; None if there is no point over the field."""
+    if not entries:
+        return None
+    width = len(entries[0])
+    nulls = [(null_space(matrix, width, p), p) for matrix, p in _matrices(entries, rows, algebra, stages)]
+    if not nulls:
+        return None
+    null, p = min(nulls, key=lambda found: len(found[0]))
+    return [k for k, free in enumerate(rank_one_by_one([[vector[k] for vector in null] for k in range(width)], p)) if free]
+
+
+def _matrices(
+    entries: Sequence[Sequence[Any]], rows: Sequence[Any], algebra: Algebra[Any], stages: Staged | None
+) -> list[tuple[list[list[Residue]], int]]:
+    """A matrix at points of the manifold over the field, with the prime of each."""
     flat = [charted(e) if algebra is SYMBOLIC else e for line in entries for e in line]
     width = len(entries[0])
     found = FieldPoints(rows, flat, algebra, stages).values(flat)
-    ranks = [rank([values[k : k + width] for k in range(0, len(values), width)], spot.field.p) for spot, values in found]
-    return max(ranks, default=None)
+    return [([values[k : k + width] for k in range(0, len(values), width)], spot.field.p) for spot, values in found]
 
 
 def exactly_zero(

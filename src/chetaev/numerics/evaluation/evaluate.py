@@ -221,6 +221,9 @@ def residual(
     inputs: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
     """`lhs - rhs` of every row, by label, for jets and multipliers given by name: zero on a motion."""
+    if not isinstance(equations, Equations):
+        hint = "residual(derive(system, principle), jets)"
+        raise UsageError(f"residual takes equations, not {type(equations).__name__}.", where="residual", hint=hint)
     where = f"residual of {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     read = read_state(equations, jets, binding, where)

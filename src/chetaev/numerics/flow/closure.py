@@ -25,14 +25,13 @@ from sympy import Expr
 
 from chetaev.core.symbols import Input, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.mechanics.ranks.sizes import row_sizes
 from chetaev.mechanics.structure import loose_structure
 from chetaev.numerics.flow.affine import plainly_affine
-from chetaev.numerics.flow.elimination import PivotOrder, Samples, elimination_order, samples_of, solve
-from chetaev.numerics.flow.forty_digits import sure_rank
+from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, elimination_order, samples_of, solve
+from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
 from chetaev.numerics.flow.prolongation import Prolongation, open_jets
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra
@@ -44,6 +43,8 @@ _VANISHES = 1e-6
 _SMALLEST = 1e-2
 """Part of its usual size that the change of an expression counts as at least, where all jets are small by chance."""
 _LARGEST = 100_000
+_SMALL_PIVOT = 1e-9
+"""Part of its usual size below which a pivot explains that the rank at a point is smaller: larger ones are no zeros in floats."""
 
 
 class End(StrEnum):
@@ -121,7 +122,6 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
     others: list[Point] = []
     for _ in range(_ROUNDS):
         r, usual, strange = _clusters(system)
-        others += strange
         if not usual:
             return Closure(system, End.UNCLEAR if system.points else End.EMPTY, known)
         points, matrices = zip(*usual, strict=True)
@@ -129,7 +129,9 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         order = elimination_order(samples, r, residues=residues)
         if len(order.pairs) < r:
             return Closure(system, End.UNCLEAR, known)
-        leftover = _leftover(system, samples, residues, order)
+        solution = _solution(system, samples, residues, order)
+        others += [point for point in strange if is_special(system, point, solution)]
+        leftover = solution.leftover
         sizes = _sizes(system, leftover, points)
         done = [k for k in range(len(points)) if (sizes[k] <= _VANISHES).all()]
         if len(done) >= min(2, len(points)):  # a family that is closed; other points may belong to other components
@@ -161,8 +163,11 @@ def _clusters(system: Prolongation) -> tuple[int, list[Spot], list[Point]]:
     ranks = Counter(r for _, r in known if r is not None)  # points where it cannot be told are left out
     usual = max(ranks, key=lambda r: (ranks[r], r), default=0)
     width = len(system.structure.top)
-    if ranks and max(ranks) < width and not system.added and system.exact_nullity is not None and max(ranks) < width - system.exact_nullity:
-        usual, known = width - system.exact_nullity, [(point, width - system.exact_nullity) for point in system.points]
+    doubtful = bool(ranks) and not system.added and (len(ranks) > 1 or max(ranks) < width)
+    if doubtful and system.exact_nullity is not None:
+        exact = width - system.exact_nullity
+        known = known if max(ranks) >= exact else [(point, exact) for point in system.points]
+        usual = exact if exact in ranks or max(ranks) < exact else usual
     kept = [point for point, r in known if r == usual]
     matrices = matrices_at(system.structure.jacobian, kept, system.algebra)
     return usual, list(zip(kept, matrices, strict=True)), [point for point, r in known if r is not None and r != usual]
@@ -202,10 +207,21 @@ def _instructions(rows: Sequence[ca.SX]) -> int:
     return int(ca.Function("rows", [ca.vertcat(*ca.symvar(column))], [column]).n_instructions())
 
 
-def _leftover(system: Prolongation, samples: Samples, residues: Residues | None, order: PivotOrder) -> tuple[tuple[int, ca.SX], ...]:
-    """What rows without a pivot leave, by row."""
+def _solution(system: Prolongation, samples: Samples, residues: Residues | None, order: PivotOrder) -> Solved:
+    """The rows solved for their tops, with what rows without a pivot leave, by row."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
-    return solve(system.structure.jacobian, right, order, samples, residues).leftover
+    return solve(system.structure.jacobian, right, order, samples, residues)
+
+
+def is_special(system: Prolongation, point: Point, solution: Solved) -> bool:
+    """Whether a point of unusual rank is special indeed: its first small pivot has a root there, and does not only underflow."""
+    for pivot, usual in zip(solution.pivots, solution.references, strict=True):
+        value = matrices_at([[pivot]], [point], system.algebra)
+        if not value:
+            return True
+        if abs(float(value[0][0, 0])) < _SMALL_PIVOT * usual:
+            return vanishes_near(pivot, point, system.algebra, system.sizes)
+    return True
 
 
 def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:
@@ -290,12 +306,11 @@ def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX]
 
 
 def _restrictions(system: Prolongation, points: Sequence[Point]) -> int:
-    """How many of the rows on the state are independent; where numbers see fewer than there are, and rows are affine, the field decides."""
-    found, pairs, state = hidden_rank(system, points), system.hidden(), system.structure.state
-    if found == len(pairs) or system.curved(pairs, state):
+    """How many of the rows on the state are independent; where numbers see fewer than there are, the field decides."""
+    found = hidden_rank(system, points)
+    if found == len(system.hidden()) or system.exactly_free is None:
         return found
-    entries = [system.algebra.gradient(system.row(pair), state) for pair in pairs]
-    return max(found, exact_rank(entries, (), system.algebra) or 0)
+    return max(found, len(system.structure.state) - len(system.exactly_free))
 
 
 def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:

@@ -17,6 +17,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Algebra
 from chetaev.core.exact.many_digits import many_digit_values
+from chetaev.core.exact.program import Program
 from chetaev.core.symbols import Input, Jet
 from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
@@ -26,8 +27,9 @@ _DIGITS = 40
 _CUT = 1e-8
 _CLEAR, _ZERO = 1e-5, 1e-9
 _CLEAR_DIGITS, _ZERO_DIGITS = 1e-15, 1e-25
-_UNDERFLOW_DIGITS = 300
-"""Digits in which 1 + tanh(-300) is seen not to be zero. What is below 1e-300 beside 1 is taken for zero still."""
+_UNDERFLOW_DIGITS = (300, 3000)
+"""Digits in which 1 + tanh(-300) and 1 + tanh(-3000) are seen not to be zero; the second are asked where the first show zero. What is
+below 1e-3000 beside 1 is taken for zero still."""
 _SHORTER = 0.9
 """How much shorter Newton's second step is than the first where there is a root: a half at a double root, 4/5 at a fivefold one. At exp and
 tanh, which have none, both steps are as long as their width."""
@@ -50,22 +52,36 @@ def sure_rank(
 
 def vanishes_near(e: ca.SX, point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY) -> bool:
     """Whether an expression that is zero at a point in floats has a root there, as x^2 has, and is not small by underflow, as exp(-1e4)."""
-    mp, _ = many_digits(_UNDERFLOW_DIGITS)
     symbols = sorted(algebra.symbols(e), key=lambda z: z.name)
     units = {z: sizes.get(z, 1.0) for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)}
     program = algebra.program([e, *algebra.gradient(e, list(units))], symbols)[0]
-    at = {z: mp.mpf(point.get(z, 0.5)) for z in symbols}
+    for digits in _UNDERFLOW_DIGITS:
+        found = _has_root(program, [point.get(z, 0.5) for z in symbols], [units.get(z) for z in symbols], digits)
+        if found is not None:
+            return found
+    return True
+
+
+def _has_root(program: Program, point: Sequence[float], units: Sequence[float | None], digits: int) -> bool | None:
+    """Whether two steps of Newton's iteration become shorter; a program gives the value and its slopes by what has units.
+
+    None where more digits may tell more: they show zero, or no value.
+    """
+    mp, _ = many_digits(digits)
+    at = [mp.mpf(v) for v in point]
+    moved = [(k, u) for k, u in enumerate(units) if u is not None]
     lengths = []
     for _ in range(2):
         try:
-            value, *slopes = many_digit_values(program, [at[z] for z in symbols], mp)
+            value, *slopes = many_digit_values(program, at, mp)
         except (ValueError, ZeroDivisionError, OverflowError, KeyError):
-            return True
-        steepest = sum((slope * u) ** 2 for slope, u in zip(slopes, units.values(), strict=True))
+            return None
+        steepest = sum((slope * u) ** 2 for slope, (_, u) in zip(slopes, moved, strict=True))
         if value == 0 or steepest == 0:
-            return True
+            return None
         lengths.append(abs(value) / mp.sqrt(steepest))
-        at |= {z: at[z] - value / steepest * slope * u**2 for slope, (z, u) in zip(slopes, units.items(), strict=True)}
+        for slope, (k, u) in zip(slopes, moved, strict=True):
+            at[k] -= value / steepest * slope * u**2
     return bool(lengths[1] <= _SHORTER * lengths[0])
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sympy import Symbol
@@ -19,7 +19,7 @@ from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Consequence, Origin
-from chetaev.mechanics.ranks.exact import exact_rank
+from chetaev.mechanics.ranks.exact import exact_rank, free_columns
 from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
@@ -41,6 +41,8 @@ _CONTRADICTION = 1e-7
 _NOTHING = 1e-8
 """Part of the largest top below which another one may be round-off."""
 _SECONDS = 2.0
+
+_T = TypeVar("_T")
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
@@ -317,13 +319,26 @@ class Prolongation:
 
         Near a given state numbers decide: its component of the manifold may be another one.
         """
-        if self._near is not None:
-            return None
-        rows = [self.row(pair) for pair in self.hidden()]
-        found = exact_rank(self.structure.jacobian, rows, self.algebra)
-        if found is None:
-            found = exact_rank(self.structure.jacobian, rows, self.algebra, self.staged(-1))
+        found = self._in_field(exact_rank, self.structure.jacobian) if self._near is None else None
         return None if found is None else len(self.structure.top) - found
+
+    @cached_property
+    def exactly_free(self) -> tuple[Jet, ...] | None:
+        """The jets of the state, lowest orders first, that the rows on it leave free, found like the nullity.
+
+        Affine rows have one component, so that a given state does not matter.
+        """
+        if self._near is not None and self.curved(self.hidden(), self.structure.state):
+            return None
+        state = sorted(self.structure.state, key=lambda z: z.order)
+        free = self._in_field(free_columns, [self.algebra.gradient(self.row(pair), state) for pair in self.hidden()])
+        return None if free is None else tuple(state[k] for k in free)
+
+    def _in_field(self, ask: Callable[..., _T | None], entries: Sequence[Sequence[Any]]) -> _T | None:
+        """What is asked about a matrix where the rows on the state hold, met order by order or else stage by stage."""
+        rows = [self.row(pair) for pair in self.hidden()]
+        found = ask(entries, rows, self.algebra)
+        return ask(entries, rows, self.algebra, self.staged(-1)) if found is None else found
 
     def staged(self, last: int) -> list[tuple[list[Any], list[Jet]]]:
         """The rows of every stage up to the last one, and the jets by which they are met."""

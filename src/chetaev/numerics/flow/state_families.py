@@ -14,8 +14,8 @@ import casadi as ca
 
 from chetaev.core.symbols import Input, Jet
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.flow.closure import Closure, End, closure, closure_of
-from chetaev.numerics.flow.elimination import elimination_order, samples_of, solve
+from chetaev.numerics.flow.closure import Closure, End, closure, closure_of, is_special
+from chetaev.numerics.flow.elimination import Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
 from chetaev.numerics.flow.prolongation import Prolongation, square_prolongation
 from chetaev.numerics.flow.sampling import points_from
@@ -42,24 +42,31 @@ def families(equations: Equations) -> Closure:
 
 def _on_loci(found: Closure) -> tuple[Closure, ...]:
     """Families of states on a singular locus."""
-    for pivot in _pivots(found.system)[:_MOST]:
-        other = _on_locus(found.system, pivot)
+    solution = _solution(found.system)
+    if solution is None:
+        return ()
+    for pivot in _moving(found.system, solution)[:_MOST]:
+        other = _on_locus(found.system, pivot, solution)
         if other is not None:
             return (other,)
     return ()
 
 
-def _pivots(system: Prolongation) -> list[ca.SX]:
-    """Pivots of the elimination that depend on the state."""
+def _solution(system: Prolongation) -> Solved | None:
+    """The elimination at usual points; None if the system Jacobian has a value at none of them."""
     if not any(a is not None for a in system.jacobians(system.generic_points)):
-        return []
+        return None
     samples, residues = samples_of(system, system.generic_points), residues_of(system.algebra, system.structure.jacobian)
     order = elimination_order(samples, len(system.structure.top) - system.nullity, residues=residues)
-    pivots = solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, samples, residues).pivots
-    return [pivot for pivot in pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(pivot))]
+    return solve(system.structure.jacobian, [ca.SX(0)] * len(system.structure.rows), order, samples, residues)
 
 
-def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
+def _moving(system: Prolongation, solution: Solved) -> list[ca.SX]:
+    """Pivots that depend on the state."""
+    return [p for p in solution.pivots if any(isinstance(z, Jet) and not isinstance(z, Input) for z in system.algebra.symbols(p))]
+
+
+def _on_locus(system: Prolongation, pivot: ca.SX, solution: Solved) -> Closure | None:
     """The closure near points where a pivot vanishes, if all states near them that satisfy the rows are singular too.
 
     A locus that is approached by regular states, such as the pole of a sphere, is the edge of their family and no family of its own.
@@ -75,7 +82,9 @@ def _on_locus(system: Prolongation, pivot: ca.SX) -> Closure | None:
         near = system.near(point)
         if len(near.points) < _NEIGHBOURS:  # a point without neighbours that satisfy the rows shows no family
             continue
-        if r is not None and r < len(system.structure.top) - usual and near.nullity > usual:
+        if r is None or r >= len(system.structure.top) - usual or near.nullity <= usual:
+            continue
+        if all(is_special(system, neighbour, solution) for neighbour in near.points):
             other = closure(system.original.near(point), alone=True)
             if other.end is End.CLOSED:
                 return other

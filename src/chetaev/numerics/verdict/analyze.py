@@ -33,7 +33,7 @@ from chetaev.numerics.flow.prolongation import Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.graphs.small_constants import below_round_off
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers
-from chetaev.numerics.verdict.branches import Branches, branches_of, with_rows
+from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
@@ -77,9 +77,10 @@ def _analysis(equations: Equations) -> Analysis:
     if undecided is not None:
         return undecided
     by_numbers = _judged(found)
-    if found.end is End.CLOSED and not found.others and decided_by_numbers(equations) and not bends_in_tops(equations):
+    single = found.determined and not found.others and not bends_in_tops(equations)
+    if single and decided_by_numbers(equations):
         return by_numbers
-    symbolic = branches_of(equations)
+    symbolic = branches_of(equations, seconds=SECONDS_DECIDED if single else SECONDS)
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):
         return _unfounded(by_numbers, symbolic)
     return joined(by_numbers, symbolic)
@@ -252,5 +253,7 @@ def _free_data(system: Prolongation) -> tuple[str, ...]:
     found = matrices_at(jacobian, system.points, system.algebra)
     if not found:
         return system.equations.system.by_name(state)
-    chosen = free_jets(state, null_space(max(found, key=rank)))
+    null = null_space(max(found, key=rank))
+    exact = system.exactly_free if len(rows) > len(state) - null.shape[1] else None  # numbers may see fewer restrictions than there are
+    chosen = exact if exact is not None and len(exact) < null.shape[1] else free_jets(state, null)
     return system.equations.system.by_name([z for z in system.structure.state if z in chosen])

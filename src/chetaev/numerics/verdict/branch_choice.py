@@ -34,11 +34,8 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, decided_by_state
 from chetaev.numerics.start.initial import read_state
 from chetaev.numerics.start.state_faults import not_determined
-from chetaev.numerics.verdict.branches import SECONDS, Branch, Branches, branches_of
+from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branch, Branches, branches_of
 from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
-
-_SECONDS_DECIDED = 2.0
-"""What the constraint algorithm may take where the state decides already: its branches only tell how to pass singular states."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
         if wish.branch is None:
             return Chosen(equations, wish.start, wish.where)
     there = _decided(equations, binding, gauges, wish) if suffice else None
-    found = branches_of(equations, Frozen(binding.inputs), SECONDS if there is None else _SECONDS_DECIDED)
+    found = branches_of(equations, Frozen(binding.inputs), SECONDS if there is None else SECONDS_DECIDED)
     if there is not None and not found.complete:
         return Chosen(equations, wish.start, wish.where, there)
     if not found.branches:

@@ -29,6 +29,7 @@ from chetaev.core.zero import random_point, seems_zero
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Branch as BranchRow
+from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import Matrix, rank
 from chetaev.numerics.flow.closure import closure_of
 from chetaev.numerics.flow.nullspace import null_space
@@ -38,6 +39,9 @@ if TYPE_CHECKING:  # regular systems are simulated without the constraint algori
 
 SECONDS = 4.0
 """Seconds of counted operations that the constraint algorithm may take before numbers have to do."""
+SECONDS_DECIDED = 1.0
+"""The same where numbers decide already, and branches would only tell more. The gallery's systems need 0.4 at most; with less, branches
+that random points do not meet are not found, with more, verdicts that are known wait longer."""
 _VANISHES = 1e-9
 _ON_BRANCH = 1e-8
 _LONGEST = 100
@@ -160,9 +164,14 @@ class Branch:
         return self.off(known) <= _ON_BRANCH
 
     def fulfils(self, expressions: Iterable[Expr]) -> bool:
-        """Whether expressions vanish on the branch: they are among its constraints, or vanish at its random point."""
+        """Whether expressions vanish on the branch: they are among its constraints, or vanish at its random point and in the field."""
         rest = [e for e in expressions if e not in self.leaf.constraints and -e not in self.leaf.constraints]
-        return not rest or ((point := self.point) is not None and _largest_fault(rest, point) < _VANISHES)
+        if not rest:
+            return True
+        if self.point is None or _largest_fault(rest, self.point) >= _VANISHES:
+            return False
+        exact = exactly_zero(rest, self.leaf.constraints)
+        return exact is None or all(exact)
 
     @cached_property
     def point(self) -> dict[Symbol, float] | None:
@@ -194,11 +203,22 @@ class Branches:
 def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, seconds: float = SECONDS) -> Branches:
     """The branches of equations driven by some functions of time. Remembered for all verbs, also where the work allowed ran out."""
     own = Frozen({z.base: u for z, u in equations.system.inputs.items()})
-    return _branches_of(equations, None if inputs is None or inputs == own else inputs, seconds)
+    inputs = None if inputs is None or inputs == own else inputs
+    known = _attempts(equations, inputs)
+    for allowed, found in known.items():
+        if allowed == seconds or found.complete == (allowed < seconds):  # what more work did not finish less will not
+            return found
+    known[seconds] = _branches(equations, inputs, seconds)
+    return known[seconds]
 
 
 @lru_cache(maxsize=128)
-def _branches_of(equations: Equations, inputs: Frozen[str, Expr] | None, seconds: float) -> Branches:
+def _attempts(equations: Equations, inputs: Frozen[str, Expr] | None) -> dict[float, Branches]:
+    """What was found so far, by the seconds that were allowed."""
+    return {}
+
+
+def _branches(equations: Equations, inputs: Frozen[str, Expr] | None, seconds: float) -> Branches:
     bound = _bound(equations, inputs)
     missing = [z.base for z, u in bound.system.inputs.items() if u is None]
     if missing:

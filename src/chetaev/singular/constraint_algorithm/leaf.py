@@ -68,11 +68,11 @@ class Leaf:
         return {show(e): _number(e, values, show(e)) for e in self.constraints}
 
     def contains(self, state: Mapping[str, float], parameters: Mapping[str, float] | None = None, tolerance: float = 1e-9) -> bool:
-        """Whether a state satisfies the constraints, each measured by the size of its terms, and lies off the excluded set."""
+        """Whether a state satisfies the constraints, each measured by its terms and sizes of jets, and lies off the excluded set."""
         values = _values(self, {"t": 0.0, **state, **(parameters or {})})
         if largest_fault(self.constraints, values) > tolerance:
             return False
-        return all(abs(_number(e, values, show(e))) > tolerance for e in self.excluded)
+        return all(largest_fault([e], values) > tolerance for e in self.excluded)
 
     def __str__(self) -> str:
         where = ", ".join(f"{show(e)} = 0" for e in self.constraints) or "the whole phase space"

@@ -10,7 +10,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.functions import Sign, in_own_words
-from chetaev.core.symbols import TIME
+from chetaev.core.symbols import TIME, Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.constraint_algorithm.branches import Branch
 from chetaev.singular.constraint_algorithm.space import Space
@@ -20,6 +20,11 @@ Point = dict[Symbol, float]
 _TRIES = 80
 _STEPS = 40
 _SMALL = 1e-6
+"""Part of its size at a random start below which an expression that must not vanish, or a slope of the equations, counts as zero."""
+_MET = 1e-10
+"""Part of its change over a distance of order one to which an equation is met: points without a root nearby keep more."""
+_BELOW = 1e-6
+"""Part of the largest jet that every jet counts as at least: what is smaller may be left by round-off where zero is meant."""
 _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
 
 
@@ -44,6 +49,7 @@ class Sampler:
         self._system = Tape([*self.equations, *gradient])
         # the functions of the equations are computed too, so that a point outside their domains is no point: log(x) at x = -1
         functions_there = [in_own_words(g.definition.xreplace(solved)) for g in space.generators.values()]
+        self._avoided = [Tape([e]) for e in self.avoided]
         self._rest = Tape([*solved.values(), *self.avoided, *self.signs, *functions_there])
 
     def draw(self, count: int, signed: bool = False, tries: int = _TRIES) -> list[Point]:
@@ -53,9 +59,11 @@ class Sampler:
         """
         found: list[Point] = []
         for attempt in range(tries):
-            point = self._newton(self._start(attempt + 1, signed))
-            full = None if point is None else self._complete(point)
-            if full is not None and self._smooth(full):
+            start = self._start(attempt + 1, signed)
+            slopes = self._slopes(start)
+            point = None if slopes is None else self._newton(start, slopes)
+            full = None if point is None else self._complete(point, start)
+            if full is not None and slopes is not None and self._smooth(full, slopes):
                 found.append(full)
             if len(found) == count:
                 break
@@ -70,7 +78,12 @@ class Sampler:
             point[p] = -size if signed and not p.is_positive and chance.random() < 0.5 else size
         return point
 
-    def _newton(self, point: Point) -> Point | None:
+    def _slopes(self, start: Point) -> np.ndarray | None:
+        """The largest slope of each equation at a random start: what the units of the equation make of order one; None if undefined."""
+        _, jacobian = self._at(start)
+        return None if jacobian is None else np.abs(jacobian).max(axis=1, initial=0.0)
+
+    def _newton(self, point: Point, slopes: np.ndarray) -> Point | None:
         if not self.equations:
             return point
         for _ in range(_STEPS):
@@ -81,14 +94,18 @@ class Sampler:
             length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
-            damping = min(1.0, 2.0 / length) if length > 0 else 1.0
+            reach = max(2.0, max(map(abs, point.values()), default=0.0))  # the set may be far away
+            damping = min(1.0, reach / length) if length > 0 else 1.0
             point = {**point, **{z: point[z] + damping * float(h) for z, h in zip(self.variables, step, strict=True)}}
             if length < 1e-13 * (1 + max(map(abs, point.values()), default=0.0)):
                 break
         else:
             return None  # where the equations have a zero of higher order steps only halve, and what is not zero yet would seem not to be
-        residual, _ = self._at(point)
-        return point if residual is not None and float(np.abs(residual).max(initial=0.0)) < 1e-10 else None
+        residual, jacobian = self._at(point)
+        if residual is None or jacobian is None:
+            return None
+        changes = np.abs(jacobian) @ np.abs([point[z] for z in self.variables])
+        return point if bool(np.all(np.abs(residual) <= _MET * np.maximum(slopes, changes))) else None
 
     def _at(self, point: Point) -> tuple[np.ndarray | None, np.ndarray | None]:
         try:
@@ -98,34 +115,63 @@ class Sampler:
         n = len(self.equations)
         return values[:n], values[n:].reshape(n, len(self.variables))
 
-    def _complete(self, point: Point) -> Point | None:
+    def _complete(self, point: Point, start: Point) -> Point | None:
         try:
             values = self._rest(point)
         except Undefined:
             return None
         k, n, m = len(self.solved), len(self.avoided), len(self.signs)
-        if any(abs(v) < _SMALL for v in values[k : k + n]) or any(abs(v) > _SMALL for v in values[k + n : k + n + m]):
+        if any(abs(v) <= _SMALL * usual for v, usual in zip(values[k : k + n], self._usual(start), strict=True)):
+            return None
+        if any(abs(v) > _SMALL for v in values[k + n : k + n + m]):
             return None
         return {**point, **dict(zip(self.solved, values[:k], strict=True))}
 
-    def _smooth(self, point: Point) -> bool:
+    def _usual(self, start: Point) -> list[float]:
+        """The sizes of what must not vanish at a random start; 0 where it has no value there."""
+        found = []
+        for tape in self._avoided:
+            try:
+                found.append(abs(tape(start)[0]))
+            except Undefined:
+                found.append(0.0)
+        return found
+
+    def _smooth(self, point: Point, slopes: np.ndarray) -> bool:
         if not self.equations:
             return self.expected == 0
         _, jacobian = self._at(point)
         if jacobian is None:
             return False
-        singular = np.linalg.svd(jacobian, compute_uv=False)
-        return int(np.sum(singular > 1e-6 * max(1.0, float(singular[0])))) == self.expected
+        scaled = jacobian / np.maximum(slopes, np.abs(jacobian).max(axis=1, initial=0.0)).clip(min=np.finfo(float).tiny)[:, None]
+        return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _SMALL)) == self.expected
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
-    """The largest residual of some sums at a point, measured by their terms; infinite where one is undefined."""
+    """The largest residual of some sums at a point, measured by their terms and by their change when jets change by their sizes.
+
+    The size of a jet is that of the largest one of its order, so that units do not matter. Infinite where a sum is undefined.
+    """
+    sizes = _sizes(values)
     worst = 0.0
     for e in equations:
-        terms = sympy.Add.make_args(e)
+        terms, symbols = sympy.Add.make_args(e), sorted(e.free_symbols, key=lambda z: str(z))
         try:
-            numbers = Tape(terms)(values)
+            numbers = Tape([*terms, *[in_own_words(e.diff(z)) for z in symbols]])(values)
         except Undefined:
             return float("inf")
-        worst = max(worst, abs(sum(numbers)) / (1.0 + sum(map(abs, numbers))))
-    return worst
+        own, slopes = numbers[: len(terms)], numbers[len(terms) :]
+        change = sum(abs(slope) * sizes[z] for slope, z in zip(slopes, symbols, strict=True))
+        fault, scale = abs(sum(own)), max(sum(map(abs, own)), change)
+        worst = max(worst, fault / scale if scale else 0.0)
+    return float(worst)
+
+
+def _sizes(values: Mapping[Symbol, float]) -> dict[Symbol, float]:
+    """The sizes of symbols at a point."""
+    jets = {z: abs(v) for z, v in values.items() if isinstance(z, Jet)}
+    orders: dict[int, float] = {}
+    for z, v in jets.items():
+        orders[z.order] = max(orders.get(z.order, 0.0), v)
+    least = _BELOW * max(orders.values(), default=0.0)
+    return {z: max(orders[z.order], least) if isinstance(z, Jet) else abs(v) for z, v in values.items()}

@@ -37,6 +37,12 @@ def weight(f: Poly) -> int:
     return sum(terms_of(f, c) for c in f.values()) if f.ring.domain.is_Composite else len(f)
 
 
+def _place(factor: tuple[Poly, int]) -> tuple[int, ...]:
+    """The place of a factor among others: by the variables of the whole ring, not by those of the ring in which it was found."""
+    degrees = factor[0].degrees()
+    return (next(k for k, degree in enumerate(degrees) if degree), len(factor[0]), *[-degree for degree in degrees])
+
+
 def _degree(f: Poly) -> int:
     return max((sum(m) for m in f), default=0)
 
@@ -185,6 +191,7 @@ class Ring:
             whole = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
             if not whole.is_ground:
                 found.append((whole, power))
+        found.sort(key=_place)
         lead = f.LC  # leading coefficients multiply, whatever the order of the monomials
         for g, power in found:
             lead /= g.LC**power

@@ -15,7 +15,7 @@ from sympy import Add, Expr, Matrix, Symbol
 
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance, deadline
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
@@ -57,15 +57,19 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     source = read_source(given, principle, "dirac")
     where = f"dirac {source.label}"
     result: Dirac | None = None
-    with deep(), deadline(seconds) as clock:
+    primary: Primary | None = None
+    with deep():
         try:
-            primary = legendre_map(source, where)
-            result = _Analysis(source, primary).result()
+            with deadline(seconds):  # SymPy solves for the velocities
+                primary = legendre_map(source, where)
+            if primary is not None:
+                with allowance(seconds):
+                    result = _Analysis(source, primary).result()
         except Branching as fact:
             raise branching_refusal(fact, where) from None
         except NotImplementedError as fact:
             raise PrincipleError(f"{fact}.", where=where, hint="constraint_algorithm takes any equations") from None
-    if clock.expired or result is None:
+    if result is None:
         raise PrincipleError(
             f"the constraints were not closed in {seconds:g} seconds.",
             where=where,

@@ -17,7 +17,7 @@ from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Parameter
@@ -96,7 +96,7 @@ def presymplectic(
     slope = d(function) if energy is not None else zero_form(1)
     kernel = characteristic_distribution(omega, names)
     result: Presymplectic | None = None
-    with deep(), deadline(seconds) as clock:
+    with deep(), allowance(seconds) as clock:
         try:
             result = _run(omega, slope, names, on, kernel)
         except Branching as fact:
