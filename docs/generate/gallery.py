@@ -150,7 +150,7 @@ def written(equations: ch.Equations) -> list[str]:
 
 
 def _texts(equations: ch.Equations) -> list[str]:
-    return [equations._row_text(row) for row in equations.rows]
+    return [equations.row_text(row) for row in equations.rows]
 
 
 def values(model: ch.Model) -> str:

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Collection, Sequence
 
-from chetaev.plot.formula import latex, pieces
+from chetaev.core.notation.show import latex, pieces
 from chetaev.report.prose import line
 
 TAIL = ".,;:"
@@ -24,7 +24,7 @@ def prose(text: str) -> str:
 
 def formula(text: str, width: int = 70) -> str:
     """A row or an expression of the notation, as pieces between which a line may end."""
-    return " ".join(f"$\\displaystyle {piece}$" for piece in pieces(text, width)).replace("|", "\\vert ")
+    return " ".join(f"$\\displaystyle {piece}$" for piece in pieces(text, width=width)).replace("|", "\\vert ")
 
 
 class Markdown:

@@ -219,7 +219,7 @@ def test_symbols_made_by_hand_have_words_for_names(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "typeset"), [("xdot", "xdot"), ("xprime", "xprime"), ("alphahat", "alphahat"), ("xmag", "xmag"), ("theta", r"\theta")]
+    ("name", "typeset"), [(word, rf"\mathrm{{{word}}}") for word in ("xdot", "xprime", "alphahat", "xmag")] + [("theta", r"\theta")]
 )
 def test_a_name_that_ends_like_an_accent_is_typeset_as_a_name(name, typeset):
     assert ch.show(ch.Coordinate(name), "latex") == typeset  # SymPy would write a dot above x: the velocity of another coordinate

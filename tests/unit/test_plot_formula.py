@@ -10,9 +10,11 @@ import sympy
 import chetaev as ch
 from chetaev.core.errors import NotationError
 from chetaev.core.functions import FUNCTIONS
+from chetaev.core.letters import symbol_latex
 from chetaev.core.notation import parse_expression
+from chetaev.core.notation.latex import estimated_width
+from chetaev.core.notation.show import latex, pieces
 from chetaev.core.values import Tape
-from chetaev.plot.formula import estimated_width, latex, pieces, symbol_latex
 from chetaev.plot.style import label
 
 _WORD = re.compile(r"\\(?:[A-Za-z]+|,)|\d+\.\d+|\d+|[A-Za-z]|[-+=^_{}()|,]")
@@ -119,7 +121,7 @@ class Value:
 
 
 def values_of(text, width, names):
-    return Value(" ".join(pieces(text, width)), names).sides()
+    return Value(" ".join(pieces(text, width=width)), names).sides()
 
 
 NAMES = {"x": 0.37, "x'": -1.21, "x''": 0.83, "theta": 0.55, "theta1'": 1.3, "q2": -0.61, "m": 1.7, "k": 0.9}
@@ -202,7 +204,7 @@ def test_rows_of_the_gallery_keep_their_value():
         ("lambda12", r"\lambda_{12}"), ("p_theta", r"p_{\theta}"), ("yaw'", r"\dot{\mathrm{yaw}}"), ("mB", "m_{B}"),
         ("θ1'", r"\dot{\theta}_{1}"), ("varphi", r"\varphi"),
         ("δx1", r"\delta x_{1}"), ("delta psi", r"\delta \psi"), ("IRx", r"I_{\mathrm{Rx}}"), ("D(x*y, 2)", r"\frac{d^{2}}{dt^{2}}(x y)"),
-        ("1e-9", "10^{-9}"), ("sign(x')", r"\mathrm{sign}(\dot{x})"), ("q2(t)", "q_{2}(t)"), ("a_b_c", r"a_{b_{c}}"),
+        ("1e-9", "10^{-9}"), ("sign(x')", r"\operatorname{sign}(\dot{x})"), ("q2(t)", "q_{2}(t)"), ("a_b_c", r"a_{b_{c}}"),
     ],
 )  # fmt: skip
 def test_names_become_symbols(name, expected):
@@ -228,7 +230,7 @@ def test_what_is_no_formula_is_refused_and_not_cut_short(text):
 def test_pieces_are_narrow_and_lose_nothing():
     row = ch.derive(ch.gallery("chain"))["E_theta1"]
     text = f"{ch.show(row.lhs)} = {ch.show(row.rhs)}"
-    cut = pieces(text, 30)
+    cut = pieces(text, width=30)
     assert len(cut) > 8
     assert max(map(estimated_width, cut)) <= 34
     joined = re.sub(r"\\,|\s", "", "".join(cut))

@@ -12,7 +12,7 @@ from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, degree
 from chetaev.core.functions import bent_by_corners
-from chetaev.core.notation.show import show
+from chetaev.core.notation.show import latex, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Action, Coordinate, delta, jets_in
 from chetaev.core.zero import seems_zero
@@ -86,9 +86,20 @@ class Constraint:
     def __str__(self) -> str:
         return self.text or f"{show(self.lhs)} = {show(self.rhs)}"
 
+    @property
+    def sides(self) -> tuple[str | Expr, str | Expr]:
+        """Both sides for reading: as the user wrote them, or as expressions."""
+        return _written(self.text) or (self.lhs, self.rhs)
+
     def latex(self) -> str:
-        """The row in LaTeX."""
-        return f"{show(self.lhs, 'latex')} = {show(self.rhs, 'latex')}"
+        """The row in LaTeX, in the order in which the user wrote it."""
+        return latex(*self.sides)
+
+
+def _written(text: str) -> tuple[str, str] | None:
+    """The sides of a row as they are written; without `=` the right-hand side is 0."""
+    lhs, _, rhs = text.partition("=")
+    return (lhs, rhs or "0") if text else None
 
 
 def by_label(rows: Sequence[Constraint | VariationalConstraint], labels: Sequence[str], texts: Sequence[str]) -> list[str] | dict[str, str]:
@@ -119,9 +130,14 @@ class VariationalConstraint:
     def __str__(self) -> str:
         return self.text or f"{show(self._form())} = 0"
 
+    @property
+    def sides(self) -> tuple[str | Expr, str | Expr]:
+        """Both sides for reading: as the user wrote them, or as expressions."""
+        return _written(self.text) or (self._form(), sympy.S.Zero)
+
     def latex(self) -> str:
-        """The row in LaTeX."""
-        return f"{show(self._form(), 'latex')} = 0"
+        """The row in LaTeX, in the order in which the user wrote it."""
+        return latex(*self.sides)
 
     def _form(self) -> Expr:
         return sympy.Add(*[coefficient * delta(q) for q, coefficient in self.coefficients.items()])

@@ -26,6 +26,12 @@ class _Corner(sympy.Function):
     def _eval_is_finite(self) -> bool | None:
         return True if all(a.is_finite for a in self.args) else None
 
+    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
+        from chetaev.core.notation.show import show
+
+        text = show(self, "latex")
+        return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
+
 
 class Sign(_Corner):
     """`sign(u)`: -1, 0 or 1; its derivative is zero off the surface u = 0."""
@@ -38,9 +44,6 @@ class Sign(_Corner):
 
     def fdiff(self, argindex: int = 1) -> Expr:
         return sympy.S.Zero
-
-    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
-        return _raised(rf"\operatorname{{sign}}\left({printer._print(self.args[0])}\right)", exp)
 
 
 class Step(_Corner):
@@ -55,9 +58,6 @@ class Step(_Corner):
 
     def fdiff(self, argindex: int = 1) -> Expr:
         return sympy.S.Zero
-
-    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
-        return _raised(rf"\operatorname{{step}}\left({printer._print(self.args[0])}\right)", exp)
 
 
 class Branch(_Corner):
@@ -82,10 +82,6 @@ class Branch(_Corner):
     def fdiff(self, argindex: int = 1) -> Expr:
         return sympy.S.Zero if argindex == 1 else Branch(self.args[0], *(sympy.Integer(argindex == k) for k in (2, 3)))
 
-    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
-        u, a, b = (printer._print(e) for e in self.args)
-        return _raised(rf"\begin{{cases}} {a} & {u} < 0 \\ {b} & {u} \geq 0 \end{{cases}}", exp)
-
 
 class Magnitude(_Corner):
     """`abs(u)`; its derivative is `sign(u)`."""
@@ -102,9 +98,6 @@ class Magnitude(_Corner):
 
     def fdiff(self, argindex: int = 1) -> Expr:
         return Sign(self.args[0])
-
-    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
-        return _raised(rf"\left|{printer._print(self.args[0])}\right|", exp)
 
 
 class _Choice(_Corner):
@@ -128,11 +121,6 @@ class _Choice(_Corner):
         a, b = self.args
         toward = self._side if argindex == 1 else -self._side
         return (1 + toward * Sign(a - b)) / 2
-
-    def _latex(self, printer: LatexPrinter, exp: str | None = None) -> str:
-        a, b = (printer._print(u) for u in self.args)
-        name = r"\max" if self._side > 0 else r"\min"
-        return _raised(rf"{name}\left({a}, {b}\right)", exp)
 
 
 class Minimum(_Choice):
@@ -163,10 +151,6 @@ def _opaque(u: Expr) -> bool:
     return bool(u.is_number and not u.is_Rational)
 
 
-def _raised(text: str, exponent: str | None) -> str:
-    return text if exponent is None else f"{{{text}}}^{{{exponent}}}"
-
-
 @dataclass(frozen=True)
 class Smooth:
     """A smooth function of one argument, and how languages write it where that is not its name in the notation.
@@ -194,12 +178,12 @@ SMOOTH: dict[str, Smooth] = {
     "sinh": Smooth(sympy.sinh, -1),
     "cosh": Smooth(sympy.cosh, 1),
     "tanh": Smooth(sympy.tanh, -1),
-    "asinh": Smooth(sympy.asinh, 0, "arcsinh", r"\mathrm{arsinh}", True),
-    "acosh": Smooth(sympy.acosh, 0, "arccosh", r"\mathrm{arcosh}", True),
-    "atanh": Smooth(sympy.atanh, 0, "arctanh", r"\mathrm{artanh}", True),
+    "asinh": Smooth(sympy.asinh, 0, "arcsinh", r"\operatorname{arsinh}", True),
+    "acosh": Smooth(sympy.acosh, 0, "arccosh", r"\operatorname{arcosh}", True),
+    "atanh": Smooth(sympy.atanh, 0, "arctanh", r"\operatorname{artanh}", True),
     "exp": Smooth(sympy.exp),
     "log": Smooth(sympy.log, 0, "", r"\ln", True),
-    "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\mathrm{erf}", True),
+    "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\operatorname{erf}", True),
     "sqrt": Smooth(sympy.sqrt),
 }
 """The smooth functions of one argument. Besides this line a new one needs its rules of computation: its values in exact arithmetic

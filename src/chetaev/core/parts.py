@@ -123,13 +123,14 @@ class Part:
             yield from ((label, str(row) if text else row.latex()) for label, row in self.rows(system))
         elif self.kind is Kind.WORD:
             yield from [(self.title, show(found, form))] if isinstance(found, sympy.Symbol) else []
-        elif text or not self.defines:
+        else:
             for name, e in self.formulas(system).items():
                 title = self.titled(name)
                 if e is None:
                     yield title, self.open_word if text else rf"\text{{{self.open_word}}}"
                 else:
-                    yield title, (system.written.get(title, "") if text else "") or show(e, form)
+                    given = system.as_written(title, e)
+                    yield title, latex(given) if not text else given if isinstance(given, str) else show(given)
 
 
 PARTS = (

@@ -21,13 +21,12 @@ from typing import Any, Self
 import sympy
 from sympy.printing.latex import LatexPrinter
 
+from chetaev.core.letters import MOST_PRIMES, symbol_latex
+
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
 HIGHEST_WRITTEN = 20
-MOST_PRIMES = 3
-"""Derivatives up to this order are written with primes, higher ones as `D(x, 4)`."""
-
 
 _MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
 """What LaTeX, a page or a program reads as more than a letter; a symbol is printed as it is called."""
@@ -56,13 +55,7 @@ class Jet(sympy.Symbol):
         return (self.base, self.order), {}
 
     def _latex(self, printer: LatexPrinter) -> str:
-        base: str = printer._print_Symbol(sympy.Symbol(self.base))
-        if self.order == 0:
-            return base
-        if self.order > MOST_PRIMES:
-            return f"{base}^{{({self.order})}}"
-        letter, underscore, index = base.partition("_")
-        return f"\\{'d' * self.order}ot{{{letter}}}{underscore}{index}"
+        return symbol_latex(self.base, self.order)
 
 
 def _new_jet(kind: type[Any], base: str, order: int) -> Any:
@@ -149,7 +142,7 @@ class Entry(sympy.Symbol):
         return (self.group, self.kind, self.row, self.column, self.components), {}
 
     def _latex(self, printer: LatexPrinter) -> str:
-        return f"{printer._print_Symbol(sympy.Symbol(self.group))}_{{{self.row}{self.column}}}"
+        return symbol_latex(self.name)
 
 
 class Parameter(sympy.Symbol):
@@ -168,6 +161,9 @@ class Parameter(sympy.Symbol):
 
     def __getnewargs_ex__(self) -> tuple[tuple[str, bool], dict[str, Any]]:
         return (self.name, bool(self.is_positive)), {}
+
+    def _latex(self, printer: LatexPrinter) -> str:
+        return symbol_latex(self.name)
 
 
 class Variation(sympy.Symbol):
@@ -188,7 +184,7 @@ class Variation(sympy.Symbol):
         return (self.coordinate,), {}
 
     def _latex(self, printer: LatexPrinter) -> str:
-        return rf"\delta {printer._print_Symbol(sympy.Symbol(self.coordinate))}"
+        return rf"\delta {symbol_latex(self.coordinate)}"
 
 
 def _require_plain(name: str) -> None:

@@ -234,6 +234,10 @@ class System:
         rows = [f"{in_latex(title)} & {text}" for title, text in self._lines("latex")]
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
+    def as_written(self, title: str, e: Expr | None) -> Any:
+        """A part of the system as the user wrote it, by its title in the printed system; without a text, the expression."""
+        return self.written.get(title, "") or e
+
     def _lines(self, form: Any) -> list[tuple[str, str]]:
         return [(self.name or "system", ""), *[line for part in PARTS for line in part.lines(self, form)]]
 

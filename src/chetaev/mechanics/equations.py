@@ -12,9 +12,11 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
+from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, UsageError
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
+from chetaev.core.notation.show import latex
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
@@ -177,7 +179,7 @@ class Equations:
     def __str__(self) -> str:
         width = max(len(row.label) for row in self.rows)
         lines = [f"{self.system.name or 'system'} · {self.principle}"]
-        lines += [f"  {row.label:<{width}}  {self._row_text(row)}" for row in self.rows]
+        lines += [f"  {row.label:<{width}}  {self.row_text(row)}" for row in self.rows]
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines.append(f"  {self._count()}")
@@ -190,18 +192,30 @@ class Equations:
 
     def latex(self) -> str:
         """All rows as a LaTeX `aligned` block."""
-        rows = [rf"{show(row.lhs, 'latex')} &= {show(row.rhs, 'latex')}" for row in self.rows]
+        sides: list[tuple[str | Expr, str | Expr]] = [self.sides(row) for row in self.rows]
+        sides += [(name, e) for name, e in self.system.where.items() if self._quotes(name)]
+        sides += [(f"{name}'", e) for name, e in self.system.quasi.items() if self._quotes(name)]
+        rows = [f"{latex(lhs)} &= {latex(rhs)}" for lhs, rhs in sides]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
-    def _row_text(self, row: Row[Expr]) -> str:
+    def sides(self, row: Row[Expr]) -> tuple[str | Expr, str | Expr]:
+        """Both sides of a row for reading: kinematic rows as the user wrote them, others as expressions."""
+        stated = self._stated(row)
+        return stated.sides if stated else (row.lhs, row.rhs)
+
+    def row_text(self, row: Row[Expr]) -> str:
         """A row as text; kinematic rows as the user wrote them."""
+        return str(self._stated(row) or f"{show(row.lhs)} = {show(row.rhs)}")
+
+    def _stated(self, row: Row[Expr]) -> Constraint | None:
+        """The kinematic row of the system that a row is."""
         for label, constraint in zip(self.system.kinematic_labels, self.system.kinematic, strict=True):
             if row.label == label and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
-                return str(constraint)
-        return f"{show(row.lhs)} = {show(row.rhs)}"
+                return constraint
+        return None
 
     def _quotes(self, name: str) -> bool:
         """Whether a kinematic row, shown as the user wrote it, uses a named expression."""

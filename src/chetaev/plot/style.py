@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import ChetaevError, UsageError
+from chetaev.core.notation.latex import estimated_width
+from chetaev.core.notation.show import latex
 from chetaev.core.support.text import in_mathtext
-from chetaev.plot.formula import estimated_width, latex
 from chetaev.plot.saving import save_figure
 
 try:
@@ -142,7 +143,7 @@ def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
     '$\\dot{x}_{1}$'
     """
     try:
-        formula = latex(name)
+        formula = latex(name, tables=False)
     except ChetaevError:
         return in_mathtext(name)
     return f"${formula}$" if estimated_width(formula) <= widest and _can_be_set(formula) else shortened(name, widest + 14)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from sympy import Expr
+
 from chetaev.core.notation import show
 from chetaev.core.parts import STORED, Kind, Part
 from chetaev.core.symbols import Action
@@ -37,17 +39,15 @@ def system(subject: Subject, typeset: Typesetter) -> str:
     rows = [("coordinates", _coordinates(given.kinds, typeset))]
     for part in STORED:
         if part.kind is Kind.ROWS:
-            rows += [(label, typeset.formula(_row(str(r)))) for label, r in part.rows(given)]
+            rows += [(label, typeset.formula(*r.sides)) for label, r in part.rows(given)]
         elif isinstance(given_part := getattr(given, part.name), Action):
             rows.append((part.title, typeset.symbol(given_part.base)))
         elif part.kind in (Kind.FORMULA, Kind.FORMULAS) and not part.defines:
-            instead: Mapping[str, Any] = model.inputs if part.open_word else {}
-            if part.name == "lagrangian" and given.lagrangian_text:
-                instead = {"": given.lagrangian_text}
-            rows += [_formula(part, name, instead.get(name, e), typeset) for name, e in part.formulas(given).items()]
+            bound = model.inputs if part.open_word else {}
+            rows += [_formula(part, name, bound.get(name, e), typeset) for name, e in _formulas(part, given).items()]
     html = prose(model.prose, names_of(given), typeset) + _rows(rows)
     for part in [part for part in STORED if part.defines]:
-        html += _named(part.heading, {name: _equal(part, name, e) for name, e in part.formulas(given).items()}, typeset)
+        html += _named(part.heading, {part.left_side.format(name): e for name, e in _formulas(part, given).items()}, typeset)
     if given.parameters:
         values = [(typeset.symbol(p.name), _value(model.parameters.get(p.name), typeset)) for p in given.parameters]
         html += '<h3>Values</h3><dl class="values">' + "".join(f"<div><dt>{n}</dt><dd>{v}</dd></div>" for n, v in values) + "</dl>"
@@ -60,15 +60,18 @@ def system(subject: Subject, typeset: Typesetter) -> str:
     return html
 
 
+def _formulas(part: Part, given: System) -> dict[str, Any]:
+    """The formulas of a part as the user wrote them, or as expressions."""
+    return {name: given.as_written(part.titled(name), e) for name, e in part.formulas(given).items()}
+
+
 def _formula(part: Part, name: str, e: Any, typeset: Typesetter) -> tuple[str, str]:
-    title = (part.heading or part.title).format(name)
-    return title, f"{typeset.symbol(name)}, {part.open_word}" if e is None else typeset.formula(_equal(part, name, e))
-
-
-def _equal(part: Part, name: str, e: Any) -> str:
-    """A formula with its left side, if it has one."""
-    left, text = part.left_side.format(name), e if isinstance(e, str) else show(e)
-    return f"{left} = {text}" if left else text
+    """The title of a formula, and the formula with its left side if it has one."""
+    title, left = (part.heading or part.title).format(name), part.left_side.format(name)
+    if e is None:
+        return title, f"{typeset.symbol(name)}, {part.open_word}"
+    e = e if isinstance(e, str | Expr) else str(e)
+    return title, typeset.formula(left, e) if left else typeset.formula(e)
 
 
 def names_of(given: System) -> list[str]:
@@ -98,7 +101,7 @@ def classification(subject: Subject, typeset: Typesetter) -> str:
     facts = [f"<li>{sentence(line)}</li>" for line in written if line not in integrals]
     html += f"<ul>{''.join(facts)}</ul>"
     if found.integrals:
-        html += '<p class="lead">Constant on every motion:</p>' + _rows([("", typeset.formula(show(f))) for f in found.integrals])
+        html += '<p class="lead">Constant on every motion:</p>' + _rows([("", typeset.formula(f)) for f in found.integrals])
     return html
 
 
@@ -115,12 +118,12 @@ def equations(subject: Subject, typeset: Typesetter, simplify: bool = False) -> 
         return intro + _in_short(found, typeset)
     rows = []
     for row in found.rows:
-        text = _equation(found, row)
-        body = typeset.formula(text) if len(text) <= _LONGEST else f"{len(text)} characters; <code>print(equations)</code> writes them"
+        size = len(found.row_text(row))
+        body = typeset.formula(*found.sides(row)) if size <= _LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
         rows.append((_label(row.label, typeset), body))
     html = intro + _rows(rows, labelled=True)
     if found.assumptions:
-        html += f"<p>They hold where {_nonzero(map(show, found.assumptions), typeset)}.</p>"
+        html += f"<p>They hold where {_nonzero(found.assumptions, typeset)}.</p>"
     return html
 
 
@@ -182,8 +185,7 @@ def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
     factors = found.singular_locus
     if factors is None:
         return [f"singular where the smallest pivot of the system Jacobian vanishes ({no_formula(found.equations)})"]
-    shown = [f"{show(f)} = 0" for f in factors]
-    return [f"singular where {' or '.join(typeset.formula(text) for text in shown)}"] if shown else []
+    return [f"singular where {' or '.join(typeset.formula(f, '0') for f in factors)}"] if factors else []
 
 
 def _zeros(rows: Iterable[str], known: Sequence[str], typeset: Typesetter) -> str:
@@ -205,9 +207,9 @@ def _is_label(text: str, known: Sequence[str]) -> bool:
     return text.rstrip("'") in known or "[" in text
 
 
-def _nonzero(texts: Iterable[str], typeset: Typesetter) -> str:
+def _nonzero(given: Iterable[str | Expr], typeset: Typesetter) -> str:
     unequal = typeset.latex(r"\neq 0")
-    return ", ".join(f"{typeset.formula(text)} {unequal}" for text in texts)
+    return ", ".join(f"{typeset.formula(e)} {unequal}" for e in given)
 
 
 def _in_short(found: Equations, typeset: Typesetter) -> str:
@@ -217,20 +219,8 @@ def _in_short(found: Equations, typeset: Typesetter) -> str:
     meaning = f"with the Euler-Lagrange expressions {typeset.symbol('E_i')} of the Lagrangian and the forces {typeset.symbol('u_i')}"
     meaning += f"; {typeset.latex('R^{a}_{i}')} are the coefficients of the variational rows" if reactions else ""
     html = f"<p>Written out, the rows would fill pages; they are compiled as they stand. They are {form} {meaning}, and</p>"
-    rows = [(f"<code>{escape(label)}</code>", typeset.formula(_row(str(r)))) for label, r in found.system.kinematic_rows()]
+    rows = [(f"<code>{escape(label)}</code>", typeset.formula(*r.sides)) for label, r in found.system.kinematic_rows()]
     return html + _rows(rows, labelled=True)
-
-
-def _equation(found: Equations, row: Any) -> str:
-    """A row as text; kinematic rows as the user wrote them."""
-    for label, constraint in found.system.kinematic_rows():
-        if row.label == label and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
-            return _row(str(constraint))
-    return f"{show(row.lhs)} = {show(row.rhs)}"
-
-
-def _row(text: str) -> str:
-    return text if "=" in text else f"{text} = 0"
 
 
 def _label(text: str, typeset: Typesetter) -> str:
@@ -264,12 +254,12 @@ def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
     return f'<div class="rows">{"".join(parts)}</div>'
 
 
-def _named(title: str, given: Mapping[str, str], typeset: Typesetter) -> str:
+def _named(title: str, given: Mapping[str, str | Expr], typeset: Typesetter) -> str:
     """Named sub-expressions, folded away if they are many; those that are long as well stand in the model file."""
-    shown = [text for text in given.values() if len(text) <= _LONG_NAME]
+    shown = {name: e for name, e in given.items() if len(e if isinstance(e, str) else show(e)) <= _LONG_NAME}
     if not given:
         return ""
-    body = _rows([("", typeset.formula(text)) for text in shown])
+    body = _rows([("", typeset.formula(name, e)) for name, e in shown.items()])
     left = len(given) - len(shown)
     if left:
         body += f"<p>and {left} longer one{'s' * (left > 1)}, in the model file below.</p>"

@@ -15,8 +15,10 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
+from sympy import Expr
+
 from chetaev.core.errors import UsageError
-from chetaev.plot.formula import latex, pieces
+from chetaev.core.notation.show import latex, pieces
 
 _SIZE = 20.0
 _WIDTH = 30
@@ -26,6 +28,8 @@ _UPRIGHT = {r"\phi": "\N{MATHEMATICAL ITALIC PHI SYMBOL}", r"\epsilon": "\N{MATH
 }
 """Letters that the font sets upright under their LaTeX names."""
 _NAMES = re.compile("|".join(rf"{re.escape(name)}(?![A-Za-z])" for name in _UPRIGHT))
+_SIGN = re.compile(r"-(?=\S)")
+"""A minus that is a sign, which the library would set with the space around an operation."""
 _GLYPHS: dict[str, str] = {}
 """Glyphs of the font that were drawn before: one font, one size, so that a name stands for one outline."""
 _NUMBER = re.compile(r"-?\d+\.\d+")
@@ -38,9 +42,9 @@ class Typesetter:
     glyphs: dict[str, str] = field(default_factory=dict)
     _set: dict[str, str] = field(default_factory=dict)
 
-    def formula(self, text: str) -> str:
-        """A row or an expression of the notation as a part of a line, cut where a line may end."""
-        first, *rest = pieces(text, _WIDTH)
+    def formula(self, *sides: str | Expr) -> str:
+        """A row, by its sides or as one text, or an expression as a part of a line, cut where a line may end."""
+        first, *rest = pieces(*sides, width=_WIDTH)
         return self.latex(first) + "".join(f"{'<wbr>' if piece.startswith('=') else ' '}{self.latex(piece)}" for piece in rest)
 
     def symbol(self, text: str) -> str:
@@ -77,7 +81,7 @@ class Drawn:
 
 @lru_cache(maxsize=4000)
 def _drawn(formula: str) -> Drawn:
-    made = _library().Latex(_NAMES.sub(lambda found: _UPRIGHT[found.group()], formula), size=_SIZE)
+    made = _library().Latex(_SIGN.sub("{-}", _NAMES.sub(lambda found: _UPRIGHT[found.group()], formula)), size=_SIZE)
     root = made.svgxml()
     _, top, width, height = (float(v) for v in root.attrib["viewBox"].split())
     glyphs: dict[str, str] = {}

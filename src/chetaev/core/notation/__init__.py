@@ -2,7 +2,7 @@
 
 from chetaev.core.notation.convert import from_sympy, to_sympy
 from chetaev.core.notation.defined import Function
-from chetaev.core.notation.parser import parse_expression, parse_row
+from chetaev.core.notation.meaning import parse_expression, parse_row
 from chetaev.core.notation.show import show
 from chetaev.core.notation.vocabulary import Vocabulary
 

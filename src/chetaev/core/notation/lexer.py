@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
 from chetaev.core.errors import NotationError
+from chetaev.core.letters import GREEK, spell
 
 LONGEST_TEXT = 1_000_000
 MOST_DIGITS = 400
 _LONGEST_NAME = 100
-
-_GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
-).split()
-_SMALL = [chr(c) for c in range(0x3B1, 0x3CA) if c != 0x3C2]  # without the final sigma
-GREEK = dict(zip(_SMALL, _GREEK, strict=True)) | {s.upper(): name.capitalize() for s, name in zip(_SMALL, _GREEK, strict=True)}
-"""Greek letters are spellings of their names."""
 
 _LETTER = "A-Za-z" + "".join(GREEK)
 _TOKEN = re.compile(
@@ -57,7 +50,7 @@ class Kind(StrEnum):
     END = "end"
 
 
-_KINDS = {kind.value: kind for kind in Kind}
+_KINDS: dict[str | None, Kind] = {kind.value: kind for kind in Kind}
 
 
 class Token(NamedTuple):
@@ -76,37 +69,29 @@ def tokens(text: str, where: str) -> list[Token]:
         raise NotationError(f"expected a text, found {type(text).__name__}.", where=where)
     if len(text) > LONGEST_TEXT:
         raise NotationError(f"the text has {len(text)} characters; at most {LONGEST_TEXT} are read.", where=where)
-    return list(_scan(text, where))
-
-
-def _scan(text: str, where: str) -> Iterator[Token]:
+    found: list[Token] = []
     at, glued = 0, False
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise NotationError(_stranger(text, at), where=where, text=text, span=(at, at + 1))
         start, at = at, match.end()
-        group = str(match.lastgroup)
+        group, piece = match.lastgroup, match.group()
         if group == "blank":
             glued = False
             continue
-        piece = match.group()
-        if piece == "δ" and _ASUNDER.match(text, at):
-            raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
-        if group == "number" and len(piece) > MOST_DIGITS and sum(map(str.isdigit, piece)) > MOST_DIGITS:
-            raise NotationError(f"a number of more than {MOST_DIGITS} digits.", where=where, text=text, span=(start, start + 1))
         if group == "name":
+            if piece == "δ" and _ASUNDER.match(text, at):
+                raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
             if len(piece) > _LONGEST_NAME:
                 raise NotationError(f"a name of more than {_LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
             piece = spell(piece)
-        yield Token(_KINDS[group], piece, start, at, glued)
+        elif group == "number" and len(piece) > MOST_DIGITS and sum(map(str.isdigit, piece)) > MOST_DIGITS:
+            raise NotationError(f"a number of more than {MOST_DIGITS} digits.", where=where, text=text, span=(start, start + 1))
+        found.append(Token(_KINDS[group], piece, start, at, glued))
         glued = True
-    yield Token(Kind.END, "", at, at, False)
-
-
-def spell(name: str) -> str:
-    """A name in ASCII: `θ1` becomes `theta1`."""
-    return name if name.isascii() else "".join(GREEK.get(c, c) for c in name)
+    found.append(Token(Kind.END, "", at, at, False))
+    return found
 
 
 def _stranger(text: str, at: int) -> str:

@@ -1,19 +1,22 @@
-"""From expressions back to the notation and to LaTeX. `parse(show(e)) == e`."""
+"""From expressions to the syntax tree, and from there to the notation and to LaTeX. `parse(show(e)) == e`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import sympy
 from sympy import Expr, Rational
-from sympy.printing.conventions import split_super_sub
-from sympy.printing.latex import LatexPrinter, greek_letters_set, tex_greek_dictionary
 
 from chetaev.core.functions import SPELLING
+from chetaev.core.notation.latex import Typeset
+from chetaev.core.notation.parser import Parser
+from chetaev.core.notation.tree import Call, Derived, Foreign, Listed, Name, Number, Power, Product, Sum, Tree, Varied, negative
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import Variation
+from chetaev.core.symbols import Jet, Variation, jet_name
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
+_ONE = Number("1")
 
 
 def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
@@ -27,26 +30,40 @@ def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     'm \\ddot{x}'
     """
     with deep():
-        if form == "latex":
-            return _Typeset().doprint(expression)
-        if isinstance(expression, int | float):
-            expression = Rational(repr(expression))
-        return _Text().show(expression, _SUM)
+        tree = tree_of(expression)
+        return Typeset().whole(tree) if form == "latex" else _Text().show(tree, _SUM)
 
 
-class _Typeset(LatexPrinter):
-    """SymPy's LaTeX, but names mean themselves: SymPy reads `xdot` as a dot above x, which is another variable here."""
+def latex(*sides: str | Expr, tables: bool = True) -> str:
+    r"""A row, by its sides or as one text, or an expression in LaTeX; texts in the order in which they are written.
 
-    def _deal_with_super_sub(self, string: str, style: str = "plain") -> str:
-        name, above, below = split_super_sub(string)
-        found: str = _letters(name)
-        found += f"^{{{' '.join(map(_letters, above))}}}" if above else ""
-        return found + (f"_{{{' '.join(map(_letters, below))}}}" if below else "")
+    Without `tables` it can be set by matplotlib, which has none.
+
+    >>> latex("x1' = I/2*psi'^2*cos(theta - epsilon)")
+    '\\dot{x}_{1} = \\frac{I}{2} \\dot{\\psi}^{2} \\cos(\\theta - \\epsilon)'
+    """
+    with deep():
+        return " = ".join(map(Typeset(tables).whole, _trees(sides)))
 
 
-def _letters(name: str) -> str:
-    """A Greek letter by its command, anything else as it is."""
-    found: str = tex_greek_dictionary.get(name) or (f"\\{name}" if name in greek_letters_set else name)
+def pieces(*sides: str | Expr, width: int) -> list[str]:
+    r"""A row or an expression in pieces between which a line may end, none much wider than so many characters if that can be.
+
+    >>> pieces("m*x'' = -lambda1*sin(theta) + u", width=10)
+    ['m \\ddot{x}', '= \\, -\\lambda_{1} \\sin\\theta', '+ \\, u']
+    """
+    found: list[str] = []
+    with deep():
+        for k, tree in enumerate(_trees(sides)):
+            cut = list(Typeset().cut(tree, width))
+            found += cut if k == 0 else [rf"= \, {cut[0]}", *cut[1:]]
+    return found
+
+
+def _trees(sides: Sequence[str | Expr]) -> list[Tree]:
+    found: list[Tree] = []
+    for side in sides:
+        found += Parser(side, "formula", lists=True).row(len(side)) if isinstance(side, str) else [tree_of(side)]
     return found
 
 
@@ -56,93 +73,117 @@ def in_notation(expression: Expr) -> bool:
     return all(isinstance(e, plain) or e in (sympy.pi, sympy.E) for e in sympy.preorder_traversal(expression))
 
 
-class _Text:
-    """One expression becoming a text. A part that occurs in many places, as in derivatives of what is nested, is written once."""
+def tree_of(expression: Any) -> Tree:
+    """The tree of an expression, in SymPy's order of terms and factors; a number of Python is read as it is written."""
+    if isinstance(expression, int | float):
+        expression = Rational(repr(expression))
+    return _Reading().tree(expression) if isinstance(expression, Expr) else Foreign(expression)
+
+
+class _Reading:
+    """One expression becoming a tree. A part that occurs in many places, as in derivatives of what is nested, is one node."""
 
     def __init__(self) -> None:
-        self._known: dict[Expr, tuple[str, int]] = {}
+        self._known: dict[Expr, Tree] = {}
 
-    def _rendered(self, e: Expr) -> tuple[str, int]:
+    def tree(self, e: Expr) -> Tree:
         found = self._known.get(e)
         if found is None:
-            found = self._known[e] = self._render(e)
+            found = self._known[e] = self._made(e)
         return found
 
-    def show(self, e: Expr, room: int) -> str:
-        """Text of an expression, in brackets when it binds weaker than its surroundings."""
-        text, strength = self._rendered(e)
-        return text if strength >= room else f"({text})"
-
-    def _render(self, e: Expr) -> tuple[str, int]:
-        if isinstance(e, Variation):
-            return f"delta {e.coordinate}", _ATOM
+    def _made(self, e: Expr) -> Tree:
         if e.is_Symbol:
-            return e.name, _ATOM
+            return _symbol(e)
         if e.is_Rational:
-            return _rational(e)
+            size: Tree = Number(str(abs(e.p)))
+            size = size if e.q == 1 else Product((("*", size), ("/", Number(str(e.q)))))
+            return negative(size) if e.p < 0 else size
         if e is sympy.pi:
-            return "pi", _ATOM
+            return Name("pi")
         if e is sympy.E:
-            return "exp(1)", _ATOM
+            return Call("exp", (_ONE,))
         if e.is_Add:
-            return self._sum(e), _SUM
+            return self._sum(e)
         if e.is_Mul:
             return self._product(e)
-        if e.is_Pow or isinstance(e, sympy.exp):
-            return self._power(e)
+        if e.is_Pow:
+            return self._power(*e.args)
         name = SPELLING.get(type(e))
-        if name is None:
-            raise ValueError(f"{type(e).__name__} is not in the notation")
-        return f"{name}({', '.join(self.show(a, _SUM) for a in e.args)})", _ATOM
+        return Foreign(e) if name is None else Call(name, tuple(map(self.tree, e.args)))
 
-    def _sum(self, e: Expr) -> str:
-        pieces: list[str] = []
-        texts = [self.show(term, _SUM) for term in e.as_ordered_terms()]
-        texts.sort(key=lambda text: text.startswith("-"))  # stable: a sum begins with a positive term if it has one
-        for text in texts:
-            if not pieces:
-                pieces.append(text)
-            elif text.startswith("-"):
-                pieces.append(f" - {text[1:]}")
-            else:
-                pieces.append(f" + {text}")
-        return "".join(pieces)
+    def _sum(self, e: Expr) -> Tree:
+        trees = [self.tree(term) for term in e.as_ordered_terms()]
+        parts = [tree.terms if isinstance(tree, Sum) else (("+", tree),) for tree in trees]
+        parts.sort(key=lambda terms: terms[0][0] == "-")  # stable: a sum begins with a positive term if it has one
+        return Sum(tuple(term for terms in parts for term in terms))
 
-    def _product(self, e: Expr) -> tuple[str, int]:
+    def _product(self, e: Expr) -> Tree:
         coefficient, rest = e.as_coeff_Mul()
-        above: list[str] = []
-        below: list[str] = []
-        if coefficient.is_Rational:
-            numerator, denominator = abs(coefficient.p), coefficient.q
-        else:
-            numerator, denominator, rest = 1, 1, e
-        if numerator != 1:
-            above.append(str(numerator))
+        if not coefficient.is_Rational:
+            coefficient, rest = sympy.S.One, e
+        above: list[Tree] = [] if abs(coefficient.p) == 1 else [Number(str(abs(coefficient.p)))]
+        below: list[Tree] = []
         for factor in rest.as_ordered_factors():
             base, exponent = factor.args if factor.is_Pow else (factor, sympy.S.One)
             if exponent.is_Rational and exponent.is_negative:
-                below.append(self.show(sympy.Pow(base, -exponent), _POWER))
+                below.append(self.tree(sympy.Pow(base, -exponent)))
             else:
-                above.append(self.show(factor, _POWER))
-        if denominator != 1:
-            below.append(str(denominator))
-        text = "*".join(above) or "1"
-        for divisor in below:
-            text += f"/{divisor}"
-        negative = coefficient.is_Rational and coefficient.is_negative
-        return (f"-{text}", _SUM) if negative else (text, _PRODUCT)
+                above.append(self.tree(factor))
+        below += [] if coefficient.q == 1 else [Number(str(coefficient.q))]
+        factors = (*(("*", f) for f in above or [_ONE]), *(("/", f) for f in below))
+        tree = factors[0][1] if len(factors) == 1 else Product(factors)
+        return negative(tree) if coefficient.is_negative else tree
 
-    def _power(self, e: Expr) -> tuple[str, int]:
-        if isinstance(e, sympy.exp):
-            return f"exp({self.show(e.args[0], _SUM)})", _ATOM
-        base, exponent = e.args
+    def _power(self, base: Expr, exponent: Expr) -> Tree:
         if exponent.is_Rational and exponent.is_negative:
-            return f"1/{self.show(sympy.Pow(base, -exponent), _POWER)}", _PRODUCT
+            return Product((("*", _ONE), ("/", self.tree(sympy.Pow(base, -exponent)))))
         if exponent == Rational(1, 2):
-            return f"sqrt({self.show(base, _SUM)})", _ATOM
-        return f"{self.show(base, _ATOM)}^{self.show(exponent, _ATOM)}", _POWER
+            return Call("sqrt", (self.tree(base),))
+        return Power(self.tree(base), self.tree(exponent))
 
 
-def _rational(e: Rational) -> tuple[str, int]:
-    text = str(e.p) if e.q == 1 else f"{e.p}/{e.q}"
-    return text, _SUM if e.p < 0 else (_ATOM if e.q == 1 else _PRODUCT)
+def _symbol(e: sympy.Symbol) -> Tree:
+    if isinstance(e, Variation):
+        return Varied(e.coordinate)
+    return Name(e.base, e.order) if isinstance(e, Jet) else Name(e.name)
+
+
+class _Text:
+    """One tree becoming a text. A node that occurs in many places is written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[str, int]] = {}
+
+    def show(self, tree: Tree, room: int) -> str:
+        """Text of a node, in brackets when it binds weaker than its surroundings."""
+        found = self._known.get(id(tree))
+        if found is None:
+            found = self._known[id(tree)] = self._written(tree)
+        text, strength = found
+        return text if strength >= room else f"({text})"
+
+    def _written(self, tree: Tree) -> tuple[str, int]:
+        match tree:
+            case Name():
+                return jet_name(tree.name, tree.primes), _ATOM
+            case Number():
+                return tree.text, _ATOM
+            case Product():
+                text = "".join(f"{sign}{self.show(factor, _POWER)}" for sign, factor in tree.factors)
+                return text[1:], _PRODUCT
+            case Sum():
+                text = "".join(f" {sign} {self.show(term, _PRODUCT)}" for sign, term in tree.terms)
+                return text[3:] if text.startswith(" +") else f"-{text[3:]}", _SUM
+            case Power():
+                return f"{self.show(tree.base, _ATOM)}^{self.show(tree.exponent, _ATOM)}", _POWER
+            case Call():
+                return f"{tree.name}({', '.join(self.show(a, _SUM) for a in tree.arguments)})", _ATOM
+            case Varied():
+                return f"delta {tree.name}", _ATOM
+            case Derived():
+                return f"D({self.show(tree.inner, _SUM)}, {1 if tree.times is None else tree.times})", _ATOM
+            case Listed():
+                return f"({', '.join(self.show(part, _SUM) for part in tree.parts)})", _ATOM
+            case Foreign():
+                raise ValueError(f"{type(tree.expression).__name__} is not in the notation")

@@ -10,7 +10,8 @@ import sympy
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.core.errors import did_you_mean
-from chetaev.core.symbols import MOST_PRIMES, Coordinate, Input, Jet, Parameter
+from chetaev.core.letters import MOST_PRIMES
+from chetaev.core.symbols import Coordinate, Input, Jet, Parameter
 
 
 @dataclass(frozen=True)

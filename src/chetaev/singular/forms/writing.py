@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from sympy import Expr, Symbol
 
+from chetaev.core.letters import MOST_PRIMES
 from chetaev.core.notation.show import in_notation, show
-from chetaev.core.symbols import MOST_PRIMES, TIME, Jet
+from chetaev.core.symbols import TIME, Jet
 
 Place = tuple[int, int, str]
 

@@ -1,0 +1,248 @@
+"""From the syntax tree to SymPy: what names stand for, and values that are finite, real and of bounded size."""
+
+from __future__ import annotations
+
+import sympy
+from sympy import Expr, Integer, Rational
+
+from chetaev.core.errors import NotationError, did_you_mean
+from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_words
+from chetaev.core.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
+from chetaev.core.notation.collect import collected, multiplied
+from chetaev.core.notation.parser import HIGHEST_DERIVATIVE, Parser
+from chetaev.core.notation.tree import Call, Derived, Name, Number, Power, Product, Span, Sum, Tree, Varied
+from chetaev.core.notation.vocabulary import Vocabulary
+from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Action, Variation
+
+MOST_CHOICES = 50
+_MOST_DIGITS_SHIFTED = 400
+
+
+def parse_expression(text: str, names: Vocabulary, where: str = "expression") -> Expr:
+    """The expression a text stands for."""
+    return _sides(text, names, where, 1)[0]
+
+
+def parse_row(text: str, names: Vocabulary, where: str = "row") -> tuple[Expr, Expr]:
+    """The two sides of an equation; without `=` the right-hand side is 0."""
+    lhs, rhs = (*_sides(text, names, where, 2), sympy.S.Zero)[:2]
+    return lhs, rhs
+
+
+def _sides(text: str, names: Vocabulary, where: str, most: int) -> list[Expr]:
+    with deep():
+        parser, meaning = Parser(text, where), _Meaning(text, names, where)
+        wrong: NotationError | None = None
+        trees: list[Tree] = parser.atoms
+        try:
+            try:
+                trees = parser.row(most)
+            except NotationError as error:
+                wrong = error
+            values = [meaning.read(tree) for tree in trees]  # of a text that is wrong, what stands before the fault: `sin x`
+            if wrong is not None:
+                raise wrong
+            return [meaning.accept(value, (0, len(text))) for value in values]
+        except RecursionError:
+            raise NotationError("nested too deep.", where=where, text=text) from None
+
+
+class _Meaning:
+    """One fold over the trees of one text; a method per kind of node."""
+
+    def __init__(self, text: str, names: Vocabulary, where: str) -> None:
+        self.text, self.names, self.where = text, names, where
+        self._met: dict[tuple[str, int], Expr] = {}
+        """Names and numbers met before: SymPy deduces what it assumes of a symbol once for every new object."""
+
+    def read(self, tree: Tree) -> Expr:
+        match tree:
+            case Name(name, primes):
+                found = self._met.get((name, primes))
+                if found is None:
+                    found = self._met[name, primes] = self._name(tree)
+                return found
+            case Number(text):
+                found = self._met.get((text, 0))
+                if found is None:
+                    found = self._met[text, 0] = self._number(tree)
+                return found
+            case Product():
+                return self._product(tree)
+            case Sum():
+                return self._sum(tree)
+            case Power():
+                return self._power(tree)
+            case Call():
+                return self._call(tree)
+            case Derived():
+                return self._derived(tree)
+            case Varied():
+                return self._varied(tree)
+        raise TypeError(f"{type(tree).__name__} is in no text of the notation")
+
+    def _sum(self, tree: Sum) -> Expr:
+        terms: list[Expr] = []
+        size = Size()
+        for k, (sign, node) in enumerate(tree.terms):
+            term = self.read(node)
+            if k and size.grows(term):
+                raise self._at(tree.places[k - 1], "numbers whose sum has more than 400 digits.")
+            terms.append(-term if sign == "-" else term)
+        return collected(terms)
+
+    def _product(self, tree: Product) -> Expr:
+        factors: list[Expr] = []
+        size = Size()
+        for k, (sign, node) in enumerate(tree.factors):
+            factor = self.read(node)
+            if k and size.grows(factor):
+                raise self._at(tree.places[k - 1], "numbers whose product has more than 400 digits.")
+            if sign == "/":
+                if factor.is_zero:
+                    raise self._at(tree.places[k - 1], "division by zero.")
+                factor = sympy.Pow(factor, -1)
+            factors.append(factor)
+        return multiplied(factors)
+
+    def _power(self, tree: Power) -> Expr:
+        base, exponent = self.read(tree.base), self.read(tree.exponent)
+        if exponent.is_negative and base.is_zero:
+            raise self.error("division by zero.", tree.span)
+        reason = power_fault(base, exponent)
+        if reason:
+            raise self.error(reason, tree.span)
+        return sympy.Pow(base, exponent)
+
+    def _number(self, tree: Number) -> Expr:
+        """An exact rational: decimals are read as written."""
+        mantissa, _, exponent = tree.text.lower().partition("e")
+        whole, _, fraction = mantissa.partition(".")
+        if len(exponent) > 5 or abs(int(exponent or 0)) > _MOST_DIGITS_SHIFTED:
+            raise self.error(f"a number of more than {_MOST_DIGITS_SHIFTED} digits.", tree.span)
+        shift = int(exponent or 0) - len(fraction)
+        if not shift:
+            return Integer(int((whole + fraction) or "0"))
+        return Rational(Integer(int((whole + fraction) or "0")) * (Integer(10) ** shift))
+
+    def _name(self, tree: Name) -> Expr:
+        """What a name with primes stands for."""
+        name, primes, names, span = tree.name, tree.primes, self.names, tree.span
+        if name == "pi":
+            return sympy.pi
+        if name == "t":
+            if primes:
+                raise self.error("t carries no prime: dt/dt = 1.", span)
+            return TIME
+        primed = span[0], span[1] + primes
+        reason = names.forbidden.get(name + "'" * primes) or names.forbidden.get(name if not primes else name + "'")
+        if reason:
+            raise self.error(reason, primed)
+        if name in names.jets:
+            return names.jets[name].d(primes)
+        if name in names.parameters:
+            if primes:
+                raise self.error(f"{name} is a parameter: constant, its derivative is zero.", primed)
+            return names.parameters[name]
+        if name in names.expressions:
+            return self._total(names.expressions[name], primes, span)
+        if name in names.entries:
+            return self._total(names.entries[name], primes, span)
+        if name in names.quasi:
+            if not primes:
+                raise self.error(f"{name} is a quasi-coordinate: only {name}' and δ{name} have a meaning.", span)
+            return self._total(names.quasi[name], primes - 1, span)
+        if name in FUNCTIONS and name not in DECLARABLE:
+            power = f"{name}(x)^2" if self.text[primed[1] :].lstrip().startswith(("^", "**")) else f"{name}(...)"
+            raise self.error(f"{name} is a function: write {power}.", span)
+        raise self.error(names.unknown(name), span)
+
+    def _total(self, expression: Expr, times: int, span: Span) -> Expr:
+        """The total derivative of an expression, kept within bounds."""
+        if times > HIGHEST_DERIVATIVE:
+            raise self.error(f"at most {HIGHEST_DERIVATIVE} derivatives.", span)
+        for kind, name in ((Action, "the action variable"), (Variation, "a variation")):
+            if times and any(isinstance(z, kind) for z in expression.free_symbols):
+                raise self.error(f"{name} cannot be differentiated here.", span)
+        for _ in range(times):
+            expression = self.accept(self.names.total(expression), span, MOST_DERIVED)
+        return expression
+
+    def _call(self, tree: Call) -> Expr:
+        name = tree.name
+        if name not in FUNCTIONS:
+            if name in self.names.names() or name in ("t", "pi"):
+                raise self.error(f"{name} is not a function.  Write {name}*(...) for a product.", tree.span)
+            raise self.error(f"unknown function.  {_FOREIGN.get(name) or _functions_like(name)}".rstrip(), tree.span)
+        if not tree.arguments:
+            return sympy.S.Zero  # the text breaks off inside its brackets, which is said next
+        make, arity = FUNCTIONS[name]
+        arguments = [self.read(node) for node in tree.arguments]
+        if name in ("min", "max") and len(arguments) > 2:
+            if len(arguments) > MOST_CHOICES:
+                raise self.error(f"{name} of more than {MOST_CHOICES} values.", tree.span)
+            nested = arguments.pop()
+            while arguments:
+                nested = make(arguments.pop(), nested)
+            return nested
+        if len(arguments) != arity:
+            raise self.error(f"{name} takes {arity} argument{'s' * (arity > 1)}, not {len(arguments)}.", tree.span)
+        reason = call_fault(name, arguments[0])
+        value = called(make, *arguments) if reason is None else sympy.S.Zero
+        reason = reason or node_fault(value)
+        if reason:
+            raise self.error(reason, (tree.span[0], tree.stop))
+        return value
+
+    def _derived(self, tree: Derived) -> Expr:
+        inner = tree.inner
+        # derivatives of a group coordinate's components are shown as D(A1, 4), where A1 alone means nothing
+        alone = isinstance(inner, Name) and not inner.primes and inner.name in self.names.jets and inner.name in self.names.forbidden
+        value = self.names.jets[inner.name] if tree.times and alone and isinstance(inner, Name) else self.read(inner)
+        return self._total(value, 1 if tree.times is None else tree.times, tree.span)
+
+    def _varied(self, tree: Varied) -> Expr:
+        name, allowed = tree.name, self.names.variations
+        if tree.delta is not None and name not in (allowed or ()):
+            self._name(Name("delta", 0, tree.delta))
+            raise self.error("a sign is missing here.  Write * for a product.", tree.span)
+        if allowed is None:
+            raise self.error("a variation stands only in variational rows.", tree.span)
+        reason = self.names.forbidden.get(f"δ{name}")
+        if reason:
+            raise self.error(reason, tree.span)
+        if name not in allowed:
+            known = f"  Variations: {' '.join(f'δ{n}' for n in allowed)}.  {did_you_mean(name, allowed)}".rstrip()
+            kind = "a parameter has no variation." if name in self.names.parameters else "no coordinate of this name."
+            raise self.error(kind + known, tree.span)
+        return allowed[name]
+
+    # -- faults ------------------------------------------------------------------------------------------------------------
+
+    def accept(self, expression: Expr, span: Span, most: int = MOST_NODES) -> Expr:
+        """An expression that is finite, real and of bounded size."""
+        expression = in_own_words(expression)
+        reason = fault(expression, most)
+        if reason:
+            raise self.error(reason, span)
+        return expression
+
+    def error(self, what: str, span: Span) -> NotationError:
+        return NotationError(what, where=self.where, text=self.text, span=span)
+
+    def _at(self, place: int, what: str) -> NotationError:
+        return self.error(what, (place, place + 1))
+
+
+_FOREIGN = {
+    "ln": "Write log(...).", "arcsin": "Write asin(...).", "arccos": "Write acos(...).", "arctan": "Write atan(...).",
+    "diff": "Write x' or D(..., 1).", "Derivative": "Write x' or D(..., 1).", "delta": "Write δx, glued to the name.",
+    "Abs": "Write abs(...).", "sgn": "Write sign(...).", "heaviside": "Write step(...).", "Heaviside": "Write step(...).",
+    "if": "Write piecewise(u, a, b): a where u < 0, else b.", "Piecewise": "Write piecewise(u, a, b): a where u < 0, else b.",
+}  # fmt: skip
+"""What functions of other notations are called here."""
+
+
+def _functions_like(name: str) -> str:
+    return f"Functions: {' '.join(FUNCTIONS)}, D.  {did_you_mean(name, FUNCTIONS)}"
