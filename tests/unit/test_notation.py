@@ -171,6 +171,18 @@ def test_deep_nesting_within_the_limit_works_all_the_way(depth):
     assert ch.derive(ch.System("x", lagrangian=f"x'^2/2 - {ch.show(e)}")).rows[0].lhs.has(x.d(2))
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sin x", "sin is a function"), ("foo(x", "unknown function"), ("z x", "unknown name"), ("sqrt(x, y) +", "takes 1 argument"),
+        ("x y", "a sign is missing"), ("x + (y", "never closed"), ("m' y", "m is a parameter"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_is_told_before_what_it_does_to_the_grammar(text, told):
+    with pytest.raises(ch.NotationError, match=told):
+        read(text)
+
+
 def test_parsing_is_linear_in_the_number_of_terms():
     def terms(n):
         return " + ".join(f"{i}*x^{i % 7}*sin(y)" for i in range(1, n))

@@ -1,5 +1,6 @@
 """Typeset formulas mean what is written: LaTeX is read back by a small evaluator that shares nothing with the typesetter."""
 
+import html
 import math
 import random
 import re
@@ -9,7 +10,7 @@ import sympy
 
 import chetaev as ch
 from chetaev.core.errors import NotationError
-from chetaev.core.functions import FUNCTIONS
+from chetaev.core.functions import FUNCTIONS, Magnitude
 from chetaev.core.letters import symbol_latex
 from chetaev.core.notation import parse_expression
 from chetaev.core.notation.latex import estimated_width
@@ -170,6 +171,7 @@ def test_random_formulas_keep_their_value():
             continue
         for shown, width in ((text, 7), (ch.show(expression), 25)):
             assert values_of(shown, width, NAMES)[0] == pytest.approx(float(value), rel=1e-7, abs=1e-9), shown
+        assert latex(expression) == latex(ch.show(expression))
         compared += 1
 
 
@@ -204,7 +206,11 @@ def test_rows_of_the_gallery_keep_their_value():
         ("lambda12", r"\lambda_{12}"), ("p_theta", r"p_{\theta}"), ("yaw'", r"\dot{\mathrm{yaw}}"), ("mB", "m_{B}"),
         ("θ1'", r"\dot{\theta}_{1}"), ("varphi", r"\varphi"),
         ("δx1", r"\delta x_{1}"), ("delta psi", r"\delta \psi"), ("IRx", r"I_{\mathrm{Rx}}"), ("D(x*y, 2)", r"\frac{d^{2}}{dt^{2}}(x y)"),
-        ("1e-9", "10^{-9}"), ("sign(x')", r"\operatorname{sign}(\dot{x})"), ("q2(t)", "q_{2}(t)"), ("a_b_c", r"a_{b_{c}}"),
+        ("1e-9", "10^{-9}"), ("D(x', 2)", r"\dddot{x}"), ("D(D(x, 20), 4)", "x^{(24)}"), ("D(x, 4)^2", "(x^{(4)})^{2}"),
+        ("D(x*y)^2", r"\left(\frac{d}{dt}(x y)\right)^{2}"), ("(m*sin(x))*k", r"m \sin(x) k"), ("(x*2)*3", r"x \cdot 2 \cdot 3"),
+        ("2*(3/4)", r"2 \cdot \frac{3}{4}"), ("piecewise(x, 1, k)", r"\begin{cases} 1 & x < 0 \\ k & x \geq 0 \end{cases}"),
+        ("x = y = -z", "x = y = -z"), ("(x', y')", r"(\dot{x}, \dot{y})"),
+        ("sign(x')", r"\operatorname{sign}(\dot{x})"), ("q2(t)", "q_{2}(t)"), ("a_b_c", r"a_{b_{c}}"),
     ],
 )  # fmt: skip
 def test_names_become_symbols(name, expected):
@@ -225,6 +231,54 @@ def test_every_function_of_the_notation_is_set_by_matplotlib_and_by_the_report()
 def test_what_is_no_formula_is_refused_and_not_cut_short(text):
     with pytest.raises(NotationError):
         latex(text)
+
+
+@pytest.mark.parametrize("name", ["rocard", "chaplygin-ball", "damped-oscillator", "double-pendulum"])
+def test_equations_reports_and_plots_set_rows_alike(name, monkeypatch):
+    """A kinematic row as the user wrote it, other rows as they are printed."""
+    from chetaev.report import typeset
+
+    monkeypatch.setattr(typeset, "_WIDTH", 10_000)
+    equations = ch.derive(ch.gallery(name))
+    _, *lines, _ = [line.removesuffix(r" \\") for line in equations.latex().splitlines()]
+    for row, line in zip(equations.rows, lines, strict=False):
+        drawn = typeset.Typesetter().formula(*equations.sides(row))
+        labels = [html.unescape(text) for text in re.findall('aria-label="([^"]*)"', drawn)]
+        assert re.sub(r"\\,|\s", "", "".join(labels)) == re.sub(r"[&\s]", "", line)
+        text = equations.row_text(row)
+        assert latex(text if "=" in text else f"{text} = 0") == line.replace("&", "")
+        for side, set_side in zip(text.split("="), line.split("&="), strict=False):
+            assert label(None, side, widest=1000) == f"${set_side.strip()}$"
+
+
+def test_a_system_is_set_in_the_order_in_which_it_is_written():
+    system = ch.System(
+        "y x", "m k", lagrangian="y'^2*m/2 + m/2*(x'^2 - k*x^2)", kinematic=["y'*x + w = k"], where={"w": "x*k"}, forces={"x": "k - a*0*x"},
+        inputs={"a": "t*2"},
+    )  # fmt: skip
+    shown = system._repr_latex_()
+    for part in (
+        r"\frac{\dot{y}^{2} m}{2} + \frac{m}{2} (\dot{x}^{2} - k x^{2})", r"\dot{y} x + w = k", "x k", r"k - a \cdot 0 x", r"t \cdot 2",
+    ):  # fmt: skip
+        assert f"& {part}" in shown
+    assert r"\dot{y} x + w &= k \\" in ch.derive(system, ch.DAlembert()).latex()
+
+
+def test_sympy_sets_what_the_notation_has_no_words_for():
+    x = ch.Coordinate("x")
+    assert ch.show(x.d() * sympy.gamma(x), "latex") == r"\dot{x} \Gamma\left(x\right)"
+    assert sympy.latex(sympy.Heaviside(Magnitude(x.d()))) == r"\theta\left(\left|\dot{x}\right|\right)"
+    with pytest.raises(ValueError, match="gamma is not in the notation"):
+        ch.show(sympy.gamma(x))
+
+
+def test_depth_is_bounded_in_texts_and_not_in_expressions():
+    with pytest.raises(NotationError, match="200 deep"):
+        latex("sin(" * 5000)
+    e = ch.Coordinate("x")
+    for _ in range(450):
+        e = sympy.sin(e + 1, evaluate=False)
+    assert latex(e).count(r"\sin(") == 450 == sum(piece.count(r"\sin(") for piece in pieces(e, width=30))
 
 
 def test_pieces_are_narrow_and_lose_nothing():

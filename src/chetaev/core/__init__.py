@@ -4,7 +4,7 @@
 |---|---|
 | coordinates, parameters, jets, multipliers | `symbols`; names for new ones in `fresh_names` |
 | the functions of the notation, one line each | `functions` |
-| text to expression and back | `notation`, `parsing` |
+| text to expression and back, and both to LaTeX, by way of one syntax tree | `notation`, `parsing`; names in `letters` |
 | what files choose by a word | `registry` |
 | derivatives on jets, over any algebra | `calculus` |
 | is it zero? | `zero`, by signatures in a finite field (`exact`); numbers in `values` |

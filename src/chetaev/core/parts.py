@@ -16,7 +16,7 @@ from sympy import Expr
 
 from chetaev.core.constraints import Constraint, VariationalConstraint, by_label
 from chetaev.core.notation.lexer import spell
-from chetaev.core.notation.show import show
+from chetaev.core.notation.show import latex, show
 from chetaev.core.support.plain import mapping, named_texts, require_keys, text_of, texts
 from chetaev.core.support.text import in_latex
 

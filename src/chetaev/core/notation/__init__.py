@@ -1,4 +1,13 @@
-"""The notation: text to expressions, expressions to text and LaTeX, and SymPy on both sides."""
+"""The notation: text to expressions, expressions to text and LaTeX, and SymPy on both sides.
+
+| what | where |
+|---|---|
+| text to tokens to the syntax tree | `lexer`, `parser`, `tree` |
+| tree to SymPy, with the names of a system | `meaning`, `vocabulary`, within `bounds`; long sums in `collect` |
+| SymPy to tree, tree to text | `show` |
+| tree to LaTeX | `latex` |
+| expressions built with SymPy alone | `convert` |
+"""
 
 from chetaev.core.notation.convert import from_sympy, to_sympy
 from chetaev.core.notation.defined import Function

@@ -14,7 +14,7 @@ from sympy import Expr
 from chetaev.core.errors import NotationError, UsageError
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation.bounds import MOST_DERIVED, fault
-from chetaev.core.notation.parser import parse_expression
+from chetaev.core.notation.meaning import parse_expression
 from chetaev.core.notation.vocabulary import Vocabulary
 from chetaev.core.symbols import Parameter
 

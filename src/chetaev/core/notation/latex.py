@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sympy
 
@@ -59,9 +59,18 @@ class Typeset:
     """The fold over a tree; a method per kind of node. Without `tables` a choice between cases is set like any function."""
 
     tables: bool = True
+    _known: dict[int, str] = field(default_factory=dict)
+    """Nodes of the tree set before: cutting asks for the width of each again and again."""
 
     def whole(self, node: Part) -> str:
         """A node with nothing around it, so that a sum needs no brackets."""
+        if isinstance(node, _Fraction):
+            return self._factor(node)
+        if id(node) not in self._known:
+            self._known[id(node)] = self._whole(node)
+        return self._known[id(node)]
+
+    def _whole(self, node: Tree) -> str:
         if isinstance(node, Sum):
             text = "".join(f" {sign} {self._factor(term)}" for sign, term in node.terms)
             return text[3:] if text.startswith(" +") else f"-{text[3:]}"
@@ -149,7 +158,7 @@ class Typeset:
             yield text
         elif isinstance(node, Product):
             yield from self._cut_product(_parts(node), width)
-        elif isinstance(node, _Fraction) and node.above[0] is not _ONE and estimated_width(self._product(node.above)) > width:
+        elif isinstance(node, _Fraction) and estimated_width(self._product(node.above)) > width:
             yield from self._cut_product([_Fraction((_ONE,), node.below), *node.above], width)  # what is below stays in one piece
         elif isinstance(node, Power) and isinstance(node.base, Sum | Product | Power):
             yield from _enclosed("(", self.cut(node.base, width), f")^{{{self.whole(node.exponent)}}}")
