@@ -89,17 +89,16 @@ class Constraint:
     @property
     def sides(self) -> tuple[str | Expr, str | Expr]:
         """Both sides for reading: as the user wrote them, or as expressions."""
-        return _written(self.text) or (self.lhs, self.rhs)
+        return _sides(self.text, self.lhs, self.rhs)
 
     def latex(self) -> str:
         """The row in LaTeX, in the order in which the user wrote it."""
         return latex(*self.sides)
 
 
-def _written(text: str) -> tuple[str, str] | None:
-    """The sides of a row as they are written; without `=` the right-hand side is 0."""
-    lhs, _, rhs = text.partition("=")
-    return (lhs, rhs or "0") if text else None
+def _sides(text: str, lhs: Expr, rhs: Expr) -> tuple[str | Expr, str | Expr]:
+    first, _, second = text.partition("=")
+    return (first, second or "0") if text else (lhs, rhs)
 
 
 def by_label(rows: Sequence[Constraint | VariationalConstraint], labels: Sequence[str], texts: Sequence[str]) -> list[str] | dict[str, str]:
@@ -133,7 +132,7 @@ class VariationalConstraint:
     @property
     def sides(self) -> tuple[str | Expr, str | Expr]:
         """Both sides for reading: as the user wrote them, or as expressions."""
-        return _written(self.text) or (self._form(), sympy.S.Zero)
+        return _sides(self.text, self._form(), sympy.S.Zero)
 
     def latex(self) -> str:
         """The row in LaTeX, in the order in which the user wrote it."""

@@ -19,7 +19,7 @@ import sympy
 
 from chetaev.core.functions import FUNCTIONS, SMOOTH
 from chetaev.core.letters import symbol_latex
-from chetaev.core.notation.tree import Call, Derived, Foreign, Listed, Name, Number, Power, Product, Sum, Tree, Varied
+from chetaev.core.notation.tree import Call, Foreign, Name, Number, Power, Product, Sum, Tree, Varied
 
 _HEADS = (
     {name: rf"\operatorname{{{name}}}" for name in FUNCTIONS}
@@ -28,7 +28,7 @@ _HEADS = (
 )
 _BARE = frozenset("sin cos tan sinh cosh tanh".split())
 """Functions that need no brackets around a single letter."""
-_OWN_FORM = frozenset("sqrt abs exp piecewise".split())
+_OWN_FORM = frozenset(("sqrt", "abs", "exp", "piecewise", "D", ""))
 """Functions whose power does not stand after the name."""
 _LONGEST_EXPONENT = 12
 """Characters from which on an exponential is written as exp(...)."""
@@ -78,7 +78,8 @@ class Typeset:
 
     def _factor(self, node: Part, following: Sequence[Part] = ()) -> str:
         r"""A factor in a product, or a term: $\cos\theta$ needs no brackets before another function or at the end."""
-        bare = not following or isinstance(_base(following[0]), Call)
+        after = _base(following[0]) if following else None
+        bare = after is None or (isinstance(after, Call) and after.name in _HEADS.keys() - _OWN_FORM)
         match node:
             case Sum():
                 return _brackets(self.whole(node))
@@ -96,10 +97,6 @@ class Typeset:
                 return self._call(node, "", bare)
             case Varied():
                 return rf"\delta {symbol_latex(node.name)}"
-            case Derived():
-                return self._derived(node)
-            case Listed():
-                return f"({', '.join(map(self.whole, node.parts))})"
             case Foreign():
                 return str(sympy.latex(node.expression))
 
@@ -113,10 +110,12 @@ class Typeset:
         if isinstance(base, Call) and base.name not in _OWN_FORM:
             return self._call(base, up, bare)
         text = self.whole(base)
-        simple = isinstance(base, Name | Number | Derived) and not set("^(") & set(text)
+        simple = isinstance(base, Name | Number | Call) and not set("^(") & set(text) and not _TALL.search(text)
         return text + up if simple or text.startswith(r"\left|") else _brackets(text) + up
 
     def _call(self, node: Call, power: str, bare: bool) -> str:
+        if node.name == "D":
+            return self._derivative(node)
         inside = list(map(self.whole, node.arguments))
         inner = ", ".join(inside)
         if node.name == "piecewise" and self.tables and len(inside) == 3:
@@ -133,11 +132,12 @@ class Typeset:
             return rf"{_head(node)}{power}{'' if inner.startswith(chr(92)) else ' '}{inner}"
         return f"{_head(node)}{power}{_brackets(inner)}"
 
-    def _derived(self, node: Derived) -> str:
+    def _derivative(self, node: Call) -> str:
         order = 0
         inner: Tree = node
-        while isinstance(inner, Derived):
-            order, inner = order + (1 if inner.times is None else inner.times), inner.inner
+        while isinstance(inner, Call) and inner.name == "D":
+            inner, *count = inner.arguments
+            order += int(count[0].text) if count and isinstance(count[0], Number) else 1
         if isinstance(inner, Name):
             return symbol_latex(inner.name, inner.primes + order)
         power = "" if order == 1 else f"^{{{order}}}"
@@ -162,7 +162,7 @@ class Typeset:
             yield from self._cut_product([_Fraction((_ONE,), node.below), *node.above], width)  # what is below stays in one piece
         elif isinstance(node, Power) and isinstance(node.base, Sum | Product | Power):
             yield from _enclosed("(", self.cut(node.base, width), f")^{{{self.whole(node.exponent)}}}")
-        elif isinstance(node, Call) and node.name not in _OWN_FORM - {"exp"} and len(node.arguments) == 1:
+        elif isinstance(node, Call) and (node.name == "exp" or node.name not in _OWN_FORM) and len(node.arguments) == 1:
             yield from _enclosed(f"{_head(node)}(", self.cut(node.arguments[0], width), ")")
         else:
             yield text
@@ -215,9 +215,10 @@ def _fraction(above: list[Part], below: list[Part]) -> _Fraction:
 def _dot(factors: Sequence[Part], k: int) -> str:
     """A dot before a factor that would read as one number with the factor before it."""
     before, factor = factors[k - 1], factors[k]
-    number = isinstance(_base(factor), Number) and not isinstance(before, Sum | Call)
-    mixed = isinstance(factor, _Fraction) and isinstance(before, Number)
-    return r"\cdot " if k and (number or mixed) else ""
+    meet = (
+        not isinstance(before, Sum) if isinstance(_base(factor), Number) else isinstance(factor, _Fraction) and isinstance(before, Number)
+    )
+    return r"\cdot " if k and meet else ""
 
 
 def _base(node: Part) -> Part:

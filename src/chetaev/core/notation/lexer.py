@@ -62,6 +62,11 @@ class Token(NamedTuple):
     stop: int
     glued: bool
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the token begins and ends."""
+        return self.start, self.stop
+
 
 def tokens(text: str, where: str) -> list[Token]:
     """All tokens of a text, with an end mark."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import sympy
 from sympy import Expr, Integer, Rational
 
@@ -10,7 +12,7 @@ from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_words
 from chetaev.core.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
 from chetaev.core.notation.collect import collected, multiplied
 from chetaev.core.notation.parser import HIGHEST_DERIVATIVE, Parser
-from chetaev.core.notation.tree import Call, Derived, Name, Number, Power, Product, Span, Sum, Tree, Varied
+from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied
 from chetaev.core.notation.vocabulary import Vocabulary
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Action, Variation
@@ -58,15 +60,11 @@ class _Meaning:
 
     def read(self, tree: Tree) -> Expr:
         match tree:
-            case Name(name, primes):
-                found = self._met.get((name, primes))
+            case Name() | Number():
+                key = (tree.name, tree.primes) if isinstance(tree, Name) else (tree.text, 0)
+                found = self._met.get(key)
                 if found is None:
-                    found = self._met[name, primes] = self._name(tree)
-                return found
-            case Number(text):
-                found = self._met.get((text, 0))
-                if found is None:
-                    found = self._met[text, 0] = self._number(tree)
+                    found = self._met[key] = self._name(tree) if isinstance(tree, Name) else self._number(tree)
                 return found
             case Product():
                 return self._product(tree)
@@ -76,35 +74,29 @@ class _Meaning:
                 return self._power(tree)
             case Call():
                 return self._call(tree)
-            case Derived():
-                return self._derived(tree)
             case Varied():
                 return self._varied(tree)
         raise TypeError(f"{type(tree).__name__} is in no text of the notation")
 
     def _sum(self, tree: Sum) -> Expr:
-        terms: list[Expr] = []
-        size = Size()
-        for k, (sign, node) in enumerate(tree.terms):
-            term = self.read(node)
-            if k and size.grows(term):
-                raise self._at(tree.places[k - 1], "numbers whose sum has more than 400 digits.")
-            terms.append(-term if sign == "-" else term)
-        return collected(terms)
+        return collected([-term if sign == "-" else term for sign, term, _ in self._parts(tree.terms, tree.places, "sum")])
 
     def _product(self, tree: Product) -> Expr:
         factors: list[Expr] = []
-        size = Size()
-        for k, (sign, node) in enumerate(tree.factors):
-            factor = self.read(node)
-            if k and size.grows(factor):
-                raise self._at(tree.places[k - 1], "numbers whose product has more than 400 digits.")
-            if sign == "/":
-                if factor.is_zero:
-                    raise self._at(tree.places[k - 1], "division by zero.")
-                factor = sympy.Pow(factor, -1)
-            factors.append(factor)
+        for sign, factor, place in self._parts(tree.factors, tree.places, "product"):
+            if sign == "/" and factor.is_zero:
+                raise self.error("division by zero.", (place, place + 1))
+            factors.append(sympy.Pow(factor, -1) if sign == "/" else factor)
         return multiplied(factors)
+
+    def _parts(self, parts: tuple[tuple[str, Tree], ...], places: tuple[int, ...], what: str) -> Iterator[tuple[str, Expr, int]]:
+        """Terms or factors with their signs and where these stand, as long as their numbers are not too large together."""
+        size = Size()
+        for (sign, node), place in zip(parts, (-1, *places), strict=True):
+            value = self.read(node)
+            if place >= 0 and size.grows(value):
+                raise self.error(f"numbers whose {what} has more than 400 digits.", (place, place + 1))
+            yield sign, value, place
 
     def _power(self, tree: Power) -> Expr:
         base, exponent = self.read(tree.base), self.read(tree.exponent)
@@ -171,6 +163,8 @@ class _Meaning:
 
     def _call(self, tree: Call) -> Expr:
         name = tree.name
+        if name == "D":
+            return self._derivative(tree)
         if name not in FUNCTIONS:
             if name in self.names.names() or name in ("t", "pi"):
                 raise self.error(f"{name} is not a function.  Write {name}*(...) for a product.", tree.span)
@@ -195,12 +189,13 @@ class _Meaning:
             raise self.error(reason, (tree.span[0], tree.stop))
         return value
 
-    def _derived(self, tree: Derived) -> Expr:
-        inner = tree.inner
+    def _derivative(self, tree: Call) -> Expr:
+        inner, *count = tree.arguments
+        times = int(count[0].text) if count and isinstance(count[0], Number) else 1
         # derivatives of a group coordinate's components are shown as D(A1, 4), where A1 alone means nothing
         alone = isinstance(inner, Name) and not inner.primes and inner.name in self.names.jets and inner.name in self.names.forbidden
-        value = self.names.jets[inner.name] if tree.times and alone and isinstance(inner, Name) else self.read(inner)
-        return self._total(value, 1 if tree.times is None else tree.times, tree.span)
+        value = self.names.jets[inner.name] if alone and count and times and isinstance(inner, Name) else self.read(inner)
+        return self._total(value, times, tree.span)
 
     def _varied(self, tree: Varied) -> Expr:
         name, allowed = tree.name, self.names.variations
@@ -230,9 +225,6 @@ class _Meaning:
 
     def error(self, what: str, span: Span) -> NotationError:
         return NotationError(what, where=self.where, text=self.text, span=span)
-
-    def _at(self, place: int, what: str) -> NotationError:
-        return self.error(what, (place, place + 1))
 
 
 _FOREIGN = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from chetaev.core.errors import NotationError
 from chetaev.core.notation.lexer import Kind, Token, tokens
-from chetaev.core.notation.tree import Call, Derived, Listed, Name, Number, Power, Product, Sum, Tree, Varied, negative
+from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied, negative
 
 DEEPEST = 200
 HIGHEST_DERIVATIVE = 20
@@ -74,7 +74,7 @@ class Parser:
         self._descend()
         exponent = self._signed_power()
         self.depth -= 1
-        return Power(base, exponent, (sign.start, sign.stop))
+        return Power(base, exponent, sign.span)
 
     def _signed_power(self) -> Tree:
         """A power with signs before it; `-x^2` is `-(x^2)` because the power binds above the sign."""
@@ -93,63 +93,60 @@ class Parser:
     def atom(self) -> Tree:
         mark, token = len(self.atoms), self.next()
         if token.kind is Kind.NUMBER:
-            found = self._no_primes(Number(token.text, (token.start, token.stop)), "a number")
+            found = self._no_primes(Number(token.text, token.span), "a number")
         elif token.kind is Kind.VARIATION:
             found = self._varied(self.next())
         elif token.kind is Kind.NAME:
             found = self._named(token)
         elif token.text == "(":
-            found = self._no_primes(self._bracket(token), "a bracket")
+            inside = self._listed(token, self.lists)
+            found = self._no_primes(inside[0] if len(inside) == 1 else Call("", inside), "a bracket")
         else:
             raise self.error(self._unexpected(token), token)
         self.atoms[mark:] = (found,)
         return found
 
-    def _bracket(self, opening: Token) -> Tree:
-        parts = self._sums() if self.lists else [self.sum()]
-        self.close(opening)
-        return parts[0] if len(parts) == 1 else Listed(tuple(parts))
-
-    def _sums(self) -> list[Tree]:
+    def _listed(self, opening: Token, many: bool) -> tuple[Tree, ...]:
+        """What stands in brackets."""
         found = [self.sum()]
-        while self.take(","):
+        while many and self.take(","):
             found.append(self.sum())
-        return found
+        self.close(opening)
+        return tuple(found)
 
     def _named(self, token: Token) -> Tree:
         if self.signs[self.at] == "(":
             return self._call(token)
-        following = self.tokens[self.at]
-        if token.text == "delta" and following.kind is Kind.NAME:
-            return self._varied(self.next(), token)
+        if token.text == "delta" and self.tokens[self.at].kind is Kind.NAME:
+            return self._varied(self.next(), token.span)
         if token.text == "pi":
-            return self._no_primes(Name("pi", 0, (token.start, token.stop)), "pi")
-        return Name(token.text, self._primes(), (token.start, token.stop))
+            return self._no_primes(Name("pi", 0, token.span), "pi")
+        return Name(token.text, self._primes(), token.span)
 
     def _call(self, token: Token) -> Tree:
-        opening = self.next()
-        if token.text == "D":
-            return self._derived(token, opening)
-        span = token.start, token.stop
-        self.atoms.append(Call(token.text, (), span))
-        arguments = self._sums()
-        self.close(opening)
-        return self._no_primes(Call(token.text, tuple(arguments), span, self.tokens[self.at - 1].stop), "a function")
+        opening, name = self.next(), token.text
+        if name == "D":
+            arguments = self._derivative(opening)
+        else:
+            self.atoms.append(Call(name, (), token.span))
+            arguments = self._listed(opening, many=True)
+        made = Call(name, arguments, token.span, self.tokens[self.at - 1].stop)
+        return self._no_primes(made, "D(...)" if name == "D" else "a function")
 
-    def _derived(self, token: Token, opening: Token) -> Tree:
-        inner, times = self.sum(), None
+    def _derivative(self, opening: Token) -> tuple[Tree, ...]:
+        inner = self.sum()
+        count = None
         if self.take(","):
             if isinstance(inner, Name):
                 self.atoms.pop()  # it may have a meaning only as a derivative
             count = self.next()
             if count.kind is not Kind.NUMBER or not count.text.isdigit() or len(count.text) > 2 or int(count.text) > HIGHEST_DERIVATIVE:
                 raise self.error(f"D(e, k) takes a whole number k from 0 to {HIGHEST_DERIVATIVE}.", count)
-            times = int(count.text)
         self.close(opening)
-        return self._no_primes(Derived(inner, times, (token.start, token.stop)), "D(...)")
+        return (inner,) if count is None else (inner, Number(count.text, count.span))
 
-    def _varied(self, token: Token, delta: Token | None = None) -> Tree:
-        self.atoms.append(found := Varied(token.text, (token.start, token.stop), (delta.start, delta.stop) if delta else None))
+    def _varied(self, token: Token, delta: Span | None = None) -> Tree:
+        self.atoms.append(found := Varied(token.text, token.span, delta))
         if self.tokens[self.at].kind is Kind.PRIMES:
             raise self.error(f"δ{token.text} carries no prime: virtual displacements are taken at a fixed time.", self.tokens[self.at])
         return found
@@ -200,7 +197,7 @@ class Parser:
     # -- faults ------------------------------------------------------------------------------------------------------------
 
     def error(self, what: str, token: Token) -> NotationError:
-        return NotationError(what, where=self.where, text=self.text, span=(token.start, token.stop))
+        return NotationError(what, where=self.where, text=self.text, span=token.span)
 
     def _unexpected(self, token: Token) -> str:
         before = self.tokens[self.tokens.index(token) - 1] if token is not self.tokens[0] else None

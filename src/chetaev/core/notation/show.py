@@ -11,7 +11,7 @@ from sympy import Expr, Rational
 from chetaev.core.functions import SPELLING
 from chetaev.core.notation.latex import Typeset
 from chetaev.core.notation.parser import Parser
-from chetaev.core.notation.tree import Call, Derived, Foreign, Listed, Name, Number, Power, Product, Sum, Tree, Varied, negative
+from chetaev.core.notation.tree import Call, Foreign, Name, Number, Power, Product, Sum, Tree, Varied, negative
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, Variation, jet_name
 
@@ -181,9 +181,5 @@ class _Text:
                 return f"{tree.name}({', '.join(self.show(a, _SUM) for a in tree.arguments)})", _ATOM
             case Varied():
                 return f"delta {tree.name}", _ATOM
-            case Derived():
-                return f"D({self.show(tree.inner, _SUM)}, {1 if tree.times is None else tree.times})", _ATOM
-            case Listed():
-                return f"({', '.join(self.show(part, _SUM) for part in tree.parts)})", _ATOM
             case Foreign():
                 raise ValueError(f"{type(tree.expression).__name__} is not in the notation")

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 Span = tuple[int, int]
 """Where something begins and ends in a text."""
-_NOWHERE: Span = (0, 0)
+NOWHERE: Span = (0, 0)
 
 
 class Number(NamedTuple):
     """A number as it is written, without a sign."""
 
     text: str
-    span: Span = _NOWHERE
+    span: Span = NOWHERE
 
 
 class Name(NamedTuple):
@@ -30,44 +30,38 @@ class Name(NamedTuple):
 
     name: str
     primes: int = 0
-    span: Span = _NOWHERE
+    span: Span = NOWHERE
 
 
 class Varied(NamedTuple):
     """`δx`; written `delta x`, `delta` is the place of the first word, which may be a name of its own."""
 
     name: str
-    span: Span = _NOWHERE
+    span: Span = NOWHERE
     delta: Span | None = None
 
 
 class Call(NamedTuple):
-    """A function of its arguments; `span` is that of the name, `stop` the end of the closing bracket."""
+    """A function of its arguments, the total derivative `D(e, n)`, or without a name a list `(x', y')`, which only running text has.
+
+    `span` is that of the name, `stop` the end of the closing bracket.
+    """
 
     name: str
     arguments: tuple[Tree, ...]
-    span: Span = _NOWHERE
+    span: Span = NOWHERE
     stop: int = 0
 
 
-class Derived(NamedTuple):
-    """`D(inner, times)`; `times` is None where it is not written."""
-
-    inner: Tree
-    times: int | None
-    span: Span = _NOWHERE
-
-
 class Sum(NamedTuple):
-    """Terms, each with its sign `+` or `-`; also a single one with a minus before it."""
+    """Terms, each with its sign `+` or `-`, and where the signs between them stand; also a single term with a minus before it."""
 
     terms: tuple[tuple[str, Tree], ...]
     places: tuple[int, ...] = ()
-    """Where the signs between the terms stand."""
 
 
 class Product(NamedTuple):
-    """Factors, each after `*` or `/`; the first after `*`."""
+    """Factors, each after `*` or `/`, the first after `*`, and where these signs stand."""
 
     factors: tuple[tuple[str, Tree], ...]
     places: tuple[int, ...] = ()
@@ -78,13 +72,7 @@ class Power(NamedTuple):
 
     base: Tree
     exponent: Tree
-    span: Span = _NOWHERE
-
-
-class Listed(NamedTuple):
-    """`(x', y')`, which only running text has."""
-
-    parts: tuple[Tree, ...]
+    span: Span = NOWHERE
 
 
 class Foreign(NamedTuple):
@@ -93,7 +81,7 @@ class Foreign(NamedTuple):
     expression: Any
 
 
-Tree = Number | Name | Varied | Call | Derived | Sum | Product | Power | Listed | Foreign
+Tree = Number | Name | Varied | Call | Sum | Product | Power | Foreign
 
 
 def negative(tree: Tree) -> Sum:

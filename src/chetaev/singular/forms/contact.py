@@ -31,7 +31,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.zero import vanishes
 from chetaev.singular.forms.exterior import Blade, Form, FormLike, all_of, as_form, d, in_order, is_zero, wedge, zero_form
-from chetaev.singular.forms.writing import combination, latex_combination, letter
+from chetaev.singular.forms.writing import combination, letter
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Adapted:
 
     def latex(self) -> str:
         r"""The form as LaTeX, contact forms as $\omega^{q}_{k}$."""
-        return latex_combination((c, r" \wedge ".join(self._latex_of(z) for z in blade)) for blade, c in self.terms.items())
+        return combination(((c, r" \wedge ".join(self._latex_of(z) for z in blade)) for blade, c in self.terms.items()), "latex")
 
     def _latex_of(self, z: Symbol) -> str:
         if isinstance(z, Jet) and self.is_contact(z):

@@ -30,7 +30,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Parameter
 from chetaev.core.zero import vanishes
-from chetaev.singular.forms.writing import combination, latex_combination, letter, place
+from chetaev.singular.forms.writing import combination, letter, place
 
 Blade = tuple[Symbol, ...]
 """The variables of a product of differentials, in their standing order."""
@@ -121,7 +121,7 @@ class Form:
     def latex(self) -> str:
         """The form as LaTeX."""
         names = {blade: r" \wedge ".join(rf"d {show(z, 'latex')}" for z in blade) for blade in self.terms}
-        return latex_combination((c, names[blade]) for blade, c in self.terms.items())
+        return combination(((c, names[blade]) for blade, c in self.terms.items()), "latex")
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -23,7 +23,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.singular.forms.exterior import Form, FormLike, all_of, as_form, d, exact, gradient, interior
-from chetaev.singular.forms.writing import combination, latex_combination, letter, place
+from chetaev.singular.forms.writing import combination, letter, place
 
 
 class VectorField(Frozen[Symbol, Expr]):
@@ -62,7 +62,7 @@ class VectorField(Frozen[Symbol, Expr]):
 
     def latex(self) -> str:
         """The field as LaTeX."""
-        return latex_combination((c, rf"\frac{{\partial}}{{\partial {show(z, 'latex')}}}") for z, c in self.items())
+        return combination(((c, rf"\frac{{\partial}}{{\partial {show(z, 'latex')}}}") for z, c in self.items()), "latex")
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

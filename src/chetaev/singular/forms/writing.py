@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from sympy import Expr, Symbol
 
@@ -26,33 +27,15 @@ def letter(symbol: str, z: Symbol) -> str:
     return f"{symbol}{z.name}" if plain else f"{symbol}({z.name})"
 
 
-def combination(terms: Iterable[tuple[Expr, str]]) -> str:
-    """The text of a sum of coefficients times basis elements; an empty name stands for the number 1."""
+def combination(terms: Iterable[tuple[Expr, str]], form: Literal["text", "latex"] = "text") -> str:
+    """A sum of coefficients times basis elements, as text or as LaTeX; an empty name stands for the number 1."""
+    opening, closing, times = ("(", ")", "*") if form == "text" else (r"\left(", r"\right)", r"\, ")
     pieces: list[str] = []
     for coefficient, name in terms:
-        sign, text = _product(coefficient, name)
-        pieces.append(f" {sign} {text}" if pieces else ("-" if sign == "-" else "") + text)
-    return "".join(pieces) or "0"
-
-
-def latex_combination(terms: Iterable[tuple[Expr, str]]) -> str:
-    """The LaTeX of a sum of coefficients times basis elements."""
-    pieces: list[str] = []
-    for coefficient, name in terms:
-        text = show(coefficient, "latex")
+        text = show(coefficient, form) if form == "latex" or in_notation(coefficient) else str(coefficient)
         if name and coefficient.is_Add:
-            text = rf"\left({text}\right)"
-        sign, text = ("-", text[1:].lstrip()) if text.startswith("-") else ("+", text)
-        text = name if name and text == "1" else rf"{text}\, {name}" if name else text
+            text = f"{opening}{text}{closing}"
+        sign, text = ("-", text[1:]) if text.startswith("-") and not coefficient.is_Add else ("+", text)
+        text = text if not name else name if text == "1" else f"{text}{times}{name}"
         pieces.append(f" {sign} {text}" if pieces else ("-" if sign == "-" else "") + text)
     return "".join(pieces) or "0"
-
-
-def _product(coefficient: Expr, name: str) -> tuple[str, str]:
-    text = show(coefficient) if in_notation(coefficient) else str(coefficient)
-    if name and coefficient.is_Add:
-        return "+", f"({text})*{name}"
-    sign, text = ("-", text[1:]) if text.startswith("-") and not coefficient.is_Add else ("+", text)
-    if not name:
-        return sign, text
-    return sign, name if text == "1" else f"{text}*{name}"
