@@ -215,9 +215,8 @@ def _fraction(above: list[Part], below: list[Part]) -> _Fraction:
 def _dot(factors: Sequence[Part], k: int) -> str:
     """A dot before a factor that would read as one number with the factor before it."""
     before, factor = factors[k - 1], factors[k]
-    meet = (
-        not isinstance(before, Sum) if isinstance(_base(factor), Number) else isinstance(factor, _Fraction) and isinstance(before, Number)
-    )
+    number, fraction = isinstance(_base(factor), Number), isinstance(factor, _Fraction)
+    meet = (number and not isinstance(before, Sum)) or (fraction and isinstance(before, Number))
     return r"\cdot " if k and meet else ""
 
 
