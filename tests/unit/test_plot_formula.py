@@ -272,12 +272,13 @@ def test_sympy_sets_what_the_notation_has_no_words_for():
         ch.show(sympy.gamma(x))
 
 
-def test_depth_is_bounded_in_texts_and_not_in_expressions():
-    with pytest.raises(NotationError, match="200 deep"):
+def test_what_show_writes_is_set_however_deep_and_deeper_texts_are_refused():
+    with pytest.raises(NotationError, match="500 deep"):
         latex("sin(" * 5000)
     e = ch.Coordinate("x")
     for _ in range(230):
         e = sympy.sin(e + 1, evaluate=False)
+    assert latex(e) == latex(ch.show(e))
     assert latex(e).count(r"\sin(") == 230 == sum(piece.count(r"\sin(") for piece in pieces(e, width=30))
 
 

@@ -12,6 +12,7 @@ Sums and products are collected n-ary, so the time is linear in the length of th
 from __future__ import annotations
 
 from chetaev.core.errors import NotationError
+from chetaev.core.notation.bounds import DEEPEST_NODES
 from chetaev.core.notation.lexer import Kind, Token, tokens
 from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied, negative
 
@@ -20,10 +21,14 @@ HIGHEST_DERIVATIVE = 20
 
 
 class Parser:
-    """One pass over the tokens of one text; a method per rule of the grammar. With `lists`, `(x, y)` is read as well."""
+    """One pass over the tokens of one text; a method per rule of the grammar.
 
-    def __init__(self, text: str, where: str, lists: bool = False) -> None:
-        self.text, self.where, self.lists = text, where, lists
+    A text only to be set, not to be given a meaning, may have lists `(x, y)`, and be nested as deep as what `show` writes.
+    """
+
+    def __init__(self, text: str, where: str, meant: bool = True) -> None:
+        self.text, self.where = text, where
+        self.lists, self.deepest = not meant, DEEPEST if meant else DEEPEST_NODES
         self.tokens = tokens(text, where)
         self.signs = [token.text if token.kind is Kind.SIGN else "" for token in self.tokens]
         self.at = 0
@@ -191,8 +196,8 @@ class Parser:
 
     def _descend(self) -> None:
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise self.error(f"nested more than {DEEPEST} deep.", self.tokens[self.at])
+        if self.depth > self.deepest:
+            raise self.error(f"nested more than {self.deepest} deep.", self.tokens[self.at])
 
     # -- faults ------------------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def pieces(*sides: str | Expr, width: int) -> list[str]:
 def _trees(sides: Sequence[str | Expr]) -> list[Tree]:
     found: list[Tree] = []
     for side in sides:
-        found += Parser(side, "formula", lists=True).row(len(side)) if isinstance(side, str) else [tree_of(side)]
+        found += Parser(side, "formula", meant=False).row(len(side)) if isinstance(side, str) else [tree_of(side)]
     return found
 
 
