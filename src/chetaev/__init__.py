@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from chetaev.registration import register
     from chetaev.report import report
     from chetaev.singular import forms
-    from chetaev.singular.constraint_algorithm import constraint_algorithm
+    from chetaev.singular.algorithm import constraint_algorithm
     from chetaev.singular.dynamical.dynamical import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
 
@@ -103,7 +103,7 @@ _HOMES = {
     "chetaev.plot.animation": "animate",
     "chetaev.registration": "register",
     "chetaev.report": "report",
-    "chetaev.singular.constraint_algorithm": "constraint_algorithm",
+    "chetaev.singular.algorithm": "constraint_algorithm",
     "chetaev.singular.dynamical.dynamical": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
 }

@@ -348,7 +348,7 @@ def test_units_do_not_put_a_state_on_two_branches(unit):
 def test_what_ran_out_once_is_not_tried_again(monkeypatch):
     """Numbers decide this system, and branches are not found in the work allowed: analyze, evaluate and simulate ask once."""
     asked = []
-    home = importlib.import_module("chetaev.singular.constraint_algorithm")
+    home = importlib.import_module("chetaev.singular.algorithm")
     algorithm = home.constraint_algorithm
     monkeypatch.setattr(home, "constraint_algorithm", lambda *a, **k: asked.append(k) or algorithm(*a, **k))
     row = "D(x,3)*y' + D(y,3)*x = 1 + sin(x)"

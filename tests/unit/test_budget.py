@@ -7,7 +7,7 @@ from sympy import symbols
 
 import chetaev as ch
 from chetaev.core.support import budget
-from chetaev.singular.constraint_algorithm.ring import Ring
+from chetaev.singular.algorithm.ring import Ring
 
 THIRD_ORDER = ch.System("x y", lagrangian="x'^2/2 + y'^2/2 - y", kinematic=["x''' + y*y''' + 0.3 = 0"])
 

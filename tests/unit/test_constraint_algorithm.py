@@ -9,7 +9,7 @@ from leaf_soundness import faults, on_a_leaf, prolonged_points
 
 import chetaev as ch
 from chetaev.core.symbols import TIME
-from chetaev.singular.constraint_algorithm.translation import Translation
+from chetaev.singular.algorithm.translation import Translation
 
 
 def rows(coordinates, *texts, parameters=""):

@@ -91,7 +91,7 @@ def test_the_command_line_leaves_the_old_file_whole(line, tmp_path, monkeypatch)
 KILLED = """
 import os, signal, sys
 import chetaev as ch
-from chetaev import files
+from chetaev.core.support import files
 
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)

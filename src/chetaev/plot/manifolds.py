@@ -18,8 +18,8 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.analysis import Analysis
 from chetaev.plot.boxes import Box, drawn
 from chetaev.plot.style import ALERT, COLOURS, SOFT, Picture, label, shortened, title_of
-from chetaev.singular.constraint_algorithm import Leaf, Tree
-from chetaev.singular.constraint_algorithm.tree import Entry
+from chetaev.singular.algorithm import Leaf, Tree
+from chetaev.singular.algorithm.tree import Entry
 
 _SHOWN = 4
 """Constraints in a box."""

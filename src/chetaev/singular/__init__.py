@@ -1,7 +1,7 @@
 """Systems whose equations do not determine the motion at once, and equations without a Lagrangian.
 
 `forms` is exterior calculus on jets, `dynamical` holds dynamical forms with their constraint structures (Krupková), `inverse` the inverse
-problem of the calculus of variations, `constraint_algorithm` the search for final constraint manifolds, `regularity` its classes,
+problem of the calculus of variations, `algorithm` the search for final constraint manifolds, `regularity_classes` how regular a form is,
 `dirac_bergmann` the Hamiltonian side: Dirac brackets and presymplectic systems.
 """
 
@@ -10,7 +10,7 @@ from chetaev.core.support.lazy import lazily
 __getattr__, __dir__, __all__ = lazily(
     __name__,
     {
-        "chetaev.singular.constraint_algorithm": "constraint_algorithm",
+        "chetaev.singular.algorithm": "constraint_algorithm",
         "chetaev.singular.dirac_bergmann": "Dirac Presymplectic dirac lagrangian_forms presymplectic reduced_phase_space",
         "chetaev.singular.dynamical.constrained_system": "ConstrainedSystem constrain",
         "chetaev.singular.dynamical.constraint_structure": "ConstraintStructure",
@@ -20,6 +20,6 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.singular.inverse.multipliers": "integrating_factor",
         "chetaev.singular.inverse.order_reduction": "reduce_order",
         "chetaev.singular.inverse.tonti": "tonti_lagrangian",
-        "chetaev.singular.regularity": "regularity",
+        "chetaev.singular.regularity_classes": "regularity",
     },
 )

@@ -247,7 +247,7 @@ def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Seq
 
 def _named(found: Branches, equations: Equations, wish: Wish) -> Branch:
     """A branch by number, by object or by some of its constraints."""
-    from chetaev.singular.constraint_algorithm import Leaf  # loaded already, where there are branches
+    from chetaev.singular.algorithm import Leaf  # loaded already, where there are branches
 
     given, branches = wish.branch, found.branches
     if len(branches) == 1 and found.complete:

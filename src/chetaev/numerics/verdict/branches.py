@@ -35,7 +35,7 @@ from chetaev.numerics.flow.closure import closure_of
 from chetaev.numerics.flow.nullspace import null_space
 
 if TYPE_CHECKING:  # regular systems are simulated without the constraint algorithm, and need not wait until it is loaded
-    from chetaev.singular.constraint_algorithm import Leaf, Tree
+    from chetaev.singular.algorithm import Leaf, Tree
 
 SECONDS = 4.0
 """Seconds of counted operations that the constraint algorithm may take before numbers have to do."""
@@ -225,7 +225,7 @@ def _branches(equations: Equations, inputs: Frozen[str, Expr] | None, seconds: f
         return Branches(None, f"the input {missing[0]} has no function", (), ())
     if any(isinstance(z, Entry) for row in bound.rows for z in row.residual.free_symbols):
         return Branches(None, "the rows contain entries of a group element, which it does not know", (), ())
-    from chetaev.singular.constraint_algorithm import constraint_algorithm
+    from chetaev.singular.algorithm import constraint_algorithm
 
     tree = constraint_algorithm(bound, seconds=seconds)
     found = [Branch(equations, leaf, k, tree.assumptions) for k, leaf in enumerate(tree.leaves) if leaf.real != "no"]
@@ -235,7 +235,7 @@ def _branches(equations: Equations, inputs: Frozen[str, Expr] | None, seconds: f
 
 
 def _largest_fault(expressions: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
-    from chetaev.singular.constraint_algorithm.points import largest_fault
+    from chetaev.singular.algorithm.points import largest_fault
 
     return largest_fault(expressions, values)
 

@@ -21,8 +21,8 @@ from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
 from chetaev.mechanics.principles import Principle
 from chetaev.mechanics.ranks.generic import points_on
-from chetaev.singular.constraint_algorithm.elimination import Row, Solved
-from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.algorithm.elimination import Row, Solved
+from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.classes import Classes, classify, independent
 from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful, parameter_assumptions
 from chetaev.singular.dirac_bergmann.gauge import gauge_directions

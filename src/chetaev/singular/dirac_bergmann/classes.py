@@ -18,9 +18,9 @@ from sympy import Add, Expr, Matrix, Symbol
 from sympy.polys.domains import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from chetaev.singular.constraint_algorithm.branches import Branch
-from chetaev.singular.constraint_algorithm.ideals import basis_of, normal_form
-from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.algorithm.branches import Branch
+from chetaev.singular.algorithm.ideals import basis_of, normal_form
+from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.generic import Manifold
 from chetaev.singular.dirac_bergmann.poisson import Pairs, Slopes, cleared, poisson_bracket, ring_bracket, slopes
 

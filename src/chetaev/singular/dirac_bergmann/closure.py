@@ -2,7 +2,7 @@
 closed.
 
 A state is admissible if the rows of the constraints found so far can be solved for the unknowns: multipliers in one case, components of the
-vector field in the other. What is left over are further constraints. The algebra is that of `chetaev.singular.constraint_algorithm`; this
+vector field in the other. What is left over are further constraints. The algebra is that of `chetaev.singular.algorithm`; this
 loop follows one manifold and refuses where the states split into several.
 """
 
@@ -15,11 +15,11 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.symbols import TIME
-from chetaev.singular.constraint_algorithm.branches import Branch, refine
-from chetaev.singular.constraint_algorithm.elimination import Constraints, Row, Solved
-from chetaev.singular.constraint_algorithm.reality import NeedsSurd, never_vanishes, sign_of
-from chetaev.singular.constraint_algorithm.search import added_to
-from chetaev.singular.constraint_algorithm.space import Poly, Space
+from chetaev.singular.algorithm.branches import Branch, refine
+from chetaev.singular.algorithm.elimination import Constraints, Row, Solved
+from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes, sign_of
+from chetaev.singular.algorithm.search import added_to
+from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.dirac_bergmann.generic import Manifold, with_nonzero
 
 RowsFor = Callable[[Sequence[Poly]], list[Row]]

@@ -14,11 +14,11 @@ from sympy import Symbol
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import Point, generic_rank, points_on
-from chetaev.singular.constraint_algorithm.branches import Branch
-from chetaev.singular.constraint_algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
-from chetaev.singular.constraint_algorithm.reality import never_vanishes
-from chetaev.singular.constraint_algorithm.redundancy import rank_on
-from chetaev.singular.constraint_algorithm.space import Poly, Space
+from chetaev.singular.algorithm.branches import Branch
+from chetaev.singular.algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
+from chetaev.singular.algorithm.reality import never_vanishes
+from chetaev.singular.algorithm.redundancy import rank_on
+from chetaev.singular.algorithm.space import Poly, Space
 
 _POINTS = 4
 _ZERO = 1e-8

@@ -12,8 +12,8 @@ from sympy.polys.rings import PolyRing
 from chetaev.core.errors import PrincipleError
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import points_on
-from chetaev.singular.constraint_algorithm.ideals import groebner
-from chetaev.singular.constraint_algorithm.space import Poly, Space
+from chetaev.singular.algorithm.ideals import groebner
+from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.dirac_bergmann.source import Source
 
 _ENERGY = Symbol("_h", real=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sympy import Add, Expr, Symbol
 
 from chetaev.core.functions import in_own_words
-from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.algorithm.space import Fraction, Poly, Space
 
 Pairs = Sequence[tuple[Symbol, Symbol]]
 """Coordinates with their momenta."""

@@ -22,8 +22,8 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.mechanics.principles import Principle
-from chetaev.singular.constraint_algorithm.elimination import Row
-from chetaev.singular.constraint_algorithm.space import Fraction, Poly, Space
+from chetaev.singular.algorithm.elimination import Row
+from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.analysis import branching_refusal
 from chetaev.singular.dirac_bergmann.classes import independent
 from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful

@@ -13,8 +13,8 @@ from chetaev.core.errors import UsageError
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression, show
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
-from chetaev.singular.constraint_algorithm.branches import Branch, refine
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch, refine
+from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dirac_bergmann.classes import Classes
 from chetaev.singular.dirac_bergmann.legendre_map import tidied
 from chetaev.singular.dirac_bergmann.poisson import poisson_bracket

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from chetaev.singular.constraint_algorithm.branches import Branch, Dead, refine
-from chetaev.singular.constraint_algorithm.elimination import Constraints, Solved, eliminate
-from chetaev.singular.constraint_algorithm.ideals import normal_form
-from chetaev.singular.constraint_algorithm.ring import Poly
-from chetaev.singular.constraint_algorithm.rows import Rows
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch, Dead, refine
+from chetaev.singular.algorithm.elimination import Constraints, Solved, eliminate
+from chetaev.singular.algorithm.ideals import normal_form
+from chetaev.singular.algorithm.ring import Poly
+from chetaev.singular.algorithm.rows import Rows
+from chetaev.singular.algorithm.space import Space
 
 Steps = tuple[tuple[Poly, ...], ...]
 

@@ -13,10 +13,10 @@ from itertools import combinations
 from sympy import Symbol
 
 from chetaev.core.symbols import TIME
-from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
-from chetaev.singular.constraint_algorithm.rows import Rows
-from chetaev.singular.constraint_algorithm.search import Final
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.rows import Rows
+from chetaev.singular.algorithm.search import Final
+from chetaev.singular.algorithm.space import Space
 
 Field = dict[Symbol, Fraction]
 

@@ -13,10 +13,10 @@ from itertools import combinations
 
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
-from chetaev.singular.constraint_algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
-from chetaev.singular.constraint_algorithm.reality import halves, must_vanish
-from chetaev.singular.constraint_algorithm.ring import Poly, weight
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
+from chetaev.singular.algorithm.reality import halves, must_vanish
+from chetaev.singular.algorithm.ring import Poly, weight
+from chetaev.singular.algorithm.space import Space
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from chetaev.core.symbols import TIME, Jet
-from chetaev.singular.constraint_algorithm.elimination import Row
-from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.elimination import Row
+from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 
 

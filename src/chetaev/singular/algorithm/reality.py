@@ -14,8 +14,8 @@ from typing import Any
 import sympy
 from sympy import Expr
 
-from chetaev.singular.constraint_algorithm.ring import Poly
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.ring import Poly
+from chetaev.singular.algorithm.space import Space
 
 _LARGEST = 60
 """Terms above which no squares are sought."""

@@ -15,16 +15,16 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.singular.constraint_algorithm.branches import Branch, substitute
-from chetaev.singular.constraint_algorithm.ideals import basis_of, dimension
-from chetaev.singular.constraint_algorithm.involution import is_involutive
-from chetaev.singular.constraint_algorithm.points import Point, Sampler, largest_fault
-from chetaev.singular.constraint_algorithm.reality import never_vanishes
-from chetaev.singular.constraint_algorithm.redundancy import rank_on
-from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
-from chetaev.singular.constraint_algorithm.rows import Rows
-from chetaev.singular.constraint_algorithm.search import Final
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch, substitute
+from chetaev.singular.algorithm.ideals import basis_of, dimension
+from chetaev.singular.algorithm.involution import is_involutive
+from chetaev.singular.algorithm.points import Point, Sampler, largest_fault
+from chetaev.singular.algorithm.reality import never_vanishes
+from chetaev.singular.algorithm.redundancy import rank_on
+from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.rows import Rows
+from chetaev.singular.algorithm.search import Final
+from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 
 _POINTS = 3

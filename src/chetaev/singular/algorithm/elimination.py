@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from chetaev.singular.constraint_algorithm.branches import Branch, determinant, refine
-from chetaev.singular.constraint_algorithm.ideals import normal_form, vanishes_on
-from chetaev.singular.constraint_algorithm.reality import never_vanishes
-from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch, determinant, refine
+from chetaev.singular.algorithm.ideals import normal_form, vanishes_on
+from chetaev.singular.algorithm.reality import never_vanishes
+from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.space import Space
 
 Row = list[Poly]
 """The coefficients of the unknowns, then the term without them."""

@@ -25,14 +25,14 @@ from sympy import Expr
 from chetaev.core.errors import UsageError
 from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep
-from chetaev.singular.constraint_algorithm.branches import Dead
-from chetaev.singular.constraint_algorithm.leaf import Leaf, is_reduced, make_leaf
-from chetaev.singular.constraint_algorithm.reality import NeedsSurd, sign_of
-from chetaev.singular.constraint_algorithm.redundancy import essential
-from chetaev.singular.constraint_algorithm.rows import Dynamics, Rows, dynamics_of
-from chetaev.singular.constraint_algorithm.search import Final, Search
-from chetaev.singular.constraint_algorithm.space import Space
-from chetaev.singular.constraint_algorithm.tree import Empty, Entry, Tree
+from chetaev.singular.algorithm.branches import Dead
+from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
+from chetaev.singular.algorithm.reality import NeedsSurd, sign_of
+from chetaev.singular.algorithm.redundancy import essential
+from chetaev.singular.algorithm.rows import Dynamics, Rows, dynamics_of
+from chetaev.singular.algorithm.search import Final, Search
+from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.tree import Empty, Entry, Tree
 from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
 
 __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sympy import Expr
 
 from chetaev.core.notation import show
-from chetaev.singular.constraint_algorithm.leaf import Leaf
+from chetaev.singular.algorithm.leaf import Leaf
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 
 

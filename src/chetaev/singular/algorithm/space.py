@@ -14,8 +14,8 @@ from sympy.polys.domains import QQ
 
 from chetaev.core.functions import in_own_words
 from chetaev.core.symbols import TIME, Jet
-from chetaev.singular.constraint_algorithm.ring import Fraction, Poly, Ring
-from chetaev.singular.constraint_algorithm.translation import Translation
+from chetaev.singular.algorithm.ring import Fraction, Poly, Ring
+from chetaev.singular.algorithm.translation import Translation
 
 
 class Space(Ring):

@@ -19,13 +19,13 @@ from sympy import Expr
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
 from chetaev.core.support.recursion import deep
-from chetaev.singular.constraint_algorithm.branches import Branch, substitute
-from chetaev.singular.constraint_algorithm.leaf import codimension_of
-from chetaev.singular.constraint_algorithm.points import Sampler
-from chetaev.singular.constraint_algorithm.reality import NeedsSurd
-from chetaev.singular.constraint_algorithm.rows import Rows, dynamics_of
-from chetaev.singular.constraint_algorithm.search import Search
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch, substitute
+from chetaev.singular.algorithm.leaf import codimension_of
+from chetaev.singular.algorithm.points import Sampler
+from chetaev.singular.algorithm.reality import NeedsSurd
+from chetaev.singular.algorithm.rows import Rows, dynamics_of
+from chetaev.singular.algorithm.search import Search
+from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
 
 _MOST_SURDS = 3

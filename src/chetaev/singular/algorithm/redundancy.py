@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chetaev.singular.constraint_algorithm.branches import Branch
-from chetaev.singular.constraint_algorithm.elimination import Row
-from chetaev.singular.constraint_algorithm.ideals import dimension, normal_form, vanishes_on
-from chetaev.singular.constraint_algorithm.ring import Fraction, Poly
-from chetaev.singular.constraint_algorithm.rows import Rows
-from chetaev.singular.constraint_algorithm.search import Final
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch
+from chetaev.singular.algorithm.elimination import Row
+from chetaev.singular.algorithm.ideals import dimension, normal_form, vanishes_on
+from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.rows import Rows
+from chetaev.singular.algorithm.search import Final
+from chetaev.singular.algorithm.space import Space
 
 
 def essential(space: Space, rows: Rows, finals: Sequence[Final]) -> tuple[list[Final], dict[int, int]]:

@@ -12,8 +12,8 @@ from sympy import Expr, Symbol
 from chetaev.core.functions import Sign, in_own_words
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.values import Tape, Undefined
-from chetaev.singular.constraint_algorithm.branches import Branch
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.branches import Branch
+from chetaev.singular.algorithm.space import Space
 
 Point = dict[Symbol, float]
 

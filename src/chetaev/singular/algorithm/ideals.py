@@ -10,8 +10,8 @@ from typing import Any
 from sympy import Symbol
 
 from chetaev.core.support.budget import spend
-from chetaev.singular.constraint_algorithm.ring import Poly, ring_of, terms_of, weight
-from chetaev.singular.constraint_algorithm.space import Space
+from chetaev.singular.algorithm.ring import Poly, ring_of, terms_of, weight
+from chetaev.singular.algorithm.space import Space
 
 
 def normal_form(f: Poly, basis: Sequence[Poly]) -> Poly:
