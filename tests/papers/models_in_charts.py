@@ -1,6 +1,6 @@
 """A gallery model with a group coordinate, written in ordinary coordinates near its start, with its initial data carried over.
 
-`chetaev.core.groups.in_coordinates` writes the system; the state is carried over here, with quaternions as matrices.
+`chetaev.groups.in_coordinates` writes the system; the state is carried over here, with quaternions as matrices.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 import sympy
 
 import chetaev as ch
-from chetaev.core.groups import in_coordinates
 from chetaev.core.symbols import Coordinate, Place
+from chetaev.groups import in_coordinates
 from chetaev.numerics.flow.prolongation import prolongation
 
 OFF = (0.11, -0.07, 0.05, 0.09)

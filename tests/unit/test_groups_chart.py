@@ -5,8 +5,8 @@ import pytest
 
 import chetaev as ch
 from chetaev.core.calculus import total_derivative
-from chetaev.core.groups import in_coordinates
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.groups import in_coordinates
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
 from chetaev.mechanics.group_chart import _Chart

@@ -10,7 +10,7 @@ import sympy
 from euler_by_hand import T, d_dt, rows_of
 
 import chetaev as ch
-from chetaev.core.groups import in_coordinates
+from chetaev.groups import in_coordinates
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 from chetaev.singular.inverse.descent import minimal_lagrangian
 from chetaev.singular.inverse.helmholtz import decide
