@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation.defined import Function
-from chetaev.core.registry import Specified
+from chetaev.core.support.registry import Specified
 
 Thing = TypeVar("Thing")
 

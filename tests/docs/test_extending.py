@@ -12,8 +12,8 @@ from generate.blocks import blocks
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.core import registry
 from chetaev.core.notation import Function
+from chetaev.core.support import registry
 from chetaev.export import Language
 from chetaev.mechanics.principles import of_words
 

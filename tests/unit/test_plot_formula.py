@@ -11,10 +11,10 @@ import sympy
 import chetaev as ch
 from chetaev.core.errors import NotationError
 from chetaev.core.functions import FUNCTIONS, Magnitude
-from chetaev.core.letters import symbol_latex
 from chetaev.core.notation import parse_expression
 from chetaev.core.notation.latex import estimated_width
 from chetaev.core.notation.show import latex, pieces
+from chetaev.core.support.letters import symbol_latex
 from chetaev.core.values import Tape
 from chetaev.plot.style import label
 

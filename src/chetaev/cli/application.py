@@ -133,7 +133,7 @@ def _own_fault(fault: Exception) -> str:
 def application(extensions: bool) -> None:
     """Constrained Lagrangian mechanics: a system, a principle, its motion."""
     if extensions:
-        from chetaev.core.registry import import_extensions
+        from chetaev.core.support.registry import import_extensions
 
         import_extensions()
 

@@ -25,7 +25,7 @@ def on_the_command_line(fix: Fix, model: str = "MODEL") -> str:
 
             return f"in the file, {in_the_file(fix)}"
         case UsePrinciple(principle):
-            from chetaev.core.registry import words_of
+            from chetaev.core.support.registry import words_of
 
             words = words_of(principle)
             return f"--principle {words}" if words == principle.word else f'--principle "{words}"'

@@ -21,7 +21,7 @@ from typing import Any, Self
 import sympy
 from sympy.printing.latex import LatexPrinter
 
-from chetaev.core.letters import MOST_PRIMES, symbol_latex
+from chetaev.core.support.letters import MOST_PRIMES, symbol_latex
 
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chetaev.core.errors import UsageError
-from chetaev.core.registry import chosen
+from chetaev.core.support.registry import chosen
 from chetaev.export.c_file import c_file
 from chetaev.export.problem import RightHandSide, right_hand_side
 from chetaev.export.python_files import casadi_file, numpy_file

@@ -13,8 +13,8 @@ from html import escape
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
-from chetaev.core.letters import symbol_latex
 from chetaev.core.notation.show import latex
+from chetaev.core.support.letters import symbol_latex
 from chetaev.report.typeset import Typesetter
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

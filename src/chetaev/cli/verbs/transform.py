@@ -14,7 +14,7 @@ from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.writing import check_output, write_text
 from chetaev.core.errors import UsageError, did_you_mean
-from chetaev.core.registry import import_extensions
+from chetaev.core.support.registry import import_extensions
 
 if TYPE_CHECKING:
     from chetaev.mechanics.equations import Equations

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import sympy
 
 from chetaev.core.functions import FUNCTIONS, SMOOTH
-from chetaev.core.letters import symbol_latex
 from chetaev.core.notation.tree import Call, Foreign, Name, Number, Power, Product, Sum, Tree, Varied
+from chetaev.core.support.letters import symbol_latex
 
 _HEADS = (
     {name: rf"\operatorname{{{name}}}" for name in FUNCTIONS}

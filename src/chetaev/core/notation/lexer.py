@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from chetaev.core.errors import NotationError
-from chetaev.core.letters import GREEK, spell
+from chetaev.core.support.letters import GREEK, spell
 
 LONGEST_TEXT = 1_000_000
 MOST_DIGITS = 400

@@ -10,7 +10,7 @@ import sympy
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.core.errors import did_you_mean
-from chetaev.core.letters import MOST_PRIMES
+from chetaev.core.support.letters import MOST_PRIMES
 from chetaev.core.symbols import Coordinate, Input, Jet, Parameter
 
 

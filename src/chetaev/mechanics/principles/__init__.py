@@ -1,6 +1,6 @@
 """The principles. A new one is a class with one method, `rewrite`; `register` makes it known to files and the command line."""
 
-from chetaev.core.registry import spec_of
+from chetaev.core.support.registry import spec_of
 from chetaev.mechanics.principles.base import Lowered, Principle
 from chetaev.mechanics.principles.chetaev import Chetaev
 from chetaev.mechanics.principles.dalembert import DAlembert

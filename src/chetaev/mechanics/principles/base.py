@@ -19,9 +19,9 @@ from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.fixes import Advice, UsePrinciple
-from chetaev.core.registry import Specified
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
+from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape

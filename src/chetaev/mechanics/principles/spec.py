@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chetaev.core.errors import PrincipleError
-from chetaev.core.registry import Registry
+from chetaev.core.support.registry import Registry
 from chetaev.mechanics.principles.base import Principle
 
 PRINCIPLES: Registry[Principle] = Registry("principle", PrincipleError, "herglotz(vakonomic)")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import casadi as ca
 import numpy as np
 
-from chetaev.core.registry import Specified
+from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chetaev.core.errors import UsageError
-from chetaev.core.registry import Registry
+from chetaev.core.support.registry import Registry
 
 if TYPE_CHECKING:
     from chetaev.numerics.methods.base import Method

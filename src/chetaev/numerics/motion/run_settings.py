@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chetaev.core.errors import InitialError, ModelError
-from chetaev.core.registry import spec_of
 from chetaev.core.support.plain import ANY, METHOD, NUMBER, NUMBERS, TEXT, TOLERANCE, fits, text_of
+from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.settings import is_usual

@@ -7,8 +7,8 @@ from typing import Literal
 
 from sympy import Expr, Symbol
 
-from chetaev.core.letters import MOST_PRIMES
 from chetaev.core.notation.show import in_notation, show
+from chetaev.core.support.letters import MOST_PRIMES
 from chetaev.core.symbols import TIME, Jet
 
 Place = tuple[int, int, str]
