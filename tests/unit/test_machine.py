@@ -408,7 +408,7 @@ SCRIPT = """
 import pickle, sys
 import numpy as np
 from numba import njit
-from chetaev.numerics.native import call_kernel
+from chetaev.numerics.machine.native import call_kernel
 
 @njit(cache=True)
 def euler(address, y, p, h, n):
