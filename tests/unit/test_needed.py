@@ -54,8 +54,8 @@ def test_nearest_first(root, changes, expected):
 
 def test_public_names_lead_to_where_they_are_defined():
     uses = needed.imports()
-    assert "src/chetaev/numerics/simulate.py" in uses["tests/unit/test_simulate.py"]
-    near = needed.order(["src/chetaev/numerics/simulate.py"])
+    assert "src/chetaev/numerics/motion/simulate.py" in uses["tests/unit/test_simulate.py"]
+    near = needed.order(["src/chetaev/numerics/motion/simulate.py"])
     assert near["tests/unit/test_simulate.py"] == 1
     assert needed.order(["src/chetaev/gallery/rocard.py"])["tests/laws/test_laws.py"] == 2
 
