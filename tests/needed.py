@@ -72,7 +72,7 @@ def imports(root: Path = ROOT) -> Mapping[str, set[str]]:
     for file in (*sources.values(), *tests):
         names = set(_imported(file))
         known = {sources.get(name) or helpers.get(name) for name in names} | {file.parent / "conftest.py"}
-        if file.name == "__init__.py" and "iter_modules" in file.read_text(encoding="utf-8"):
+        if file.name == "__init__.py" and "files(__name__)" in file.read_text(encoding="utf-8"):
             known |= set(file.parent.glob("*.py"))  # a package that finds its modules by itself
         found[_path(file, root)] = {_path(one, root) for one in known if one and one != file and one.exists()}
     return found

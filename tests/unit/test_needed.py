@@ -13,7 +13,7 @@ FILES = {
     "src/lib/core.py": "",
     "src/lib/middle.py": "from lib.core import thing",
     "src/lib/top.py": "def f():\n    from lib import middle",
-    "src/lib/found/__init__.py": "from pkgutil import iter_modules",
+    "src/lib/found/__init__.py": "from importlib.resources import files\nfound = files(__name__)",
     "src/lib/found/one.py": "",
     "tests/helper.py": "import lib.top",
     "tests/a/conftest.py": "import lib.core",
