@@ -57,7 +57,7 @@ def motion_of(case):
     """A short motion of a gallery system, made once; charts end at half turns."""
     model = model_of(case)
     t = (model.t[0], min(model.t[1], model.t[0] + (0.5 if case[0].endswith(IN_A_CHART) else 2)))
-    return ch.simulate(source_of(case), model.start, t, tolerance=1e-12, parameters=model.parameters, inputs=model.inputs)
+    return ch.simulate(source_of(case), model.start, t, tolerance=3e-13, parameters=model.parameters, inputs=model.inputs)
 
 
 def has_reactions(case):
@@ -139,7 +139,7 @@ def both_ids(value):
 
 @pytest.mark.parametrize(("name", "case"), APPLICABLE, ids=both_ids)
 def test_motions_of_both_sides_agree(name, case):
-    agreement = image(name, case).check(motion_of(case))
+    agreement = image(name, case).check(motion_of(case), tolerance=3e-13)
     assert agreement.largest < AGREE, agreement
     reached = set(agreement.backward)
     assert {q.base for q in _q(case)} <= reached

@@ -22,4 +22,4 @@ def test_a_notebook_shows_the_line_and_the_message(monkeypatch):
 
 def test_the_whole_traceback_on_request(monkeypatch):
     monkeypatch.setenv("CHETAEV_TRACEBACK", "full")
-    assert any("parser.py" in line for line in fault()._render_traceback_())
+    assert any("notation" in line for line in fault()._render_traceback_())

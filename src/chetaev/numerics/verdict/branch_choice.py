@@ -351,7 +351,7 @@ def _several(found: Branches, there: Sequence[Branch], where: str) -> BranchErro
 
 
 def _none(found: Branches, known: Mapping[Symbol, float], where: str) -> BranchError:
-    offs = ", ".join(f"{b.off(known):.2g} off {b.text}" for b in found.branches)
+    offs = ", ".join(f"{b.distance(known):.2g} off {b.text}" for b in found.branches)
     jets = " ".join(z.name for z in known if isinstance(z, Jet))
     return BranchError(
         f"this state lies on none of the {len(found.branches)} branches: it is {offs}.",

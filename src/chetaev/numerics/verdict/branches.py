@@ -159,6 +159,11 @@ class Branch:
         judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
         return _largest_fault(judged, known)
 
+    def distance(self, known: Mapping[Symbol, float]) -> float:
+        """The largest value of a constraint that the values determine, in the user's units, for messages."""
+        judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
+        return max((abs(float(v)) for v in Tape(judged)(known)), default=0.0)
+
     def contains(self, known: Mapping[Symbol, float]) -> bool:
         """Whether values, perhaps of some jets only, contradict no constraint."""
         return self.off(known) <= _ON_BRANCH
