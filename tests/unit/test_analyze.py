@@ -461,7 +461,7 @@ def test_the_singular_locus_is_sought_by_sizes_and_not_by_the_clock(monkeypatch)
 
 def test_what_numbers_decide_does_not_wait_for_the_constraint_algorithm(monkeypatch):
     """More rows than unknowns, all of them stated; and what was run once is not run again by another verb."""
-    from chetaev.singular import constraint_algorithm as package
+    from chetaev.singular import algorithm as package
 
     system = ch.System(
         "x y z",
