@@ -287,13 +287,6 @@ def test_tolerance_of_each_component():
     assert tight.accepted > 2 * loose.accepted
 
 
-def test_the_first_step_finds_its_size_soon():
-    """Of a motion that does not bend nothing is known but its length: a hundredth of it comes first; a thousandth took one step more."""
-    straight = go(turning, (0, 96), [0.0], [2.2], keep=FINAL)
-    assert straight.accepted <= 4 and straight.rejected == 0
-    assert straight.y[0] == pytest.approx(2.2 * 96, rel=1e-14)
-
-
 def test_a_resting_state_takes_few_steps():
     rest = go(oscillator, (0, 1e6), [0.0, 0.0], keep=FINAL)
     assert rest.status == Status.FINISHED and rest.accepted < 30 and np.all(rest.y == 0)

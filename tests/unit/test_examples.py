@@ -37,7 +37,7 @@ def test_scripts_are_short_say_what_one_learns_and_use_public_names_only(script)
     assert 20 <= len(text.splitlines()) <= 50
     assert "What one learns: " in (ast.get_docstring(tree) or "")
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {name for name in modules if name.startswith("chetaev")} <= {"chetaev.core.scene"}
+    assert {name for name in modules if name.startswith("chetaev")} <= {"chetaev.plot"}
     assert not re.search(r"\bch\.\w*\._|\._[a-z]", text)
 
 

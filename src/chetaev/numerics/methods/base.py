@@ -79,8 +79,6 @@ class Task:
     y0: Array
     tolerance: float
     max_steps: int
-    first_step: float
-    """The size of the first step, 0 = the method chooses."""
     max_step: float
     """A step is not longer."""
     keep: int
@@ -170,7 +168,6 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         p=task.p,
         first_input=task.first_input,
         **task.measures.without_work(task.compiled.flow.has_power).options,
-        first_step=task.first_step,
         max_step=task.max_step,
         max_steps=max_steps,
         keep=task.keep,

@@ -210,7 +210,7 @@ class Course:
         renewed = here.with_other_pivots(t, native) if wearing and self.reorderings < _REORDERINGS else None
         if renewed is not None:
             self.reorderings += 1
-            return Place(renewed, t, here.named(native), self._work(piece), piece.energy, step=run.next_step)
+            return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
             return Place(here, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED:

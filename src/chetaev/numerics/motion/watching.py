@@ -118,7 +118,6 @@ def make_task(
         y0=native,
         tolerance=request.tolerance,
         max_steps=max(steps, 0),
-        first_step=place.step,
         max_step=request.max_step,
         keep=keep_of(request.final, request.times),
         times=wanted,

@@ -50,5 +50,3 @@ class Place:
     """The time until an event that was just met is expected again: a longer first step would not see it."""
     awaited: tuple[int, int] | None = None
     """An event that was just met, by number, and the direction in which alone it can be met next: the motion was sent back."""
-    step: float = 0.0
-    """The size that the next step would have had, if the motion goes on as smoothly as before; 0 = not known."""

@@ -18,8 +18,8 @@ alive.
 | `determinant` | the first watched function alone, if it may touch zero |
 
 **Steps.** An error above 1 in units of `atol + rtol*(|y| + 2*size) + noise` (root mean square) rejects the step; `size` is the typical size
-of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, after the first step 36, and the step after a
-rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a row.
+of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, and the step after a rejection does not
+grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a row.
 
 **Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 3e-9 (relative to
 the component and the largest of its kind), so that the next one of Newton's method, of the order of its square, would be round-off, or no

@@ -268,7 +268,7 @@ def _follow(
         t_new = t1 if last else t + h
         step = t_new - t
         verdict, error = attempt(system, control, t, step, y, work, counts)
-        growth = factor(verdict, error, counts[ACCEPTED] == 0 and not rejected)
+        growth = factor(verdict, error)
         if verdict != ACCURATE:
             counts[REJECTED] += 1
             broken += verdict == BROKEN

@@ -24,17 +24,13 @@ _FINEST = 1e-16
 _SAFETY = 0.8
 """Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every sixth: as many evaluations in all, smaller errors."""
 
-_MOST, _MOST_AT_FIRST = 6.0, 36.0
-"""Factor by which a step grows at most, and the first one of a run. That is chosen from the bend of the motion alone, without an error, and
-comes out four to six times too short in most systems: with 6 many a run needs one more step."""
-
 
 @part
 def first_step(system: System, control: Control, t: float, y: Array, span: float, work: Work) -> float:
     r"""Size of the first step: a part of the time in which a rate bends the motion as much as the state or the rate itself amounts to.
 
     For each component that is $\max(\sqrt{|y/y''|}, |y'/y''|)$, whatever the units are; the least of these times counts, and the part is
-    $tol^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. Not so
+    $(0.01\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. Not so
     small that time does not feel it. After Hairer, Norsett, Wanner I, section II.4. One evaluation, if it gives numbers.
     """
     k, whole = work.k, abs(span) if np.isfinite(span) else 1.0
@@ -59,8 +55,8 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
-    part_of = np.sqrt(np.sqrt(np.sqrt(max(control.rtol, _FINEST))))
-    better = 1e-2 * whole if bend == np.inf else part_of * bend
+    part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, _FINEST))))
+    better = 1e-3 * whole if bend == np.inf else part_of * bend
     return np.copysign(min(max(better, least), whole, control.max_step), span)
 
 
@@ -162,12 +158,11 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
 
 
 @part
-def factor(verdict: int, error: float, first: bool) -> float:
-    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and 6, or 36 after the first step."""
+def factor(verdict: int, error: float) -> float:
+    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and 6."""
     if verdict == DRIFTED:
         return 0.5
     if verdict == BROKEN:
         return 0.2
     root = np.sqrt(np.sqrt(np.sqrt(error)))
-    most = _MOST_AT_FIRST if first else _MOST
-    return most if most * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
+    return 6.0 if 6.0 * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
