@@ -38,6 +38,9 @@ _DEFECT = 1e4
 factor of up to 800."""
 _BALANCE = 100.0
 """The balance in units of the tolerance times ten more than the number of steps; over the gallery up to 0.2."""
+_ROUND_OFF_OF_ENERGIES = 1e-14
+"""Relative to the largest energies that occurred. A smaller imbalance is round-off, whatever it is beside energies that vanish at
+the end, as those of a body that came to rest."""
 _LEFT = 1e5
 """What may be left of the balance at the end, in units of the tolerance, relative to the usual terms of the energy. Ten times more,
 and a planet that falls by its sun comes back with a wrong period; over the gallery up to 3."""
@@ -263,7 +266,7 @@ class Net:
             figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, np.array([end.end]), np.asarray(end.run.y)[None, :])
-        left = float(left_at_the_end(residual, terms, self.usual, self.duration)[0])
+        left = float(left_at_the_end(residual, terms, self.usual, self.duration)[0]) if balance > _ROUND_OFF_OF_ENERGIES else 0.0
         at_the_end = Figure("balance", left, float(left_allowed(self.tolerance, steps)), "balance", end.end)
         figures.append(max(on_the_way, at_the_end, key=lambda figure: figure.ratio))
         return Certificate(tuple(figures))
