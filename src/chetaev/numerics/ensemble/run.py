@@ -114,9 +114,10 @@ class Integration:
 
     def _balanced(self, members: Indices) -> Mask:
         """Whether what is left of the balance where members end is allowed."""
-        found = self.read.batch.values(self.pivoted[0].compiled.measure, self.at, self.y, members)
-        residual, terms = found[:, found.shape[1] // 2 - 1], found[:, -1]
-        left = left_at_the_end(residual, terms, self.usual[members], np.abs(self.at[members] - self.read.t))
+        measure, duration = self.pivoted[0].compiled.measure, np.abs(self.at[members] - self.read.t)
+        begun = self.read.batch.values(measure, np.full(self.read.size, self.read.t), self.completion.states, members)[:, -1]
+        found = self.read.batch.values(measure, self.at, self.y, members)
+        left = left_at_the_end(found[:, found.shape[1] // 2 - 1], found[:, -1], self.usual[members], duration, begun)
         return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
 
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:

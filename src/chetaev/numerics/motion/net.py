@@ -39,8 +39,8 @@ factor of up to 800."""
 _BALANCE = 100.0
 """The balance in units of the tolerance times ten more than the number of steps; over the gallery up to 0.2."""
 _ROUND_OFF_OF_ENERGIES = 1e-14
-"""Relative to the largest energies that occurred. A smaller imbalance is round-off, whatever it is beside energies that vanish at
-the end, as those of a body that came to rest."""
+"""Relative to the terms of the energy where the pieces of a motion begin. A smaller imbalance is round-off, whatever it is beside
+energies that vanish at the end, as those of a body that came to rest. Energies on the way do not count: beside a pole they are huge."""
 _LEFT = 1e5
 """What may be left of the balance at the end, in units of the tolerance, relative to the usual terms of the energy. Ten times more,
 and a planet that falls by its sun comes back with a wrong period; over the gallery up to 3."""
@@ -244,6 +244,8 @@ class Net:
     usual: float = 0.0
     """The integral over time of the fourth root of the terms of the energy."""
     duration: float = 0.0
+    begun: float = 0.0
+    """The largest terms of the energy where pieces begin."""
 
     def add(self, piece: Piece) -> None:
         """Look at a piece, if there are not many already."""
@@ -252,6 +254,7 @@ class Net:
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
+        self.begun = max(self.begun, float(_energies(piece, np.array([piece.begin]), piece.first[None, :])[1][0]))
         evidence = Evidence(piece, len(self.rows), self.defects)
         self.rows.append(evidence.of_rows())
         if len(evidence.h):
@@ -266,17 +269,19 @@ class Net:
             figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, np.array([end.end]), np.asarray(end.run.y)[None, :])
-        left = float(left_at_the_end(residual, terms, self.usual, self.duration)[0]) if balance > _ROUND_OFF_OF_ENERGIES else 0.0
+        left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun)[0])
         at_the_end = Figure("balance", left, float(left_allowed(self.tolerance, steps)), "balance", end.end)
         figures.append(max(on_the_way, at_the_end, key=lambda figure: figure.ratio))
         return Certificate(tuple(figures))
 
 
-def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any) -> Array:
+def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any, begun: Any) -> Array:
     """Energy minus work where motions end, relative to the terms of the energy there, or to what they usually are: where energies vanish
-    the terms do. `usual` is the integral of the fourth root of the terms over time.
+    the terms do. `usual` is the integral of the fourth root of the terms over time; `begun` are the terms where a piece begins, of which
+    round-off is not counted.
     """
-    off, size = np.abs(residual), np.maximum(terms, (usual / np.where(duration > 0, duration, np.inf)) ** 4)
+    off = np.maximum(np.abs(residual) - _ROUND_OFF_OF_ENERGIES * begun, 0.0)
+    size = np.maximum(terms, (usual / np.where(duration > 0, duration, np.inf)) ** 4)
     found: Array = np.where(size > 0, off / _sizes(size), 0.0)
     return found
 
