@@ -23,6 +23,7 @@ from chetaev.core.support.version import VERSION
 
 if TYPE_CHECKING:
     from chetaev import groups, plot, singular, transforms
+    from chetaev.core.declarations import parse
     from chetaev.core.errors import (
         BranchError,
         ChetaevError,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         UsageError,
     )
     from chetaev.core.notation import show
-    from chetaev.core.parsing import parse
     from chetaev.core.state import State
     from chetaev.core.symbols import Coordinate, coordinates, delta
     from chetaev.core.system import System
@@ -75,7 +75,7 @@ _HOMES = {
     "chetaev.core.errors": "BranchError ChetaevError GaugeError InitialError ModelError NotationError ParameterError PrincipleError "
     "StateError UsageError",
     "chetaev.core.notation": "show",
-    "chetaev.core.parsing": "parse",
+    "chetaev.core.declarations": "parse",
     "chetaev.core.state": "State",
     "chetaev.core.symbols": "Coordinate coordinates delta",
     "chetaev.core.system": "System",

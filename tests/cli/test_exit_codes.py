@@ -8,7 +8,7 @@ import pytest
 import chetaev as ch
 from chetaev.cli import application
 from chetaev.cli.verbs import derive
-from chetaev.core.support.interrupted import Interrupted
+from chetaev.core.errors import Interrupted
 
 
 def model(lagrangian, coordinates, initial, principle="hamilton", kinematic=(), t="0, 5"):

@@ -10,7 +10,7 @@ from chetaev.core.fixes import Ask, ChooseBranch, ChooseGauge, Guess, SetInitial
 from chetaev.core.support.registry import words_of
 from chetaev.io.fixes import in_the_file
 from chetaev.io.reading import loads
-from chetaev.mechanics.principles.spec import of_words
+from chetaev.mechanics.principles import of_words
 
 
 def caught(call):

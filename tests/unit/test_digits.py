@@ -4,7 +4,7 @@ import casadi as ca
 import mpmath
 import pytest
 
-from chetaev.core.exact.many_digits import many_digit_values
+from chetaev.core.exact.program import many_digit_values
 from chetaev.core.symbols import Coordinate
 from chetaev.core.values import many_digits
 from chetaev.numerics.flow.forty_digits import sure_rank

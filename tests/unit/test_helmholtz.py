@@ -12,10 +12,16 @@ from euler_by_hand import T, d_dt, rows_of
 import chetaev as ch
 from chetaev.groups import in_coordinates
 from chetaev.singular.dynamical.dynamical import DynamicalForm
-from chetaev.singular.inverse.descent import minimal_lagrangian
 from chetaev.singular.inverse.helmholtz import decide
+from chetaev.singular.inverse.lagrangians import (
+    contracted,
+    contracted_lagrangian,
+    degree,
+    homogeneous_lagrangian,
+    minimal_lagrangian,
+    tonti_lagrangian,
+)
 from chetaev.singular.inverse.primitives import antiderivative, potential, vector_potential
-from chetaev.singular.inverse.tonti import contracted, contracted_lagrangian, degree, homogeneous_lagrangian, tonti_lagrangian
 from chetaev.singular.inverse.variation import adjoint
 
 

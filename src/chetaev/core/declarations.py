@@ -12,7 +12,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.errors import Location, ModelError, did_you_mean, with_article
+from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, bent_by_corners
 from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate, coordinate_of
 from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
@@ -254,3 +254,23 @@ def _text(item: Any, role: str, names: Names) -> str:
 
 def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
     return "positive" if "positive" in kinds and isinstance(item, Parameter) and item.is_positive else kinds[0]
+
+
+def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: Any = "", inputs: Any = "") -> Expr:
+    """The expression a text stands for, in the names of a system, equations or model, or in names declared here.
+
+    >>> parse("m/2*x'^2", coordinates="x", parameters="m")
+    m*x'**2/2
+    """
+    if about is not None:
+        known = getattr(about, "vocabulary", None) or getattr(getattr(about, "system", None), "vocabulary", None)
+        if not isinstance(known, Vocabulary):
+            what = f"parse takes the names of a system, equations or model, not {type(about).__name__}."
+            raise UsageError(what, where="parse", hint='parse(text, system), or parse(text, coordinates="x", parameters="m")')
+        return parse_expression(text, known)
+    declared = Names("parse")
+    jets: dict[str, Any] = {n: Coordinate(n) for n in read_names(coordinates, "coordinate", COORDINATE_KINDS, declared)}
+    kinds = read_names(parameters, "parameter", PARAMETER_KINDS, declared)
+    jets |= {n: Input(n) for n in read_names(inputs, "input", ("given",), declared)}
+    symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in kinds.items()}
+    return parse_expression(text, Vocabulary(jets=jets, parameters=symbols))

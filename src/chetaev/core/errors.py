@@ -13,6 +13,7 @@ import difflib
 import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from chetaev.core.fixes import Advice, Fix, parts_of
 from chetaev.core.support.text import visible
@@ -192,3 +193,17 @@ def _rebuild(kind: type[ChetaevError], state: dict[str, object]) -> ChetaevError
     error.__dict__.update(state)
     error.args = (state["what"],)
     return error
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with what was computed until then: `motion` is a Trajectory, or the Ensemble of `simulate_many`.
+
+    Its outcome is `interrupted`. As a KeyboardInterrupt it is not caught by `except Exception`, and ends loops around simulations.
+    """
+
+    def __init__(self, motion: Any) -> None:
+        super().__init__("the simulation was interrupted; what was computed is the attribute motion of this exception")
+        self.motion = motion
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Interrupted, (self.motion,)

@@ -29,6 +29,7 @@ from chetaev.core.errors import Location, ModelError, NotationError, UsageError,
 from chetaev.core.functions import bent_by_corners
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.core.notation.lexer import spell
 from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, name_of, texts_in
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
@@ -392,3 +393,29 @@ def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, plac
             raise ModelError(f"two forces on {name}.", where=place.at("forces"), hint="add them up")
         forces[Coordinate(name)] = read(value, "forces", name)
     return {q: u for q, u in forces.items() if u != 0}
+
+
+def fresh(system: System, wanted: Sequence[str]) -> list[Coordinate]:
+    """Coordinates with the wanted names, or with as many underscores appended as it takes to be new in the system."""
+    taken = {*system.vocabulary.jets, *system.vocabulary.parameters, *system.where, *system.quasi, "t", "pi"}
+    found = []
+    for name in wanted:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        found.append(Coordinate(name))
+    return found
+
+
+def group_named(system: System, name: str, where: str) -> GroupCoordinate:
+    """The group coordinate of a name, if it is one and not only its velocity is known."""
+    found = system.groups.get(spell(str(name)))
+    if found is None or found.reduced:
+        known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
+        raise UsageError(f"{name} is not a group coordinate.", where=where, hint=f"group coordinates: {known}")
+    return found
+
+
+def lowest_written(system: System, z: Jet) -> str:
+    """How the notation calls what a jet belongs to: `q2`, but `A3'` for a component of a group coordinate, which has no value itself."""
+    return f"{z.base}'" if z.d(-z.order) in system.frame.turning else z.base

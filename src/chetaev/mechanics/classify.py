@@ -20,9 +20,8 @@ from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Input, jets_in
 from chetaev.core.system import System
-from chetaev.mechanics.distributions import Pfaffian, rank_with_and_without
+from chetaev.mechanics.distributions import Pfaffian, integrals, rank_with_and_without
 from chetaev.mechanics.group_chart import in_coordinates
-from chetaev.mechanics.integrals import integrals
 from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
 

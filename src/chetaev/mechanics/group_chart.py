@@ -19,10 +19,9 @@ from sympy import Add, Expr, Rational, S, Symbol
 from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError
-from chetaev.core.fresh_names import fresh
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.symbols import Coordinate, Entry, delta, jets_in
-from chetaev.core.system import System
+from chetaev.core.system import System, fresh
 
 Rule = Callable[[Expr], Expr]
 

@@ -19,7 +19,7 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.singular.inverse.lepage_equivalent": "lepagean_equivalent",
         "chetaev.singular.inverse.multipliers": "integrating_factor",
         "chetaev.singular.inverse.order_reduction": "reduce_order",
-        "chetaev.singular.inverse.tonti": "tonti_lagrangian",
+        "chetaev.singular.inverse.lagrangians": "tonti_lagrangian",
         "chetaev.singular.regularity_classes": "regularity",
     },
 )

@@ -23,8 +23,7 @@ from chetaev.singular.algorithm.branches import Branch, substitute
 from chetaev.singular.algorithm.leaf import codimension_of
 from chetaev.singular.algorithm.points import Sampler
 from chetaev.singular.algorithm.reality import NeedsSurd
-from chetaev.singular.algorithm.rows import Rows, dynamics_of
-from chetaev.singular.algorithm.search import Search
+from chetaev.singular.algorithm.search import Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
 

@@ -22,7 +22,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Herglotz, Vakonomic, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.rows import rewritten, virtual
+from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
 

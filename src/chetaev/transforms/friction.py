@@ -33,7 +33,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.source import with_reactions
 from chetaev.transforms.tools.theorem import theorem
 

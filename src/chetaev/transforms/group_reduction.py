@@ -19,12 +19,11 @@ import sympy
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import ModelError
-from chetaev.core.group_lookup import group_named
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Entry, Jet, delta
-from chetaev.core.system import System
+from chetaev.core.system import System, group_named
 from chetaev.core.zero import seems_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations

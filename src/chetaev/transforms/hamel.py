@@ -26,10 +26,10 @@ from sympy import Add, Expr, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import UsageError
-from chetaev.core.fresh_names import fresh
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
+from chetaev.core.system import fresh
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -39,7 +39,7 @@ from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
-from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.theorem import theorem
 from chetaev.transforms.tools.velocity_definition import Definition
 from chetaev.transforms.tools.velocity_frame import VelocityFrame

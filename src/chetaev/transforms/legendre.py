@@ -21,11 +21,11 @@ import sympy
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fresh_names import fresh
 from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, jets_in
+from chetaev.core.system import fresh
 from chetaev.core.zero import seems_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -33,7 +33,7 @@ from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Herglotz, Principle, VirtualWork
 from chetaev.transforms.tools.momenta import momenta as momenta_of
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.rows import rewritten, virtual
+from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
 _SECONDS = 10.0

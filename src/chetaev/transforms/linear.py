@@ -14,14 +14,14 @@ from sympy import Add, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fresh_names import fresh
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Coordinate, jets_in
+from chetaev.core.system import fresh
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.rows import virtual
+from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.source import with_reactions
 from chetaev.transforms.tools.theorem import theorem
 

@@ -20,11 +20,11 @@ from sympy import Add, Expr, S
 from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, UsageError
-from chetaev.core.fresh_names import fresh
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
+from chetaev.core.system import fresh
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork

@@ -19,12 +19,12 @@ from sympy import Add, Expr, S
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError
 from chetaev.core.fixes import Ask, UsePrinciple, listed
-from chetaev.core.fresh_names import fresh
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
-from chetaev.core.system import System
+from chetaev.core.system import System, fresh
 from chetaev.core.zero import seems_zero
+from chetaev.mechanics.classify import classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
@@ -32,7 +32,6 @@ from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
-from chetaev.transforms.tools.integrate import with_integrals
 from chetaev.transforms.tools.morphism import Morphism, image_of
 from chetaev.transforms.tools.nullspace import independent, normal_solve
 from chetaev.transforms.tools.pullback import (
@@ -46,6 +45,8 @@ from chetaev.transforms.tools.pullback import (
 )
 from chetaev.transforms.tools.pythagoras import collapsed
 from chetaev.transforms.tools.theorem import theorem
+
+Constants = dict[Parameter, Expr]
 
 
 @theorem(formula="formulas", inverse="inverse")
@@ -256,3 +257,38 @@ def _circle(residual: Expr, angle: Coordinate) -> tuple[Substitution, dict[Jet, 
     radius = sympy.sqrt(size / factor)
     radius = radius.args[0] if isinstance(radius, sympy.Abs) else radius  # either sign of a radius describes the circle
     return {x: radius * sympy.sin(angle), y: -radius * sympy.cos(angle)}, {angle: sympy.atan2(x / radius, -y / radius)}
+
+
+def with_integrals(system: System, where: str) -> tuple[System, list[Constraint], Constants]:
+    """The system with integrable rows on velocities replaced by their integrals, those rows, and the constants.
+
+    All rows on velocities are replaced if they are integrable together, else those that are so by themselves.
+    """
+    places = [k for k, row in enumerate(system.kinematic) if row.kind in ("linear", "affine") and not row.has_action]
+    found = _integrals(system, places, where)
+    if not found:
+        found = {k: e for place in places for k, e in _integrals(system, [place], where).items()}
+    names = fresh(system, [f"c{n + 1}" for n in range(len(found))])
+    constants = {Parameter(z.base): e for z, e in zip(names, found.values(), strict=True)}
+    surfaces = {k: Constraint(e, c) for (k, e), c in zip(found.items(), constants, strict=True)}
+    rows = [surfaces.get(k, row) for k, row in enumerate(system.kinematic)]
+    return system.replace(kinematic=rows, parameters=[*system.parameters, *constants]), list(surfaces.values()), constants
+
+
+def _integrals(system: System, places: list[int], where: str) -> dict[int, Expr]:
+    """One integral a row for rows that are integrable together; nothing if they are not."""
+    if not places:
+        return {}
+    classified = classify(system.replace(kinematic=[system.kinematic[k] for k in places], variational=None))
+    if classified.contradictory or not classified.integrable:
+        return {}
+    if classified.redundant or len(classified.integrals) != len(places):
+        raise PrincipleError(
+            f"{system.kinematic_labels[places[0]]} and the rows on velocities after it are integrable, but not every integral was found."
+            if len(places) > 1
+            else f"{system.kinematic_labels[places[0]]} is integrable, but its integral was not found.",
+            where=where,
+            why=f"{len(classified.integrals)} of {len(places)} are known, and redundant rows have none of their own.",
+            hint="write the rows as constraints on positions, and drop redundant ones",
+        )
+    return dict(zip(places, classified.integrals, strict=True))

@@ -15,11 +15,11 @@ from sympy import Expr, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fresh_names import fresh
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Parameter, jets_in, order_in
+from chetaev.core.system import fresh
 from chetaev.core.zero import seems_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chetaev.core.fresh_names import fresh
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.system import fresh
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, Vakonomic
 from chetaev.transforms.tools.morphism import Morphism, identity_on

@@ -15,8 +15,7 @@ from chetaev.cli.session import UNFINISHED
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
-from chetaev.core.errors import UsageError
-from chetaev.core.support.interrupted import Interrupted
+from chetaev.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory

@@ -1,13 +1,12 @@
 """The principles. A new one is a class with one method, `rewrite`; `register` makes it known to files and the command line."""
 
 from chetaev.core.support.registry import spec_of
-from chetaev.mechanics.principles.base import Lowered, Principle
+from chetaev.mechanics.principles.base import PRINCIPLES, Lowered, Principle, of_spec, of_words
 from chetaev.mechanics.principles.chetaev import Chetaev
 from chetaev.mechanics.principles.dalembert import DAlembert
 from chetaev.mechanics.principles.hamilton import Hamilton
 from chetaev.mechanics.principles.herglotz import Herglotz
 from chetaev.mechanics.principles.mixed import Mixed
-from chetaev.mechanics.principles.spec import PRINCIPLES, of_spec, of_words
 from chetaev.mechanics.principles.vakonomic import Vakonomic
 from chetaev.mechanics.principles.virtual_work import VirtualWork
 

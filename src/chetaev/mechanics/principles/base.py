@@ -21,7 +21,7 @@ from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.fixes import Advice, UsePrinciple
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.support.registry import Specified
+from chetaev.core.support.registry import Registry, Specified
 from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape
@@ -156,6 +156,12 @@ class Principle(Specified, ABC):
     def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "") -> PrincipleError:
         """The error that says why this principle does not apply."""
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
+
+
+PRINCIPLES: Registry[Principle] = Registry("principle", PrincipleError, "herglotz(vakonomic)")
+"""Every registered principle by its word, for model files, motion files, the command line and reports."""
+
+of_spec, of_words = PRINCIPLES.of_spec, PRINCIPLES.of_words
 
 
 def _number(m: Multiplier) -> float:

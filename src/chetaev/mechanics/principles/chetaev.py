@@ -15,8 +15,17 @@ from chetaev.core.symbols import TIME, jets_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape
 from chetaev.core.zero import random_point
-from chetaev.mechanics.principles.base import Lowered, Principle, RowV, chetaev_row, contact_calculus, matrix, points_of
-from chetaev.mechanics.principles.computed import lowered_with
+from chetaev.mechanics.principles.base import (
+    Lowered,
+    Principle,
+    RowV,
+    chetaev_row,
+    contact_calculus,
+    matrix,
+    points_of,
+    same_span,
+    with_reactions,
+)
 from chetaev.mechanics.principles.virtual_work import VirtualWork
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
@@ -95,3 +104,30 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
         unless = " unless that holds" if combination.free_symbols else ""
         return f"They contradict each other{unless}: a combination of them is {show(combination)} = 0.", "remove a row that cannot hold"
     return f"A combination of them is of lower order: {show(combination)} = 0.", instead
+
+
+def lowered_with(principle: Principle, system: System) -> Lowered:
+    """Normal form with the rows R_V computed from R_K.
+
+    A system may state the same rows itself; equal means equal span on the constraint manifold, and then the stated rows
+    carry the multipliers. Different ones are refused, never discarded.
+    """
+    if len(system.kinematic) > len(system.coordinates):
+        raise principle.refusal(
+            system,
+            f"{len(system.kinematic)} kinematic rows for {len(system.coordinates)} coordinates.",
+            why="At most as many rows as coordinates can be independent.",
+            hint=("remove the rows that follow from others, or ", UsePrinciple(VirtualWork()), " with rows of your own"),
+        )
+    rows = tuple(chetaev_row(system, row) for row in system.kinematic)
+    if system.variational is not None:
+        stated = tuple(row.coefficients for row in system.variational)
+        if not same_span(rows, stated, system.coordinates, points_of(system, system.kinematic)):
+            raise principle.refusal(
+                system,
+                "The system states variational rows that differ from those the principle computes; they would be discarded.",
+                why="Here the directions of virtual displacements are not those of the kinematic constraints.",
+                hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
+            )
+        rows = stated
+    return Lowered(system, system.lagrangian, with_reactions(rows))

@@ -8,8 +8,7 @@ from chetaev.core.fixes import UsePrinciple
 from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
-from chetaev.mechanics.principles.chetaev import Chetaev
-from chetaev.mechanics.principles.computed import lowered_with
+from chetaev.mechanics.principles.chetaev import Chetaev, lowered_with
 
 
 @final

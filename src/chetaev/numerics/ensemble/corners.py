@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from chetaev.core.errors import ChetaevError
+from chetaev.core.errors import ChetaevError, Interrupted
 from chetaev.core.state import State
-from chetaev.core.support.interrupted import Interrupted
 from chetaev.numerics.ensemble.given import Given, Notes, refusal
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.methods.accuracy import Accuracy

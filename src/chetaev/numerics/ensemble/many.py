@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import UsageError
-from chetaev.core.support.interrupted import Interrupted
+from chetaev.core.errors import Interrupted, UsageError
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model

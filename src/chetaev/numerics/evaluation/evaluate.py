@@ -11,11 +11,11 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
-from chetaev.core.group_lookup import group_named
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in
+from chetaev.core.system import group_named
 from chetaev.core.values import Tape, Undefined, value
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations

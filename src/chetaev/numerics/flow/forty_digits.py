@@ -16,8 +16,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.calculus import Algebra
-from chetaev.core.exact.many_digits import many_digit_values
-from chetaev.core.exact.program import Program
+from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.symbols import Input, Jet
 from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import InitialError, StateError, UsageError
+from chetaev.core.errors import InitialError, Interrupted, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.support.interrupted import Interrupted
 from chetaev.core.values import Undefined
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations

@@ -136,7 +136,7 @@ class Standing(ABC):
         return found
 
     def _places(self, name: str) -> Any:
-        from chetaev.core.group_lookup import group_named
+        from chetaev.core.system import group_named
 
         group = group_named(self._of.system, name, f"motion of {self._of.system.label}")
         return group, np.stack([self[z.name] for z in group.places], axis=-1)

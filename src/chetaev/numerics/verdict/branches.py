@@ -20,10 +20,10 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.functions import in_own_words
-from chetaev.core.group_lookup import lowest_written
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Multiplier
+from chetaev.core.system import lowest_written
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point, seems_zero
 from chetaev.mechanics.assemble import Row

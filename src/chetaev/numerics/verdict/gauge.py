@@ -15,8 +15,8 @@ from sympy import Expr
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import GaugeError, UsageError, require_mapping
 from chetaev.core.fixes import ChooseGauge
-from chetaev.core.group_lookup import lowest_written
 from chetaev.core.symbols import Jet, jets_in
+from chetaev.core.system import lowest_written
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Chosen

@@ -29,8 +29,7 @@ from chetaev.singular.algorithm.branches import Dead
 from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
 from chetaev.singular.algorithm.reality import NeedsSurd, sign_of
 from chetaev.singular.algorithm.redundancy import essential
-from chetaev.singular.algorithm.rows import Dynamics, Rows, dynamics_of
-from chetaev.singular.algorithm.search import Final, Search
+from chetaev.singular.algorithm.search import Dynamics, Final, Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
 from chetaev.singular.algorithm.tree import Empty, Entry, Tree
 from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of

@@ -13,8 +13,7 @@ from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.elimination import Row
 from chetaev.singular.algorithm.ideals import dimension, normal_form, vanishes_on
 from chetaev.singular.algorithm.ring import Fraction, Poly
-from chetaev.singular.algorithm.rows import Rows
-from chetaev.singular.algorithm.search import Final
+from chetaev.singular.algorithm.search import Final, Rows
 from chetaev.singular.algorithm.space import Space
 
 

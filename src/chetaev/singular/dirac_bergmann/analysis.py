@@ -23,9 +23,8 @@ from chetaev.mechanics.principles import Principle
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.singular.algorithm.elimination import Row, Solved
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
-from chetaev.singular.dirac_bergmann.classes import Classes, classify, independent
+from chetaev.singular.dirac_bergmann.classes import Classes, classify, gauge_directions, independent
 from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful, parameter_assumptions
-from chetaev.singular.dirac_bergmann.gauge import gauge_directions
 from chetaev.singular.dirac_bergmann.generic import Manifold
 from chetaev.singular.dirac_bergmann.legendre_map import Primary, legendre_map, tidied
 from chetaev.singular.dirac_bergmann.poisson import Pairs, cleared, poisson_bracket, ring_bracket, slopes

@@ -9,10 +9,9 @@ from sympy import Expr
 
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import SetInput, UsePrinciple, listed
-from chetaev.core.fresh_names import fresh
 from chetaev.core.functions import in_own_words
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
-from chetaev.core.system import System
+from chetaev.core.system import System, fresh
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates

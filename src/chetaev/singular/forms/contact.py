@@ -30,8 +30,20 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.zero import vanishes
-from chetaev.singular.forms.exterior import Blade, Form, FormLike, all_of, as_form, d, in_order, is_zero, wedge, zero_form
-from chetaev.singular.forms.writing import combination, letter
+from chetaev.singular.forms.exterior import (
+    Blade,
+    Form,
+    FormLike,
+    all_of,
+    as_form,
+    combination,
+    d,
+    in_order,
+    is_zero,
+    letter,
+    wedge,
+    zero_form,
+)
 
 
 @dataclass(frozen=True)

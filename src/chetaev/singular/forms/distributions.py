@@ -28,9 +28,8 @@ from chetaev.core.symbols import Input
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.distributions import Pfaffian
 from chetaev.mechanics.ranks.generic import Point, generic_rank, points_on
-from chetaev.singular.forms.exterior import Form, all_of, interior
+from chetaev.singular.forms.exterior import Form, all_of, interior, place
 from chetaev.singular.forms.fields import VectorField, bracket
-from chetaev.singular.forms.writing import place
 
 _POINTS = 5
 

@@ -21,16 +21,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sympy import Add, Expr, Rational, S, Symbol
 
 from chetaev.core.errors import UsageError
-from chetaev.core.notation import show
+from chetaev.core.notation.show import in_notation, show
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Input, Parameter
+from chetaev.core.support.letters import MOST_PRIMES
+from chetaev.core.symbols import TIME, Input, Jet, Parameter
 from chetaev.core.zero import vanishes
-from chetaev.singular.forms.writing import combination, letter, place
+
+Place = tuple[int, int, str]
 
 Blade = tuple[Symbol, ...]
 """The variables of a product of differentials, in their standing order."""
@@ -253,3 +255,30 @@ def all_of(answers: Iterable[bool | None]) -> bool | None:
     if False in known:
         return False
     return None if None in known else True
+
+
+def place(z: Symbol) -> Place:
+    """Where a variable stands among others: jets by order and name, time last."""
+    if z == TIME:
+        return 1, 0, ""
+    return 0, z.order if isinstance(z, Jet) else 0, z.base if isinstance(z, Jet) else z.name
+
+
+def letter(symbol: str, z: Symbol) -> str:
+    """A letter glued to a variable: `dx'`, `∂t`; brackets where the variable's name is not a word."""
+    plain = not isinstance(z, Jet) or z.order <= MOST_PRIMES
+    return f"{symbol}{z.name}" if plain else f"{symbol}({z.name})"
+
+
+def combination(terms: Iterable[tuple[Expr, str]], form: Literal["text", "latex"] = "text") -> str:
+    """A sum of coefficients times basis elements, as text or as LaTeX; an empty name stands for the number 1."""
+    opening, closing, times = ("(", ")", "*") if form == "text" else (r"\left(", r"\right)", r"\, ")
+    pieces: list[str] = []
+    for coefficient, name in terms:
+        text = show(coefficient, form) if form == "latex" or in_notation(coefficient) else str(coefficient)
+        if name and coefficient.is_Add:
+            text = f"{opening}{text}{closing}"
+        sign, text = ("-", text[1:]) if text.startswith("-") and not coefficient.is_Add else ("+", text)
+        text = text if not name else name if text == "1" else f"{text}{times}{name}"
+        pieces.append(f" {sign} {text}" if pieces else ("-" if sign == "-" else "") + text)
+    return "".join(pieces) or "0"

@@ -22,8 +22,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
-from chetaev.singular.forms.exterior import Form, FormLike, all_of, as_form, d, exact, gradient, interior
-from chetaev.singular.forms.writing import combination, letter, place
+from chetaev.singular.forms.exterior import Form, FormLike, all_of, as_form, combination, d, exact, gradient, interior, letter, place
 
 
 class VectorField(Frozen[Symbol, Expr]):

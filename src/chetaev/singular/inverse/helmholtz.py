@@ -25,9 +25,8 @@ from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, jet_name
 from chetaev.core.zero import seems_zero, vanishes
-from chetaev.singular.inverse.descent import minimal_lagrangian
+from chetaev.singular.inverse.lagrangians import Candidate, contracted_lagrangian, homogeneous_lagrangian, minimal_lagrangian, reproduces
 from chetaev.singular.inverse.source import read_source
-from chetaev.singular.inverse.tonti import Candidate, contracted_lagrangian, homogeneous_lagrangian, reproduces
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy
 
 _POLISH = 2.0

@@ -2,7 +2,7 @@ r"""A system read in other coordinates: $q = f(t, y)$ inserted everywhere, deriv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -15,12 +15,11 @@ from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import Kind, spell, tokens
-from chetaev.core.symbols import Coordinate, Jet, Parameter, delta, jets_in
+from chetaev.core.symbols import Coordinate, Jet, Parameter, delta, jets_in, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.transforms.tools.pythagoras import collapsed
-from chetaev.transforms.tools.rows import rewritten
 
 Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
@@ -143,3 +142,15 @@ def _names(value: Any, where: str) -> list[str]:
         names = [(token.text, after.text) for token, after in pairwise(found) if token.kind is Kind.NAME]
         return [spell(name) for name, after in names if name not in FUNCTIONS or (name in DECLARABLE and after != "(")]
     return [z.base for z in jets_in(value)] if isinstance(value, Expr) else []
+
+
+def rewritten(row: Constraint, rule: Callable[[Expr], Expr]) -> Constraint:
+    """A row after a rule; derivatives that only seem to occur in it are left out first."""
+    seeming = max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order
+    return Constraint(rule(row.residual)) if seeming else Constraint(rule(row.lhs), rule(row.rhs))
+
+
+def virtual(coefficients: Mapping[Coordinate, Expr] | Iterable[tuple[Coordinate, Expr]]) -> Expr:
+    r"""The form $R_i\,\delta q^i$ of a variational row."""
+    pairs = coefficients.items() if isinstance(coefficients, Mapping) else coefficients
+    return Add(*[c * delta(q) for q, c in pairs])

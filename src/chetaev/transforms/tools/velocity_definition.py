@@ -15,12 +15,11 @@ from sympy import Add, Expr, Rational, S
 from chetaev.core.calculus import degree
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, UsageError, require_mapping
-from chetaev.core.fresh_names import fresh
 from chetaev.core.functions import bent_by_corners
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in
-from chetaev.core.system import System
+from chetaev.core.system import System, fresh
 from chetaev.core.zero import seems_zero
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles.base import points_of

@@ -19,8 +19,8 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import seems_zero, vanishes
-from chetaev.singular.inverse.primitives import antiderivative
-from chetaev.singular.inverse.variation import euler_operator, highest_order, jets_of, tidy
+from chetaev.singular.inverse.primitives import antiderivative, potential, vector_potential
+from chetaev.singular.inverse.variation import euler_operator, held, highest_order, jets_of, tidy
 
 _PROOF = 8.0
 _UNDEFINED = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
@@ -113,3 +113,51 @@ def degree(e: Expr, variables: set[Jet]) -> Expr | None:
         inner = degree(e.base, variables)
         return None if inner is None else e.exp * inner
     return S.Zero if all(degree(a, variables) == 0 for a in e.args) else None
+
+
+def minimal_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
+    """A Lagrangian of lowest order for a variational form; None if an integral was not found or the form is not variational."""
+    left = [tidy(row) for row in rows]
+    total: Expr = S.Zero
+    while not all(seems_zero(row) for row in left):
+        order = highest_order(left, coordinates)
+        part = _leading_part(coordinates, left, order)
+        if part is None:
+            return None
+        total += part
+        if order == 0:
+            break
+        left = _lowered(coordinates, left, part, order)
+    proved = reproduces(tidy(total), coordinates, rows)
+    return None if proved is False else Candidate(tidy(total), "order by order", proved)
+
+
+def _lowered(coordinates: Sequence[Jet], rows: Sequence[Expr], part: Expr, order: int) -> list[Expr]:
+    """The rows without what the part accounts for: what did not cancel by itself in the highest derivatives is held fixed."""
+    top = [q.d(order) for q in coordinates]
+    return [held(tidy(row - e), top) for row, e in zip(rows, euler_operator(part, coordinates), strict=True)]
+
+
+def _leading_part(coordinates: Sequence[Jet], rows: Sequence[Expr], order: int) -> Expr | None:
+    if order == 0:
+        return potential(rows, coordinates)
+    half = (order + 1) // 2
+    lives_on = half if order % 2 == 0 else half - 1
+    above = [q.d(k) for q in coordinates for k in range(lives_on + 1, order + 1)]
+    leading = [[held(tidy(row.diff(q.d(order))), above) for q in coordinates] for row in rows]
+    if order % 2:
+        variables = [q.d(half - 1) for q in coordinates]
+        w = vector_potential([[(-1) ** (half - 1) * b for b in row] for row in leading], variables)
+        return None if w is None else sum((a * q.d(half) for a, q in zip(w, coordinates, strict=True)), S.Zero)
+    return _twice_integrated(leading, [q.d(half) for q in coordinates], (-1) ** half)
+
+
+def _twice_integrated(hessian: Sequence[Sequence[Expr]], variables: Sequence[Jet], sign: int) -> Expr | None:
+    """A function with a given matrix of second derivatives."""
+    gradient = []
+    for row in hessian:
+        first = potential([sign * b for b in row], variables)
+        if first is None:
+            return None
+        gradient.append(first)
+    return potential(gradient, variables)
