@@ -199,7 +199,7 @@ def test_names_and_values_that_a_terminal_obeys_are_refused(part, text):
     for given in ({text: 1}, {"x": text}):
         if part == "scale" and text in given.values():
             continue
-        with pytest.raises(ch.ModelError, match="is not shown but obeyed") as told:
+        with pytest.raises(ch.ModelError, match="contains the control character") as told:
             replace(MODEL, **{part: {ch.DAlembert(): given} if part == "also" else given})
         assert not acting(str(told.value))
 

@@ -301,7 +301,7 @@ POINT = '{shape = "point", at = "x, y"}'
         ("[scene]\nshapes = [{shape = 'wheel', at = 'x, y', spokes = 1000000000}]", "is no number of things", "scene.shapes[0].spokes"),
         ("[scene]\nshapes = [{shape = 'wheel', at = 'x, y', radius = nan}]", "nan is no number", "scene.shapes[0].radius"),
         ("[scene]\nshapes = [{shape = 'point', at = 'x, y', colour = 'url(x)'}]", "is no colour", "scene.shapes[0].colour"),
-        ("[scene]\nshapes = [{shape = 'label', at = 'x, y', text = \"\\u001b[2J\"}]", "not shown but obeyed", "scene.shapes[0].text"),
+        ("[scene]\nshapes = [{shape = 'label', at = 'x, y', text = \"\\u001b[2J\"}]", "control character", "scene.shapes[0].text"),
         ("[scene]\nshapes = [{shape = 'frame', at = 'x, y', rods = []}]", "there are no rods", "scene.shapes[0].rods"),
         (f"[scene]\nview = [1]\nshapes = [{POINT}]", "no direction of view", "scene.view"),
         (f"[scene]\nroom = 0\nshapes = [{POINT}]", "0 is no positive number", "scene.room"),

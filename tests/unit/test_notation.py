@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import chetaev as ch
-from chetaev.core.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, corners_in, in_own_words
+from chetaev.core.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, corners_in, in_own_functions
 from chetaev.core.notation import Vocabulary, parse_expression, parse_row
 from chetaev.core.notation.bounds import fault
 from chetaev.core.notation.collect import collected, multiplied
@@ -297,14 +297,14 @@ def _formed_again(e):
 @example(sympy.Pow(2, sympy.Rational(3, 4)) * sympy.Mul(sympy.Rational(1, 4), 2 * sympy.sqrt(3), evaluate=False))
 def test_parse_after_show_is_the_identity(e):
     plain = Vocabulary(jets=NAMES.jets, parameters=NAMES.parameters)
-    e = _formed_again(in_own_words(e))
+    e = _formed_again(in_own_functions(e))
     assert parse_expression(ch.show(e), plain) == e
 
 
 @settings(max_examples=100, deadline=None)
 @given(EXPRESSIONS)
 def test_latex_is_balanced(e):
-    text = ch.show(in_own_words(e), "latex")
+    text = ch.show(in_own_functions(e), "latex")
     assert text.count("{") == text.count("}")
     assert text.count(r"\left") == text.count(r"\right")
 

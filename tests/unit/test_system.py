@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.core.parts import ARGUMENTS, PARTS, Notation, OwnWords, parts_of
+from chetaev.core.parts import ARGUMENTS, PARTS, AsShown, AsWritten, parts_of
 from chetaev.core.symbols import Coordinate, Parameter
 
 
@@ -201,7 +201,7 @@ def test_every_argument_of_a_system_has_its_line_in_the_table_of_parts():
 
 def test_parts_as_plain_data_give_the_system_again_in_own_words_or_in_the_notation():
     given = tyre(kinematic={"blade": "x1'  = psi'"}, where={"V": "K*x1^2"}, forces={"x1": "u - V  "}, inputs={"u": "sin(t)", "v": None})
-    own, shown = (parts_of(given, words) for words in (OwnWords(), Notation()))
+    own, shown = (parts_of(given, words) for words in (AsWritten(), AsShown()))
     assert ch.System.of_parts(own) == ch.System.of_parts(shown) == given
     assert (own["forces"], shown["forces"]) == ({"x1": "u - V"}, {"x1": "u - K*x1^2"})
     assert own["kinematic"] == {"blade": "x1' = psi'"} and own["inputs"] == {"u": "sin(t)", "v": None}

@@ -22,7 +22,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.exact.program import Program
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.symbols import TIME, Action, Coordinate, Jet
 from chetaev.core.values import Tape
 
@@ -33,7 +33,7 @@ E = TypeVar("E")
 
 
 class Algebra(Protocol[E]):
-    """How one kind of expression is made from SymPy's and differentiated."""
+    """The operations on one kind of expression: conversion from SymPy, derivatives, symbols, evaluation."""
 
     def of(self, expression: Expr) -> E:
         """The expression in this algebra."""
@@ -60,23 +60,23 @@ class Algebra(Protocol[E]):
         """The expression with some symbols set to zero."""
 
     def tape(self, expressions: Sequence[E]) -> Evaluator:
-        """What evaluates some expressions at points."""
+        """An evaluator of `expressions` at points."""
 
     def program(self, expressions: Sequence[E], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
-        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs, in a given order if one is given."""
+        """The expressions as a program for exact arithmetic, and its input symbols, in the order of `symbols` if that is given."""
 
 
 class Evaluator(Protocol):
-    """Expressions made ready for numbers."""
+    """Some expressions, prepared for evaluation at points."""
 
     symbols: frozenset[Symbol]
 
     def __call__(self, values: Mapping[Symbol, float]) -> Sequence[float]:
-        """The values of the expressions at a point; `Undefined` where one has none."""
+        """The values of the expressions at a point; raises `Undefined` where one has no finite value."""
 
 
 class SymbolicAlgebra:
-    """SymPy expressions, for reading."""
+    """The algebra of SymPy expressions, in which equations are shown."""
 
     def of(self, expression: Expr) -> Expr:
         return expression
@@ -115,6 +115,7 @@ class SymbolicAlgebra:
 
 
 SYMBOLIC = SymbolicAlgebra()
+"""The one symbolic algebra; it holds no state."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Frame:
 
     @cached_property
     def turning(self) -> dict[Jet, int]:
-        """The components of group coordinates, `A1` and so on, with their numbers: their own value means nothing, only their fields."""
+        """The components `A1`, `A2`, ... of group coordinates, with the number of their field. They have velocities but no values."""
         return {v.d(-1): a for a, v in enumerate(self.velocities) if v.d(-1) not in self.fields[a]}
 
     def bracket(self, a: int, b: int) -> Mapping[int, Expr]:
@@ -176,7 +177,7 @@ class Calculus(Generic[E]):
         return e
 
     def totals(self, expressions: Sequence[E]) -> list[E]:
-        """The total derivatives of several expressions. On a graph what they share is differentiated once."""
+        """The total derivatives of several expressions; an algebra of graphs differentiates shared parts once."""
         moving = self.frame.rates()
         rates = {z: rate for z in self.algebra.symbols_of(expressions) if (rate := self._rate(z, moving)) is not None}
         return self.algebra.along(expressions, rates)
@@ -213,6 +214,7 @@ class Calculus(Generic[E]):
 
 
 _ORDINARY = Calculus(SYMBOLIC, Frame((), ()))
+"""Differentiation without group coordinates and without an action variable."""
 
 
 def total_derivative(expression: Expr, times: int = 1) -> Expr:
@@ -227,7 +229,7 @@ def total_derivative(expression: Expr, times: int = 1) -> Expr:
 
 
 def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
-    """The degree of an expression in some symbols as it is written: 0, 1, or 2 for anything that is not affine at sight.
+    """The degree of `e` in `symbols` as it is written, without simplification: 0, 1, or 2 for everything that is not visibly affine.
 
     >>> from chetaev.core.symbols import Coordinate
     >>> x, y = Coordinate("x"), Coordinate("y")
@@ -250,7 +252,7 @@ def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
 
 
 def _partial(e: Expr, z: Symbol) -> Expr:
-    """The derivative of an expression that contains z. SymPy's own asks of every part whether it is known to be zero."""
+    """The derivative of `e`, which contains `z`. Faster than `Expr.diff`, which tests the assumptions of every part."""
     if e is z or e == z:
         return sympy.S.One
     if e.is_Add:
@@ -266,8 +268,8 @@ def _partial(e: Expr, z: Symbol) -> Expr:
 
 
 def _tidy(e: Expr) -> Expr:
-    """The numbers of each product gathered: `M*(2*x*x' + 2*y*y')/2` becomes `M*(x*x' + y*y')`."""
-    return in_own_words(sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)]))
+    """`e` with the numerical factors of each product combined: `M*(2*x*x' + 2*y*y')/2` becomes `M*(x*x' + y*y')`."""
+    return in_own_functions(sympy.Add(*[_gathered(term) for term in sympy.Add.make_args(e)]))
 
 
 def _gathered(term: Expr) -> Expr:

@@ -1,4 +1,4 @@
-"""What a motion's own evidence says of it: figures, each with what is allowed."""
+"""The certificate of a motion: checks that `simulate` makes on its own result, each with a measured size and a limit."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from math import inf, isnan
 
 @dataclass(frozen=True)
 class Figure:
-    """One kind of evidence where it is worst: a relative size, what is allowed, the row or jet, the time where it is known."""
+    """One check at its worst place."""
 
     kind: str
+    """`rows`, `defect` or `balance`."""
     size: float
+    """The largest relative error that the check measured."""
     allowed: float
+    """The limit for `size`."""
     subject: str
+    """The row or jet with the largest error."""
     t: float | None = None
+    """The time of the largest error, where it is known."""
 
     @property
     def ok(self) -> bool:
-        """Whether it is within what is allowed; what is no number is not."""
+        """Whether the size is within the limit; a size that is not a number is not."""
         return self.size <= self.allowed
 
     @property
     def ratio(self) -> float:
-        """In units of what is allowed."""
+        """The size divided by the limit."""
         return inf if isnan(self.size) else self.size / self.allowed
 
     @property
@@ -37,45 +42,46 @@ class Figure:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """The net under a simulation: rates inserted into the original rows, the defect between the nodes, and the balance of energy.
+    """Three checks of a motion: residuals of the original rows, the defect of the dense output between steps, and the energy balance.
 
-    `worst` is the figure nearest to, or furthest beyond, what is allowed, relative to the terms of its row; `where` is its place. A motion
-    that is not `ok` does not end with `finished`.
+    `worst` is the size of the figure with the largest ratio to its limit, and `where` is its place. A motion whose certificate is not `ok`
+    does not have the outcome `finished`.
     """
 
     figures: tuple[Figure, ...] = ()
+    """The checks that were made."""
     repeated: bool = False
     """Whether the motion was computed a second time, with smaller steps, because the first one was not ok."""
 
     @property
     def ok(self) -> bool:
-        """Whether all figures are within what is allowed."""
+        """Whether all figures are within their limits."""
         return all(figure.ok for figure in self.figures)
 
     @property
-    def _least(self) -> Figure | None:
+    def _worst_figure(self) -> Figure | None:
         return max(self.figures, key=lambda figure: figure.ratio, default=None)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The kinds of evidence that were not looked at: the defect, where the motion between the steps is not kept or not smooth."""
+        """The checks that were not made: the defect, where the motion between the steps is not kept or not smooth."""
         known = {figure.kind for figure in self.figures}
         return tuple(kind for kind in _FACTS if kind not in known)
 
     @property
     def worst(self) -> float:
-        """The size of the worst figure; 0 if nothing was looked at."""
-        return 0.0 if self._least is None else self._least.size
+        """The size of the worst figure; 0 without figures."""
+        return 0.0 if self._worst_figure is None else self._worst_figure.size
 
     @property
     def where(self) -> str:
         """The row or jet of the worst figure, and the time."""
-        return "" if self._least is None else self._least.where
+        return "" if self._worst_figure is None else self._worst_figure.where
 
     @property
     def sentence(self) -> str:
         """What is wrong, in words; empty if nothing is."""
-        found = self._least
+        found = self._worst_figure
         if found is None or found.ok:
             return ""
         place = "" if found.kind == "balance" else f" ({found.where})"
@@ -96,9 +102,11 @@ _FACTS = {
     "defect": "the motion between two steps does not follow the equations: a jet is off",
     "balance": "energy and work do not balance: relative to the energies that occurred they differ",
 }
+"""The sentence for each check that fails, in the order in which a certificate lists the checks."""
 
 _REASONS = {
     "rows": "there is no motion",
     "defect": "the motion between the steps was not kept, or is less exact than they are",
     "balance": "there is no motion",
 }
+"""Why a check was not made."""

@@ -1,4 +1,4 @@
-"""Constraints: what restricts the motion, and what restricts the virtual displacements."""
+"""Constraints: rows that restrict the motion, and rows that restrict the virtual displacements."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, degree
-from chetaev.core.functions import bent_by_corners
+from chetaev.core.functions import has_corner_in
 from chetaev.core.notation.show import latex, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Action, Coordinate, delta, jets_in
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,19 @@ class Constraint:
     """
 
     lhs: Expr
+    """The left-hand side, in jets."""
     rhs: Expr = sympy.S.Zero
+    """The right-hand side, in jets."""
     text: str = field(default="", compare=False)
     """The row as the user wrote it, for messages and for reading."""
     name: str = ""
     """What the user calls the row; empty if it has a number only."""
     surface: str = ""
-    """The switching surface on which this row holds the motion; empty for rows of the user's."""
+    """The switching surface to which this row confines a sliding motion; empty for rows that the user stated."""
 
     @cached_property
     def residual(self) -> Expr:
-        """`lhs - rhs`, without derivatives that only seem to occur: `x'*(y + 1) = x'*y + x' + y` is a row of order 0."""
+        """`lhs - rhs`, without derivatives that cancel: `x'*(y + 1) = x'*y + x' + y` is a row of order 0."""
         return _genuine(self.lhs - self.rhs)
 
     @cached_property
@@ -66,17 +68,17 @@ class Constraint:
             drift = self.residual.xreplace(dict.fromkeys(self.jets, sympy.S.Zero))
         else:
             drift = self.residual - sympy.Add(*[v * self.residual.diff(v) for v in self.jets])
-        return "linear" if seems_zero(drift) else "affine"
+        return "linear" if known_zero(drift) else "affine"
 
     @cached_property
     def affine(self) -> bool:
-        """Whether the row is affine in its highest derivatives: as it is written, or after all cancels."""
+        """Whether the row is affine in its highest derivatives, as it is written or after cancellation."""
         if degree(self.residual, self.jets) <= 1:
             return True
-        if bent_by_corners(self.residual, self.jets):
+        if has_corner_in(self.residual, self.jets):
             return False
         gradient = dict(zip(self.jets, SYMBOLIC.gradient(self.residual, self.jets), strict=True))
-        return all(seems_zero(gradient[v].diff(w)) for v, w in combinations_with_replacement(self.jets, 2))
+        return all(known_zero(gradient[v].diff(w)) for v, w in combinations_with_replacement(self.jets, 2))
 
     @property
     def has_action(self) -> bool:
@@ -102,27 +104,29 @@ def _sides(text: str, lhs: Expr, rhs: Expr) -> tuple[str | Expr, str | Expr]:
 
 
 def by_label(rows: Sequence[Constraint | VariationalConstraint], labels: Sequence[str], texts: Sequence[str]) -> list[str] | dict[str, str]:
-    """Texts of rows as a list, or by their labels where one of them has a name: what `System` reads again."""
+    """`texts` as a list, or by label where a row has a name: the form that `System` reads."""
     return dict(zip(labels, texts, strict=True)) if any(row.name for row in rows) else list(texts)
 
 
 def _genuine(residual: Expr) -> Expr:
-    """An expression without its highest derivatives as long as it does not depend on them."""
+    """`residual` without highest derivatives that occur in it but cancel; a number takes their place."""
     while True:
         coordinates = jets_in(residual, Coordinate)
         order = max((z.order for z in coordinates), default=0)
         top = [z for z in coordinates if z.order == order]
-        if not order or not all(seems_zero(SYMBOLIC.gradient(residual, [z])[0]) for z in top):
+        if not order or not all(known_zero(SYMBOLIC.gradient(residual, [z])[0]) for z in top):
             return residual
         residual = residual.xreplace({z: sympy.Rational(7, 5) for z in top})
 
 
 @dataclass(frozen=True)
 class VariationalConstraint:
-    """A row `sum_i R_V[i] δq_i = 0` that virtual displacements obey; `coefficients` are the R_V[i] that are not zero."""
+    """A row `sum_i R_V[i] δq_i = 0` that virtual displacements obey."""
 
     coefficients: Frozen[Coordinate, Expr]
+    """The R_V[i] that are not zero, by coordinate."""
     text: str = field(default="", compare=False)
+    """The row as the user wrote it, for messages and for reading."""
     name: str = ""
     """What the user calls the row; empty if it has a number only."""
 

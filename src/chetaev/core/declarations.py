@@ -1,4 +1,4 @@
-"""Reading the declarations of a system: names, their roles, and the named expressions among them."""
+"""The declarations of a system: names, their roles, named expressions; and `parse`, which reads one text in declared names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
-from chetaev.core.functions import DECLARABLE, FUNCTIONS, bent_by_corners
+from chetaev.core.functions import DECLARABLE, FUNCTIONS, has_corner_in
 from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate, coordinate_of
 from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
@@ -21,14 +21,18 @@ from chetaev.core.notation.bounds import MOST_NAMED, written_size
 from chetaev.core.notation.lexer import Kind, spell, tokens
 from chetaev.core.support.text import LONGEST_NAME, fault
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 
 COORDINATE_KINDS = ("line", "angle")
+"""Kinds of coordinates besides Lie groups; the first is the default."""
 PARAMETER_KINDS = ("real", "positive")
+"""Kinds of parameters; the first is the default."""
 _MOST_QUASI = 5_000
-"""Quasi-velocities: each is checked to be affine, which takes half a millisecond."""
+"""Largest number of quasi-velocities. Each is checked to be affine, which takes half a millisecond."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""A name that can be declared, in its ASCII spelling."""
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
+"""Names reserved for multipliers."""
 _PARTS = {
     "coordinate": "coordinates",
     "parameter": "parameters",
@@ -50,23 +54,23 @@ class Names:
     def declare(self, name: str, role: str) -> str:
         """The ASCII spelling of a new name."""
         ascii_name = spell(str(name))
-        told = self._refused(ascii_name, role)
+        refusal = self._refusal(ascii_name, role)
         if not _NAME.fullmatch(ascii_name):
-            told = f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter"
-        if told:
-            raise self.error(*told, role, str(name))
+            refusal = f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter"
+        if refusal:
+            raise self.error(*refusal, role, str(name))
         self._roles[ascii_name] = role
         return ascii_name
 
-    def _refused(self, name: str, role: str) -> tuple[str, str] | None:
-        """Why a name cannot be declared, and what to do."""
+    def _refusal(self, name: str, role: str) -> tuple[str, str] | None:
+        """Why `name` cannot be declared, and what to do; None if it can."""
         what = f"{name} cannot be declared as {with_article(role)}"
         if name in ("t", "pi"):
             return f"{what}: it is {'time' if name == 't' else 'the number 3.14159'}.", f"another name, such as {name}1"
         if name in FUNCTIONS and name not in DECLARABLE:
             return f"{what}: it is a function.", f"another name, such as {name}1"
         if _MULTIPLIER.fullmatch(name):
-            return f"{what}: multipliers are called so.", "another name, such as mu1"
+            return f"{what}: the name is reserved for a multiplier.", "another name, such as mu1"
         if name in self._roles:
             first = self._roles[name]
             both = f" as {with_article(role)}" if first == role else f": as {with_article(first)} and as {with_article(role)}"
@@ -74,13 +78,13 @@ class Names:
         return None
 
     def error(self, what: str, hint: str, role: str, name: str | None = None) -> ModelError:
-        """A fault in what declares names of a role, or one of these names."""
+        """The error for the part of a system that declares names of `role`, or for one such `name`."""
         part = _PARTS.get(role, "coordinates")  # a group coordinate reserves names
         return ModelError(what, where=self.where.about(part, name), hint=hint)
 
 
 def checked_name(name: Any, where: str) -> str:
-    """The name of a system or a form: any text of one line, but nothing that a terminal or a compiler could obey."""
+    """The name of a system or a form: any text of one line without control characters."""
     reason = fault(str(name))
     if reason is None and len(str(name)) > LONGEST_NAME:
         reason = f"has {len(str(name))} characters; at most {LONGEST_NAME} are kept."
@@ -215,8 +219,8 @@ def _velocity(expression: Expr, name: str, names: Names) -> Expr:
     """A quasi-velocity must be affine in the velocities and contain no higher derivative."""
     jets = [z for z in jets_in(expression) if not isinstance(z, Input)]
     velocities = [z for z in jets if z.order == 1]
-    curved = bent_by_corners(expression, velocities) or any(
-        not seems_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities
+    curved = has_corner_in(expression, velocities) or any(
+        not known_zero(expression.diff(v).diff(w)) for v in velocities for w in velocities
     )
     if not velocities or curved or any(z.order > 1 for z in jets):
         raise names.error(
@@ -257,7 +261,22 @@ def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
 
 
 def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: Any = "", inputs: Any = "") -> Expr:
-    """The expression a text stands for, in the names of a system, equations or model, or in names declared here.
+    """Parse a text of the notation, in the names of a system, equations or model, or in names declared here.
+
+    Args:
+        text: The text, such as `"m/2*x'^2"`.
+        about: A system, equations or a model whose names the text uses; None to declare names here.
+        coordinates: Names of coordinates, as in `System`.
+        parameters: Names of parameters, as in `System`.
+        inputs: Names of inputs.
+
+    Returns:
+        The expression, in SymPy.
+
+    Raises:
+        NotationError: If the text is not in the notation or uses an unknown name.
+        UsageError: If `about` has no names.
+        ModelError: If a name cannot be declared.
 
     >>> parse("m/2*x'^2", coordinates="x", parameters="m")
     m*x'**2/2

@@ -21,12 +21,13 @@ from chetaev.core.support.text import visible
 _WINDOW = 100
 """Widest excerpt of the user's text shown above a caret."""
 _TRACEBACK = "CHETAEV_TRACEBACK"
-"""The variable of the environment that asks for whole tracebacks in notebooks."""
+"""The environment variable that asks for whole tracebacks in notebooks."""
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+"""The folder of the library, by which a traceback tells its frames from the user's."""
 
 
 class Location(str):
-    """The place of a fault as messages print it, with what it names as data.
+    """The place of a fault as messages print it, with the part of the system as data.
 
     `part` is a part of a `System`, such as `kinematic`; `key` a name in that part, or the number of a row. `source` is the model file or
     the option of the command line that holds the fault.
@@ -47,36 +48,36 @@ class Location(str):
         return Location(f"{self}, {part}{entry}", part=part, key=key, source=self.source)
 
     def about(self, part: str, key: str | int | None = None) -> Location:
-        """The same words for a fault in a part that the message itself names."""
+        """This place with `part` and `key` as data, for messages that name the part themselves."""
         return Location(str(self), part=part, key=key, source=self.source)
 
 
 class ChetaevError(Exception):
-    """Something the user can mend.
+    """An error that the user can correct.
 
-    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do. `place` and `fixes`
-    are the place and what to do as values: a program acts on them, and the command line and model files say them in their own words.
+    `where` is the stage and the place, `what` the fact, `why` one mathematical sentence, `hint` what to do. `place` and `fixes` hold the
+    place and the suggested fixes as values; a program can act on them, and the command line and model files print them in their syntax.
     """
 
     def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "") -> None:
         super().__init__(what)
         self.where, self.what, self.why, self.advice = where, what, why, parts_of(hint)
         self.voice: Callable[[Fix], str] = str
-        """How the hint says a fix: in Python's words, or in those of the file that was being read."""
+        """How the hint prints a fix: as Python, or in the syntax of the file that was being read."""
 
     @property
     def place(self) -> Location:
-        """Where the fault is, with the part of the system it is in, if that is known."""
+        """The place of the fault, with the part of the system if that is known."""
         return self.where if isinstance(self.where, Location) else Location(self.where)
 
     @property
     def fixes(self) -> tuple[Fix, ...]:
-        """What mends the fault, as values."""
+        """The suggested fixes, as values."""
         return tuple(part for part in self.advice if isinstance(part, Fix))
 
     @property
     def hint(self) -> str:
-        """What mends the fault, in words."""
+        """The suggested fixes, as text."""
         return "".join(self.voice(part) if isinstance(part, Fix) else part for part in self.advice)
 
     def __str__(self) -> str:
@@ -84,15 +85,15 @@ class ChetaevError(Exception):
         lines += self._body()
         if self.hint:
             lines.append(f"  -> {self.hint}")
-        return visible("\n".join(lines))  # what is quoted may be hostile
+        return visible("\n".join(lines))  # quoted texts may contain control characters
 
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows (IPython asks for this method by its name): the user's own line and the message.
+        """What IPython shows in a notebook: the user's own line and the message, without the frames inside the library.
 
-        The frames inside the library say nothing to somebody who can mend the line; `CHETAEV_TRACEBACK=full` in the environment shows all.
+        `CHETAEV_TRACEBACK=full` in the environment shows the whole traceback.
         """
         if os.environ.get(_TRACEBACK) == "full":
             return traceback.format_exception(self)
@@ -105,7 +106,7 @@ class ChetaevError(Exception):
 
 
 class NotationError(ChetaevError):
-    """A text that is not in the notation; shows the text with a caret under the fault."""
+    """A text that is not in the notation. The message shows `text` with a caret under `span`, its first and last faulty character."""
 
     def __init__(self, what: str, *, where: str, text: str = "", span: tuple[int, int] = (0, 0), why: str = "", hint: Advice = "") -> None:
         super().__init__(what, where=where, why=why, hint=hint)
@@ -120,7 +121,7 @@ class NotationError(ChetaevError):
 
 
 class UsageError(ChetaevError, TypeError):
-    """A function was called with something it does not take."""
+    """A function was called with an argument that it does not take."""
 
 
 class ModelError(ChetaevError):
@@ -136,7 +137,7 @@ class ParameterError(ChetaevError):
 
 
 class InitialError(ChetaevError):
-    """The initial data are too few, too many or contradictory; `rows` are the labels of those that the data contradict."""
+    """The initial data are too few, too many or contradictory; `rows` are the labels of the rows that they contradict."""
 
     def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "", rows: tuple[str, ...] = ()) -> None:
         super().__init__(what, where=where, why=why, hint=hint)
@@ -148,7 +149,7 @@ class StateError(ChetaevError):
 
 
 class GaugeError(StateError):
-    """Functions of time that the equations leave free are not chosen, or not well."""
+    """A function of time that the equations leave free is not chosen, or the choice does not fit."""
 
 
 class BranchError(StateError):
@@ -163,7 +164,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def require_mapping(given: object, what: str, where: str, example: str) -> None:
-    """Refuse what is not a mapping, with an example of one."""
+    """Raise a UsageError with an example if `given` is not a mapping."""
     if not isinstance(given, Mapping):
         raise UsageError(f"{what} given as {type(given).__name__}, not by name.", where=where, hint=example)
 
@@ -174,7 +175,7 @@ def with_article(noun: str) -> str:
 
 
 def _excerpt(text: str, start: int, stop: int) -> tuple[str, int, int]:
-    """The line of the fault, cut to a window around it, and where the fault lies in it."""
+    """The line of the fault, cut to `_WINDOW` characters around it, and the span of the fault in that excerpt."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     line = text[first : len(text) if last < 0 else last]
@@ -196,9 +197,9 @@ def _rebuild(kind: type[ChetaevError], state: dict[str, object]) -> ChetaevError
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with what was computed until then: `motion` is a Trajectory, or the Ensemble of `simulate_many`.
+    """Ctrl-C during a simulation. `motion` is the Trajectory computed so far, or the Ensemble of `simulate_many`.
 
-    Its outcome is `interrupted`. As a KeyboardInterrupt it is not caught by `except Exception`, and ends loops around simulations.
+    The outcome of `motion` is `interrupted`. As a KeyboardInterrupt this is not caught by `except Exception` and ends loops of the user.
     """
 
     def __init__(self, motion: Any) -> None:

@@ -1,7 +1,7 @@
-"""What mends a fault, as values that each front end says in its own words.
+"""Suggested fixes of an error, as values that each front end prints in its own syntax.
 
-The hint of an error is advice: words with fixes among them. `str(fix)` is what to write in Python; `chetaev.cli.fixes` says the same in
-options and `chetaev.io.fixes` in the keys of a model file. A function that passes on the error of another changes values, not sentences.
+The hint of an error is advice: text with fixes among it. `str(fix)` is Python; `chetaev.cli.fixes` prints the same fix as options of the
+command line, `chetaev.io.fixes` as keys of a model file. A function that passes on an error changes these values, not sentences.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ChooseGauge(Fix):
 
 @dataclass(frozen=True)
 class Ask(Fix):
-    """Call a function of the library that tells more."""
+    """Call the function `verb` of the library, which reports more."""
 
     verb: str
 
@@ -108,7 +108,7 @@ Advice = str | Fix | Sequence[str | Fix]
 
 
 def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
-    """Advice as words and fixes in turn, from which both the hint and the values are read."""
+    """`advice` as a tuple of texts and fixes; adjacent fixes are joined by "or"."""
     parts: list[str | Fix] = []
     for part in [advice] if isinstance(advice, str | Fix) else advice:
         if isinstance(part, Fix) and parts and isinstance(parts[-1], Fix):

@@ -136,7 +136,7 @@ class Maximum(_Choice):
 
 
 def _known_sign(u: Expr) -> Expr | None:
-    """The sign of an expression where SymPy knows it at once."""
+    """The sign of `u` if SymPy's assumptions give it, else None."""
     if _opaque(u):
         return None
     if u.is_zero:
@@ -147,7 +147,7 @@ def _known_sign(u: Expr) -> Expr | None:
 
 
 def _opaque(u: Expr) -> bool:
-    """A constant such as sin(exp(exp(10))), whose sign SymPy would look for without end."""
+    """Whether `u` is a constant such as sin(exp(exp(10))), whose sign SymPy might compute forever."""
     return bool(u.is_number and not u.is_Rational)
 
 
@@ -161,11 +161,13 @@ class Smooth:
     make: Any
     """SymPy's class or function."""
     parity: int = 0
-    """1 for even, -1 for odd functions whose argument may be turned around, else 0."""
+    """1 for even and -1 for odd functions whose argument may change its sign in normal form, else 0."""
     numpy: str = ""
+    """Its name in NumPy."""
     latex: str = ""
+    """Its name in LaTeX."""
     opaque: bool = False
-    """Whether nothing algebraic is known of it: the constraint algorithm gives it a letter."""
+    """Whether the constraint algorithm knows no algebraic relation for it and replaces it by a symbol."""
 
 
 SMOOTH: dict[str, Smooth] = {
@@ -202,20 +204,21 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 """Every function of the notation with its number of arguments; nothing else can be called."""
 
 DECLARABLE = {"step", "piecewise"}
-"""Functions whose names may be declared as well: before a parenthesis they are functions, elsewhere what was declared. Those that programs
-add (`notation.defined`) are among them."""
+"""Functions whose names a system may declare too: before a parenthesis the name is the function, elsewhere the declared quantity.
+`notation.defined` adds the functions that programs register."""
 
 CORNERS = (Sign, Step, Branch, Magnitude, Minimum, Maximum)
 """The functions that are smooth except on a switching surface."""
 
 _EVEN, _ODD = (tuple(function.make for function in SMOOTH.values() if function.parity == parity) for parity in (1, -1))
+"""SymPy's classes of the even and the odd functions."""
 
 
 def called(make: Callable[..., Any], *arguments: Expr) -> Expr:
-    """A function of some arguments, as SymPy makes it.
+    """`make(*arguments)`, several times faster for polynomial arguments.
 
-    SymPy looks for multiples of pi and i, poles and inverse functions in every argument of a sine. In a polynomial of symbols there is
-    nothing to find but the sign, which alone is looked at here: several times sooner.
+    SymPy looks for multiples of pi and i, poles and inverse functions in every argument of a sine. In a polynomial of symbols only the
+    sign can be normalised, and only that is done here.
     """
     if (make in _EVEN or make in _ODD) and _polynomial(arguments[0]):
         (u,) = arguments
@@ -226,9 +229,7 @@ def called(make: Callable[..., Any], *arguments: Expr) -> Expr:
 
 
 def _leads_with_minus(u: Expr) -> bool:
-    """Whether SymPy would rather write -u. For a difference of two symbols it compares how u and -u are sorted, term by term: u is the
-    one to turn around if the symbol that comes first is the subtracted one.
-    """
+    """Whether SymPy's normal form is -u. For a difference of two symbols that is so if the symbol that sorts first is subtracted."""
     if u.is_Add and len(u.args) == 2:
         plain = [a for a in u.args if a.is_Symbol]
         minus = [a.args[1] for a in u.args if a.is_Mul and len(a.args) == 2 and a.args[0] == -1 and a.args[1].is_Symbol]
@@ -260,8 +261,8 @@ def in_sympy(corner: Expr) -> Expr:
     return next(theirs for theirs, ours in SYMPY_CORNERS.items() if isinstance(corner, ours))(*corner.args)
 
 
-def in_own_words(e: Expr) -> Expr:
-    """An expression without what SymPy's arithmetic introduces: it reads `sqrt(x^2)` as `Abs(x)`, and `tan(x + pi/2)` as `-cot(x)`."""
+def in_own_functions(e: Expr) -> Expr:
+    """`e` in the functions of the notation: SymPy turns `sqrt(x^2)` into `Abs(x)`, and `tan(x + pi/2)` into `-cot(x)`."""
     if not e.has(sympy.Abs, sympy.sign, sympy.cot):
         return e
     e = e.replace(sympy.cot, lambda u: sympy.cos(u) / sympy.sin(u))
@@ -269,7 +270,7 @@ def in_own_words(e: Expr) -> Expr:
 
 
 def corners_in(e: Expr) -> set[Expr]:
-    """All corner functions in an expression, those inside others too. What is shared is looked at once."""
+    """All corner functions in `e`, also nested ones; shared parts are visited once."""
     found: set[Expr] = set()
     seen = {e}
     stack = [e]
@@ -283,7 +284,7 @@ def corners_in(e: Expr) -> set[Expr]:
     return found
 
 
-def bent_by_corners(e: Expr, symbols: Iterable[sympy.Symbol]) -> bool:
-    """Whether some of the symbols stand inside a corner function: second derivatives do not see the corner."""
+def has_corner_in(e: Expr, symbols: Iterable[sympy.Symbol]) -> bool:
+    """Whether a corner function in `e` depends on some of `symbols`: then `e` is not affine, although its second derivatives vanish."""
     wanted = set(symbols)
     return any(wanted & corner.free_symbols for corner in corners_in(e))

@@ -1,7 +1,7 @@
-"""The parts of a system, one line each: how they are called, printed, written to files and read from them.
+"""The parts of a system, one line each: their names, and how they are printed, written to files and read from them.
 
-A part is an argument of `System`, a field of it, and a key of files by the same name. To add one: a line in `PARTS`, the argument and the
-field in `core/system.py`, and the place where the mathematics uses it.
+A part is an argument of `System`, a field of it, and a key of files under the same name. To add a part: a line in `PARTS`, the argument
+and the field in `core/system.py`, and the code that uses it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What a part is, as plain data."""
+    """The type of a part as plain data."""
 
     WORD = "a text"
     NAMES = "kinds by name"
@@ -36,27 +36,27 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a system."""
+    """One part of a system, such as its kinematic rows."""
 
     name: str
     kind: Kind
     title: str
     """The first column of its lines in a printed system; `{}` stands for the name of a formula."""
     default: Any = None
-    """What leaving it out means, as plain data."""
+    """Its value if it is left out, as plain data."""
     required: bool = False
     heading: str = ""
     """The title in a report, where it differs."""
     left_side: str = ""
-    """What its formulas are equal to, in a report."""
+    """The left-hand side of its formulas in a report."""
     table: str = ""
-    """The table of a model file that its key stands in; none if it is a key or a table of the file itself."""
+    """The table of a model file that contains its key; empty if the key stands at the top level."""
     declares: bool = False
-    """Whether its names may be used in formulas: model files have such tables first."""
+    """Whether formulas may use its names; model files begin with such tables."""
     defines: bool = False
-    """Whether its names are written out where formulas are typeset; motion files and reports have it last."""
+    """Whether its names stand for expressions; motion files and reports list such parts last."""
     open_word: str = ""
-    """The word for a formula that is left open, if one may be."""
+    """The word for a formula without a value, if that is allowed."""
 
     def titled(self, name: str) -> str:
         """The title of one formula."""
@@ -75,15 +75,15 @@ class Part:
         return list(zip(labels, getattr(system, self.name) or (), strict=True))
 
     def argument(self, system: System, keep_texts: bool) -> Any:
-        """The part of a system, as the constructor takes it; rows with the user's words or without."""
+        """The part of `system` as an argument of the constructor; `keep_texts` keeps the user's texts of rows."""
         found = getattr(system, self.name)
         if self.kind is Kind.ROWS:
             return found if keep_texts or found is None else tuple(replace(row, text="") for row in found)
         if self.kind is Kind.FORMULAS:
             return self.formulas(system)
-        return found if self.kind is Kind.FORMULA else self.plain(system, Notation())
+        return found if self.kind is Kind.FORMULA else self.plain(system, AsShown())
 
-    def plain(self, system: System, words: OwnWords) -> Any:
+    def plain(self, system: System, words: AsWritten) -> Any:
         """The part of a system as texts, lists and mappings."""
         found = getattr(system, self.name)
         if self.kind is Kind.NAMES:
@@ -98,7 +98,7 @@ class Part:
         return written if self.kind is Kind.FORMULAS else written.get("")
 
     def read(self, given: Any) -> Any:
-        """Plain data as the constructor takes them; anything of another type is a TypeError."""
+        """Plain data as an argument of the constructor; data of another type raise a TypeError."""
         if given is None and self.default is None and not self.required:
             return None
         if self.kind is Kind.ROWS:
@@ -151,13 +151,13 @@ PARTS = (
 STORED = tuple(sorted(PARTS, key=lambda part: part.defines))
 """The parts in the order of motion files and reports."""
 ARGUMENTS = tuple(part.name for part in (*STORED[1:], STORED[0]))
-"""Their names in the order in which the constructor has them."""
+"""The names of the parts in the order of the constructor's arguments."""
 PART_TITLED = {part.title.split()[0]: part.name for part in PARTS if part.title}
 """Names of parts by the first word of their titles."""
 
 
-class OwnWords:
-    """How formulas and rows become texts: in the user's words where there are any."""
+class AsWritten:
+    """Converts formulas and rows to texts: the user's own text where there is one, else the notation."""
 
     def formula(self, text: str, expression: Expr) -> str:
         """A formula, and the user's text of it if there is one."""
@@ -168,8 +168,8 @@ class OwnWords:
         return str(row)
 
 
-class Notation(OwnWords):
-    """Everything as `show` writes it."""
+class AsShown(AsWritten):
+    """Converts formulas and rows to texts by `show`, without the user's own texts."""
 
     def formula(self, _: str, expression: Expr) -> str:
         return show(expression)
@@ -178,13 +178,13 @@ class Notation(OwnWords):
         return str(replace(row, text=""))
 
 
-def parts_of(system: System, words: OwnWords) -> dict[str, Any]:
-    """All parts as plain data, which `System.of_parts` reads again."""
+def parts_of(system: System, words: AsWritten) -> dict[str, Any]:
+    """All parts as plain data, in the form that `System.of_parts` reads."""
     return {part.name: part.plain(system, words) for part in STORED}
 
 
 def arguments_of(plain: Any) -> dict[str, Any]:
-    """The arguments of the constructor from plain data, every part of its one type."""
+    """The arguments of the constructor from plain data, each checked for its type."""
     require_keys(plain, ARGUMENTS, "a system")
     return {part.name: part.read(plain[part.name] if part.required else plain.get(part.name, part.default)) for part in PARTS}
 
@@ -201,7 +201,7 @@ def texts_in(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def name_of(key: Any) -> str:
-    """The name that a formula is given under: as a text, a symbol or a function of time."""
+    """The name of a formula whose key is a text, a symbol or a function of time."""
     if isinstance(key, sympy.Function):
         return spell(str(key.func.__name__))
     return spell(key.name if isinstance(key, sympy.Symbol) else str(key))

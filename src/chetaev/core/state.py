@@ -1,4 +1,4 @@
-"""Initial data as they are given: a value that files, models and the command line hold, and that nothing here reads."""
+"""Initial data as the user gives them: a value that files, models and the command line hold; `numerics.start` reads it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from chetaev.core.errors import require_mapping
 from chetaev.core.support.frozen import Frozen
 
 _ELEMENT = 16
-"""Numbers in the largest matrix of a group."""
+"""Numbers in the largest matrix of a group, 4 x 4. Longer sequences are columns of an ensemble and stay as they are."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Initial data: `fixed` values must hold, `guess` values may be moved onto the constraints."""
+    """Initial data by name: `fixed` values must hold, `guess` values may be changed to satisfy the constraints."""
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the start must have, by the names of jets."""
     guess: Mapping[str, Any] = field(default_factory=dict)
+    """Values from which the solver starts, by the names of jets."""
 
     def __post_init__(self) -> None:
         for name in ("fixed", "guess"):
@@ -27,7 +29,7 @@ class State:
 
 
 def _fixed_value(given: Any) -> Any:
-    """A value that cannot change: an array or list that stands for an element of a group becomes a tuple; columns of ensembles stay."""
+    """An immutable value: an array or list for an element of a group becomes a tuple; columns of ensembles stay."""
     if hasattr(given, "tolist") and 0 < getattr(given, "ndim", 0) < 3 and given.size <= _ELEMENT:  # an array of NumPy's
         given = given.tolist()
     small = isinstance(given, list | tuple) and len(given) <= _ELEMENT

@@ -1,7 +1,7 @@
 r"""Symbols: coordinates, parameters, inputs, and the jets of whatever moves.
 
-A derivative is a symbol of its own. `x`, `x'`, `x''` are three independent variables, the *jets* of `x`; what
-ties them together is the total derivative $D$ of `chetaev.core.calculus`, never a function of a global time.
+A derivative is a symbol of its own. `x`, `x'`, `x''` are three independent variables, the *jets* of `x`; they are
+related by the total derivative $D$ of `chetaev.core.calculus`, not by a function of a global time.
 
     >>> x = Coordinate("x")
     >>> x.d(2)
@@ -27,9 +27,10 @@ TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
 HIGHEST_WRITTEN = 20
+"""Largest k in the name `D(x, k)` of a jet; higher jets nest two. It must not exceed `notation.parser.HIGHEST_DERIVATIVE`."""
 
 _MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
-"""What LaTeX, a page or a program reads as more than a letter; a symbol is printed as it is called."""
+"""Characters that LaTeX, a web page or a program reads as markup; the name of a symbol is printed as it is."""
 
 
 class Jet(sympy.Symbol):
@@ -41,10 +42,10 @@ class Jet(sympy.Symbol):
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
-        return 2, 0, "b"  # SymPy's order of factors: parameters first, as on paper
+        return 2, 0, "b"  # sorts after parameters in SymPy's products, as on paper
 
     def __new__(cls, base: str, order: int = 0) -> Self:
-        found: Self = _jet(cls, str(base), index(order))  # 4 and 4.0 would be one key
+        found: Self = _jet(cls, str(base), index(order))  # 4 and 4.0 would be the same key of the cache
         return found
 
     def d(self, times: int = 1) -> Self:
@@ -68,7 +69,7 @@ def _new_jet(kind: type[Any], base: str, order: int) -> Any:
 
 
 _jet: Callable[..., Any] = lru_cache(maxsize=10_000)(_new_jet)
-"""Equal jets are most often the same object: tables find them without comparing names."""
+"""A cache of jets, so that equal jets are mostly the same object and mappings find them without comparing names."""
 
 
 class Coordinate(Jet):
@@ -96,10 +97,10 @@ class Action(Jet):
 
 
 class Place(Jet):
-    """One of the numbers that tell where a group coordinate stands: `A.w`, `A.x`, `A.y`, `A.z` of the quaternion of a rotation A.
+    """One of the stored numbers of a group coordinate: `A.w`, `A.x`, `A.y`, `A.z` of the quaternion of a rotation A.
 
-    Places are what is integrated; in rows they occur through the entries of the matrix only. `components` names the velocities `A1`, ...
-    that move them.
+    The integrator's state contains places; in rows they occur only through the entries of the matrix. `components` are the names `A1`, ...
+    of the velocities on which their rates depend.
     """
 
     __slots__ = ("components",)
@@ -121,7 +122,7 @@ class Place(Jet):
 
 
 class Entry(sympy.Symbol):
-    """An entry `A13` of the matrix of a group coordinate A; it moves as the components `A1'`, `A2'`, ... of the velocity say."""
+    """An entry `A13` of the matrix of a group coordinate A; its rate depends on the components `A1'`, `A2'`, ... of the velocity."""
 
     __slots__ = ("column", "components", "group", "kind", "row")
 
@@ -146,7 +147,7 @@ class Entry(sympy.Symbol):
 
 
 class Parameter(sympy.Symbol):
-    """A constant whose value comes late. `positive=True` helps zero tests and simplification."""
+    """A constant `name` whose value is given when the equations are evaluated. `positive=True` helps zero tests and simplification."""
 
     __slots__ = ()
 
@@ -188,13 +189,13 @@ class Variation(sympy.Symbol):
 
 
 def _require_plain(name: str) -> None:
-    """Refuse a name that would be read as markup where symbols are printed. The names of a system are words; these are made by hand."""
+    """Raise a ValueError for a name with markup. Names of a system are checked earlier; this is for symbols made by hand."""
     if not name or not name.isprintable() or _MARKUP.search(name):
         raise ValueError(f"{name!r} cannot be the name of a symbol: letters, digits and _, beginning with a letter")
 
 
 def jet_name(base: str, order: int) -> str:
-    """`x`, `x'`, `x''`, `x'''`, then `D(x, 4)`, and `D(D(x, 20), 1)` beyond: the spelling the notation reads back."""
+    """The name of a jet in the notation: `x`, `x'`, `x''`, `x'''`, then `D(x, 4)`, and from order 21 `D(D(x, 20), 1)`."""
     if order <= MOST_PRIMES:
         return base + "'" * order
     if order <= HIGHEST_WRITTEN:
@@ -203,24 +204,55 @@ def jet_name(base: str, order: int) -> str:
 
 
 def delta(coordinate: Coordinate) -> Variation:
-    """The variation `δx` of a coordinate `x`."""
+    """The variation `δx` of a coordinate `x`.
+
+    Args:
+        coordinate: The coordinate, not one of its derivatives.
+
+    Returns:
+        The symbol `δx`, for variational rows.
+
+    Raises:
+        TypeError: If `coordinate` is not a coordinate of order 0.
+    """
     if not isinstance(coordinate, Coordinate) or coordinate.order:
         raise TypeError(f"delta takes a coordinate, not {coordinate}")
     return Variation(coordinate.base)
 
 
 def coordinates(names: str) -> Any:
-    """Coordinates from a string of names: `x, y = coordinates("x y")`; a single name gives a single symbol."""
+    """Coordinates from names: `x, y = coordinates("x y")`.
+
+    Args:
+        names: Names separated by blanks or commas.
+
+    Returns:
+        A tuple of coordinates; a single coordinate for a single name.
+    """
     return _symbols(Coordinate, names)
 
 
 def parameters(names: str) -> Any:
-    """Parameters from a string of names: `m, g = parameters("m g")`; a single name gives a single symbol."""
+    """Parameters from names: `m, g = parameters("m g")`.
+
+    Args:
+        names: Names separated by blanks or commas.
+
+    Returns:
+        A tuple of parameters; a single parameter for a single name.
+    """
     return _symbols(Parameter, names)
 
 
 def inputs(names: str) -> Any:
-    """Inputs from a string of names: `u, v = inputs("u v")`; a single name gives a single symbol."""
+    """Inputs from names: `u, v = inputs("u v")`.
+
+    Args:
+        names: Names separated by blanks or commas.
+
+    Returns:
+        A tuple of inputs; a single input for a single name.
+    """
     return _symbols(Input, names)
 
 
@@ -240,7 +272,7 @@ def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
 
 
 def symbols_in(expression: sympy.Expr) -> set[sympy.Symbol]:
-    """The symbols of an expression; every part is looked at once, where SymPy's `free_symbols` looks at each of its places."""
+    """The symbols of `expression`. Shared parts are visited once; SymPy's `free_symbols` visits each of their places."""
     seen, stack = {expression}, [expression]
     while stack:
         new = {a for a in stack.pop().args if a not in seen}
@@ -261,7 +293,7 @@ def moved_by(expression: sympy.Expr) -> set[str]:
 
 
 def highest_orders(symbols: Iterable[sympy.Symbol]) -> dict[str, int]:
-    """The highest order of every quantity among some symbols; the place of a group coordinate counts as order 0 of its components."""
+    """The highest order of every quantity among `symbols`; places and entries of a group coordinate count as order 0 of its components."""
     found: dict[str, int] = {}
     for z in symbols:
         if isinstance(z, Entry | Place):

@@ -26,7 +26,7 @@ from chetaev.core.declarations import (
     with_variations,
 )
 from chetaev.core.errors import Location, ModelError, NotationError, UsageError, did_you_mean, require_mapping
-from chetaev.core.functions import bent_by_corners
+from chetaev.core.functions import has_corner_in
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.notation.lexer import spell
@@ -34,22 +34,22 @@ from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, delta, jets_in, moved_by, symbols_in
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 
 _MOST_ROWS = 10_000
-"""Rows of constraints: reading so many takes about five seconds, and no system of that size can be solved here."""
+"""Largest number of rows of constraints. Reading this many takes about five seconds; larger systems cannot be solved here."""
 _OTHER_WORDS = {
     **dict.fromkeys(("constraint", "constraints", "holonomic", "nonholonomic", "rows"), "kinematic"),
     **dict.fromkeys(("kinetic", "potential", "energy", "L"), "lagrangian"),
 }
-"""What others call the parts."""
+"""Parts by the names that users of other libraries try."""
 
 
 @dataclass(frozen=True, init=False)
 class System:
-    """What moves and what restricts it; no equations yet.
+    """A mechanical system: Lagrangian, constraints, forces. `derive` makes equations of it.
 
-    Texts, SymPy expressions in jets and SymPy functions of time are interchangeable everywhere.
+    Texts, SymPy expressions in jets and SymPy functions of time are accepted everywhere.
 
     >>> sleigh = System("x y theta", parameters="m J", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2",
     ...                 kinematic=["y'*cos(theta) - x'*sin(theta) = 0"], name="sleigh")
@@ -72,7 +72,7 @@ class System:
     name: str
     lagrangian_text: str = field(compare=False)
     written: Frozen[str, str] = field(compare=False, repr=False)
-    """Parts as the user wrote them, by the titles under which they are printed: names inside them are not written out."""
+    """The user's texts of the parts, by the titles under which they are printed; named expressions in them keep their names."""
 
     def __init__(
         self,
@@ -93,17 +93,25 @@ class System:
     ) -> None:
         """Read and check all parts.
 
-        `coordinates`   names ("x y"), symbols, or {"psi": "angle", "x": "line"}.
-        `parameters`    names, symbols, or {"M": "positive"}; they are constants without values.
-        `lagrangian`    of any order, with or without time.
-        `kinematic`     rows `lhs = rhs` on jets of any order; no `=` means `= 0`. A mapping {"blade": "..."} names them.
-        `variational`   rows linear in the variations δx, named or not; None means that the principle finds them, [] that there are none.
-        `forces`        external forces u_i by coordinate, on the right-hand side of the equations.
-        `dissipation`   Rayleigh's function F; adds the forces -dF/dq'.
-        `action`        the name of the action variable s, for Herglotz' principle.
-        `inputs`        given functions of time; None leaves one open until it is evaluated.
-        `where`         named sub-expressions in any order; primes on them mean the total derivative.
-        `quasi`         quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
+        Args:
+            coordinates: Names ("x y"), symbols, or a mapping to kinds: {"psi": "angle", "x": "line", "A": "SO3 body"}.
+            parameters: Names, symbols, or {"M": "positive"}. Parameters are constants; their values are given later.
+            lagrangian: The Lagrangian, of any order, with or without time.
+            kinematic: Rows `lhs = rhs` on jets of any order; without `=` the right-hand side is 0. A mapping {"blade": "..."} names them.
+            variational: Rows linear in the variations δx, as a list or by name. None: the principle computes them; []: there are none.
+            forces: External forces u_i by coordinate, on the right-hand side of the equations.
+            dissipation: Rayleigh's function F, which adds the forces -dF/dq'.
+            action: The name of the action variable s, for Herglotz' principle.
+            inputs: Given functions of time by name; None leaves a function open until the equations are evaluated.
+            where: Named sub-expressions in any order; a prime on a name means the total derivative.
+            quasi: Quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
+            name: The name of the system in messages and headings.
+            unknown: Further keywords are refused, with a suggestion.
+
+        Raises:
+            UsageError: For an unknown keyword or an argument of a wrong type.
+            ModelError: If parts contradict each other: a name declared twice, a force on an unknown coordinate, a row without meaning.
+            NotationError: For a text that is not in the notation.
         """
         name = checked_name(name, "system")
         place = Location(f"system {name!r}" if name else "system")
@@ -159,7 +167,7 @@ class System:
 
     @cached_property
     def frame(self) -> Frame:
-        """How the configuration moves."""
+        """The frame of the configuration: velocities, vector fields and structure functions."""
         return Frame.of_coordinates(self.coordinates, self.groups.values())
 
     @cached_property
@@ -168,12 +176,12 @@ class System:
         return Frozen(groups_in(self.kinds))
 
     def charted(self, expression: Expr) -> Expr:
-        """An expression with the entries of group coordinates written in the numbers that are integrated, such as quaternions."""
+        """`expression` with the entries of group coordinates as functions of the stored numbers, such as quaternions."""
         entries = {z: e for group in self.groups.values() for z, e in group.chart.items() if z in expression.free_symbols}
         return expression.xreplace(entries) if entries else expression
 
     def by_name(self, jets: Sequence[Jet]) -> tuple[str, ...]:
-        """Jets by name; the place of a group coordinate, and its components without a prime, by the name of the coordinate."""
+        """The names of `jets`; places of a group coordinate, and its components of order 0, by the name of the coordinate."""
         owner = {z.base: name for name, group in self.groups.items() for z in (*group.places, *group.components)}
         return tuple(dict.fromkeys(z.name if z.order or z.base not in owner else owner[z.base] for z in jets))
 
@@ -191,12 +199,12 @@ class System:
 
     @cached_property
     def kinematic_labels(self) -> tuple[str, ...]:
-        """What the kinematic rows are called: by the user, or by their numbers."""
+        """The labels of the kinematic rows: the user's names, or numbers."""
         return tuple(f"sliding[{row.surface}]" if row.surface else row.name or f"kinematic[{k}]" for k, row in enumerate(self.kinematic))
 
     @property
     def variational_labels(self) -> tuple[str, ...]:
-        """What the variational rows are called."""
+        """The labels of the variational rows: the user's names, or numbers."""
         return tuple(row.name or f"variational[{k}]" for k, row in enumerate(self.variational or ()))
 
     def kinematic_rows(self) -> list[tuple[str, Constraint]]:
@@ -205,13 +213,13 @@ class System:
 
     @property
     def label(self) -> str:
-        """How messages call the system."""
+        """The name of the system in messages."""
         return f"'{self.name}'" if self.name else "system"
 
     def replace(self, **changes: Any) -> System:
-        """The same system with some parts changed, in the words of the constructor.
+        """The same system with some parts changed; `changes` are arguments of the constructor.
 
-        Rows mean what they meant: if names get another meaning, rows written with them are written out.
+        Rows keep their meaning: if `where` or `quasi` change, rows that use names from these are stored as expressions.
         """
         renamed = bool(changes.keys() & {"where", "quasi"})
         parts = {part.name: part.argument(self, keep_texts=not renamed) for part in PARTS}
@@ -222,7 +230,7 @@ class System:
         return changed
 
     def exchange(self, **parts: Any) -> System:
-        """The same system with some fields exchanged that need no reading: they were read before."""
+        """The same system with some fields replaced by values that are in their final form, without reading and checking."""
         changed: System = object.__new__(System)
         for each in fields(System):
             object.__setattr__(changed, each.name, parts.get(each.name, getattr(self, each.name)))
@@ -236,7 +244,7 @@ class System:
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
     def as_written(self, title: str, e: Expr | None) -> Any:
-        """A part of the system as the user wrote it, by its title in the printed system; without a text, the expression."""
+        """The user's text of a part, by its title in the printed system; the expression `e` if there is none."""
         return self.written.get(title, "") or e
 
     def _lines(self, form: Any) -> list[tuple[str, str]]:
@@ -289,13 +297,15 @@ def _rows(given: Any, part: str, place: Location) -> list[tuple[str, Location, A
 
 
 _ROWS = (Constraint, VariationalConstraint)
+"""Classes of rows that carry their own name."""
 _ROW_NAME = re.compile(r"[^\W\d][\w -]{0,59}")
-"""Names of rows: words that no label of the library's own can be taken for, short enough for a table."""
+"""The form of a row's name: at most 60 characters, for tables."""
 _TAKEN = re.compile(r"(E_.*|action|balance|energy|lambda\d*)")
+"""Labels of the library, which a row's name must not repeat."""
 
 
 def _row_name(name: Any, part: str, number: int, place: Location) -> str:
-    """The name of a row, if it can stand beside the labels that the library gives; a row called by its number has none."""
+    """The name of a row, or a ModelError; a row whose name is its own number has no name."""
     if name == f"{part}[{number}]":
         return ""
     if not isinstance(name, str) or not _ROW_NAME.fullmatch(name) or _TAKEN.fullmatch(name):
@@ -323,7 +333,7 @@ def _read_sides(given: Any, vocabulary: Vocabulary, where: str) -> tuple[Expr, E
 def _read_constraint(given: Any, vocabulary: Vocabulary, where: str, name: str) -> Constraint:
     row = Constraint(*_read_sides(given, vocabulary, where), text=_as_written(given), name=name)
     empty = not moved_by(row.residual)
-    if empty or seems_zero(row.residual):
+    if empty or known_zero(row.residual):
         fact = "contains no coordinate"
         if row.residual.is_number or not empty:
             fact = "can never hold" if row.residual.is_number and row.residual != 0 else "holds for every motion"
@@ -343,9 +353,9 @@ def _read_variational(given: Any, vocabulary: Vocabulary, where: str, name: str)
     deltas = [Coordinate(name) for name in sorted(varied, key=vocabulary.positions.__getitem__)]
     coefficients = dict(zip(deltas, SYMBOLIC.gradient(form, [delta(q) for q in deltas]), strict=True))
     rest = form.xreplace({delta(q): sympy.S.Zero for q in deltas})
-    curved = bent_by_corners(form, map(delta, deltas))
-    curved = curved or any(isinstance(z, Variation) and not seems_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
-    if curved or not seems_zero(rest) or not deltas:
+    curved = has_corner_in(form, map(delta, deltas))
+    curved = curved or any(isinstance(z, Variation) and not known_zero(c.diff(z)) for c in coefficients.values() for z in c.free_symbols)
+    if curved or not known_zero(rest) or not deltas:
         what = "no variation occurs here." if not deltas else "not linear in the variations."
         raise NotationError(
             what,
@@ -395,8 +405,8 @@ def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, plac
     return {q: u for q, u in forces.items() if u != 0}
 
 
-def fresh(system: System, wanted: Sequence[str]) -> list[Coordinate]:
-    """Coordinates with the wanted names, or with as many underscores appended as it takes to be new in the system."""
+def fresh_coordinates(system: System, wanted: Sequence[str]) -> list[Coordinate]:
+    """New coordinates with the names `wanted`; underscores are appended to names that `system` has already."""
     taken = {*system.vocabulary.jets, *system.vocabulary.parameters, *system.where, *system.quasi, "t", "pi"}
     found = []
     for name in wanted:
@@ -408,7 +418,7 @@ def fresh(system: System, wanted: Sequence[str]) -> list[Coordinate]:
 
 
 def group_named(system: System, name: str, where: str) -> GroupCoordinate:
-    """The group coordinate of a name, if it is one and not only its velocity is known."""
+    """The group coordinate `name`; a UsageError if there is none, or if only its velocity is known."""
     found = system.groups.get(spell(str(name)))
     if found is None or found.reduced:
         known = " ".join(name for name, group in system.groups.items() if not group.reduced) or "none"
@@ -417,5 +427,5 @@ def group_named(system: System, name: str, where: str) -> GroupCoordinate:
 
 
 def lowest_written(system: System, z: Jet) -> str:
-    """How the notation calls what a jet belongs to: `q2`, but `A3'` for a component of a group coordinate, which has no value itself."""
+    """The lowest jet with a value of the quantity of `z`: `q2`, but `A3'` for a component of a group coordinate."""
     return f"{z.base}'" if z.d(-z.order) in system.frame.turning else z.base

@@ -1,7 +1,7 @@
 """Numbers from expressions, without generating code.
 
-A `Tape` lists the operations of some expressions once, shared sub-expressions only once, and runs them in any arithmetic: machine floats
-for work, many digits for zero tests.
+A `Tape` lists the operations of some expressions, shared sub-expressions once, and runs them in any arithmetic: floats, or many digits
+for zero tests.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from sympy import Expr, Symbol
 from chetaev.core.exact.program import Program
 from chetaev.core.functions import SMOOTH, SPELLING
 
-_LARGEST_MAGNITUDE = 20  # arguments of functions beyond 2^20 in size: towers of exponentials
+_LARGEST_MAGNITUDE = 20
+"""Binary logarithm of the largest argument of a function in many digits. Towers of exponentials would not end."""
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """A kind of number: how rationals are read, and the functions of the notation on it."""
+    """A kind of number: conversion of rationals, and the functions of the notation."""
 
     rational: Callable[[int, int], Any]
     pi: Any
@@ -48,6 +49,7 @@ def _piecewise(u: Any, a: Any, b: Any) -> Any:
 _CORNERS: dict[str, Callable[..., Any]] = {
     "abs": abs, "sign": _sign, "min": min, "max": max, "step": _step, "piecewise": _piecewise,
 }  # fmt: skip
+"""The corner functions in any arithmetic with comparisons."""
 
 FLOAT = Arithmetic(
     rational=lambda p, q: p / q,
@@ -55,11 +57,12 @@ FLOAT = Arithmetic(
     functions={**{name: getattr(math, name) for name in SMOOTH}, "atan2": math.atan2, **_CORNERS},
     power=lambda base, exponent: math.pow(base, exponent),
 )
+"""The arithmetic of doubles."""
 
 
 @cache
 def many_digits(digits: int) -> tuple[mpmath.MPContext, Arithmetic]:
-    """An arithmetic of so many decimal digits, with its mpmath context; made once, so nobody may change the context's precision."""
+    """An arithmetic of `digits` decimal digits with its mpmath context. Both are cached: do not change the precision of the context."""
     mp = mpmath.MPContext()
     mp.dps = digits
     functions = {name: getattr(mp, name) for name in [*SMOOTH, "atan2"]}
@@ -104,7 +107,7 @@ class Tape:
     """
 
     def __init__(self, expressions: Iterable[Expr], written: Callable[[Symbol], Expr | None] = lambda _: None) -> None:
-        """`written` tells which symbols stand for expressions: a graph shares these, where substitution would write each of them out."""
+        """`written` maps a symbol to the expression it stands for, or to None; such expressions are shared and not substituted."""
         self._written = written
         self._slots: dict[Expr, int] = {}
         self._leaves: list[tuple[int, Symbol]] = []
@@ -135,7 +138,7 @@ class Tape:
         return found
 
     def program(self, order: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
-        """The same operations for exact arithmetic, and the symbols that are its inputs. Numbers stay exact, pi stays a letter."""
+        """The same operations as a program for exact arithmetic, and its input symbols. Numbers stay exact; pi stays a constant."""
         symbols = [symbol for _, symbol in self._leaves] if order is None else list(order)
         place = {z: k for k, z in enumerate(symbols)}
         found, count = Program(len(symbols)), len(self._slots)

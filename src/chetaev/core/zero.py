@@ -1,11 +1,11 @@
 """Is an expression identically zero? An exact signature first, then numbers and a proof.
 
 The question is undecidable in general (Richardson), so the answer has three values. The signature of the expression in a finite field
-(`chetaev.core.exact`) decides almost always: what is zero there at independent random points is zero. What is not zero there may still
-vanish by an identity that the field does not know, log(exp(x)*exp(y)) = x + y. A point where fifty digits show a value is then certain:
-*no*. Where the expression vanishes at several such points a proof is sought: the functions of the notation become algebraic variables with
-their relations, and the numerator is expanded. A proof gives *yes*; without one the answer is *undecided*. Numbers alone never make a zero:
-a ramp that begins at x = 3 vanishes at every point of order one.
+(`chetaev.core.exact`) decides almost always: an expression that is zero there at independent random points is zero. An expression that is
+not zero there may still vanish by an identity that the field does not know, such as log(exp(x)*exp(y)) = x + y. A point where fifty digits
+show a value then gives *no*. If the expression vanishes at several such points, a proof is sought: the functions of the notation become
+algebraic variables with their relations, and the numerator is expanded. A proof gives *yes*; without one the answer is *undecided*. Numbers
+alone never give *yes*: a ramp that begins at x = 3 vanishes at every point of order one.
 """
 
 from __future__ import annotations
@@ -26,49 +26,50 @@ from chetaev.core.symbols import Entry
 from chetaev.core.values import Tape, Undefined, many_digits
 
 _DIGITS = (50, 400)
-"""Decimal digits of the arithmetic in which a witness is sought: few at all points, many at the first ones, for values far below 1."""
+"""Decimal digits of the search for a point with a non-zero value: first few, then many, for values far below 1."""
 _CANCELLED = 0.6
-"""The share of the digits that must cancel before a value counts as zero at a point."""
+"""Share of the digits that must cancel for a value to count as zero at a point. Larger shares take round-off for a value."""
 _POINTS = (24, 3)
-"""Points tried with either number of digits."""
+"""Points of the domain tried with either number of digits."""
 _SCALES = ((1, 1), (1, 1), (6, 1), (1, 1), (1, 5), (25, 1))
-"""Sizes of random points, as fractions."""
+"""Sizes of random points, as fractions p/q; sizes other than 1 reach domains away from the origin."""
 _TRIES = 40
+"""Random points drawn for each number of digits; points outside the domain do not count for `_POINTS`."""
 _LARGEST_PROOF = 20_000
-"""Operations above which no expansion is tried."""
+"""Operations above which no expansion is tried; it would take minutes."""
 _LARGEST_MULTIPLE = 12
-"""Multiples of an angle above which addition theorems are not written out: cos(1000*x) would fill the memory."""
+"""Multiple of an angle above which addition theorems are not expanded: cos(1000*x) would fill the memory."""
 
 
 def vanishes(expression: Expr) -> bool | None:
-    """True: zero by signature or proof. False: a point where it is not zero is known. None: undecided."""
+    """True: zero by signature or proof. False: not zero at a known point. None: undecided."""
     if expression.is_Rational:
         return bool(expression == 0)
     return _vanishes(expression)
 
 
-def seems_zero(expression: Expr) -> bool:
-    """Whether an expression is known to be zero: it may be left out of an equation. False where that is undecided."""
+def known_zero(expression: Expr) -> bool:
+    """Whether `expression` is zero by signature or proof, so that an equation may leave it out. False where that is undecided."""
     return expression == 0 or vanishes(expression) is True
 
 
 def zero_signatures(expressions: Sequence[Expr]) -> list[bool]:
-    """Which expressions have the signature of zero, all looked at together. Entries of matrices are those of group elements."""
+    """Which of `expressions` have the signature of zero, computed in one program. Entries of group coordinates obey their relations."""
     with deep():
         program, _ = Tape(expressions, in_chart).program()
         return vanishing(program) or [False] * len(expressions)
 
 
 def charted(expression: Expr) -> Expr:
-    """An expression with entries of group elements written in the places of a chart, where their relations are identities."""
+    """`expression` with entries of group coordinates as functions of the stored numbers, so that their relations are identities."""
     entries = [z for z in expression.free_symbols if isinstance(z, Entry)]
     return expression.xreplace({z: in_chart(z) for z in entries}) if entries else expression
 
 
 def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None, sizes: Mapping[Symbol, float] | None = None) -> dict[Symbol, Any]:
-    """Random values, of order one for the first seeds, or of given sizes; positive where the symbol is.
+    """Random values of `symbols`, of order one for the first seeds, times `sizes`; positive for positive symbols.
 
-    Entries of a matrix are those of a group element.
+    The entries of a group coordinate are those of one group element. With `mp` the values are numbers of that mpmath context.
     """
     symbols = set(symbols)
     entries = {z for z in symbols if isinstance(z, Entry)}
@@ -77,7 +78,7 @@ def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None, sizes: Ma
         point = random_point((symbols - entries).union(*[chart.places for chart in charts]), seed, mp, sizes)
         return {z: v for z, v in {**point, **_entries_at(charts, point, mp or math)}.items() if z in symbols}
     chance = random.Random(seed)
-    p, q = _SCALES[max(0, seed - 2) % len(_SCALES)]  # the first points are of order one; others reach domains that lie elsewhere
+    p, q = _SCALES[max(0, seed - 2) % len(_SCALES)]  # the first points are of order one
     point = {}
     for z in sorted(symbols, key=lambda z: z.name):
         size = p * chance.randint(200, 1300)
@@ -87,7 +88,7 @@ def random_point(symbols: Iterable[Symbol], seed: int, mp: Any = None, sizes: Ma
 
 
 def _entries_at(charts: Iterable[GroupCoordinate], point: Mapping[Symbol, Any], functions: Any) -> dict[Symbol, Any]:
-    """The entries of group elements that stand at some places."""
+    """The entries of group coordinates whose stored numbers are given by `point`."""
     found: dict[Symbol, Any] = {}
     for chart in charts:
         n = range(chart.group.size)
@@ -108,7 +109,7 @@ def _vanishes(expression: Expr) -> bool | None:
 
 
 def _witness(expression: Expr) -> Mapping[Symbol, Any] | None:
-    """A point at which the expression is certainly not zero; None if there seems to be none, or if no point has a value."""
+    """A point at which the expression is not zero; None if none is found."""
     tape = Tape(sympy.Add.make_args(expression))
     for digits, points in zip(_DIGITS, _POINTS, strict=True):
         mp, arithmetic = many_digits(digits)
@@ -130,7 +131,7 @@ def _witness(expression: Expr) -> Mapping[Symbol, Any] | None:
 
 
 def _shrinks(tape: Tape, attempt: int, found: Any, digits: int) -> bool:
-    """Whether a value falls with the precision: then it is round-off of a zero, even inside a product."""
+    """Whether the value shrinks as the precision grows: then it is round-off of a zero."""
     mp, arithmetic = many_digits(digits)
     try:
         again = abs(sum(tape(random_point(tape.symbols, attempt, mp), arithmetic)))
@@ -151,14 +152,14 @@ def _proof(expression: Expr) -> bool:
 
 
 def _expandable(expression: Expr) -> bool:
-    """Whether addition theorems can be written out: no function of a large multiple."""
+    """Whether addition theorems can be expanded: no function of a large multiple of an angle."""
     functions = expression.atoms(sympy.sin, sympy.cos, sympy.tan, sympy.sinh, sympy.cosh, sympy.tanh)
     multiples = [term.as_coeff_Mul()[0] for f in functions for term in sympy.Add.make_args(f.args[0])]
     return all(abs(c) <= _LARGEST_MULTIPLE for c in multiples)
 
 
 def _algebraic(expression: Expr) -> tuple[Expr, dict[Symbol, Expr]]:
-    """The expression with trigonometric and hyperbolic functions as variables, and what the squares of some of them are."""
+    """The expression with trigonometric and hyperbolic functions as variables, and the squares of some of these."""
     expression = sympy.expand_trig(expression).replace(sympy.tan, lambda u: sympy.sin(u) / sympy.cos(u))
     expression = expression.replace(sympy.tanh, lambda u: sympy.sinh(u) / sympy.cosh(u))
     expression = sympy.expand(expression, power_exp=True, mul=False, multinomial=False)

@@ -17,13 +17,13 @@ from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value, with_variations
 from chetaev.core.errors import ChetaevError
 from chetaev.core.notation import Vocabulary, parse_row, show
-from chetaev.core.parts import OwnWords
+from chetaev.core.parts import AsWritten
 from chetaev.core.symbols import delta
 from chetaev.core.system import System
 
 
 @dataclass(frozen=True)
-class Wording(OwnWords):
+class Wording(AsWritten):
     """How the formulas and rows of a system are written in its file."""
 
     system: System

@@ -23,7 +23,7 @@ from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import null_space, rank
 from chetaev.core.notation.show import in_notation
 from chetaev.core.support.budget import deadline
-from chetaev.core.zero import charted, seems_zero, vanishes
+from chetaev.core.zero import charted, known_zero, vanishes
 from chetaev.mechanics.ranks.exact import FieldPoints
 from chetaev.mechanics.ranks.generic import Point, Points, generic_rank, zero_on
 from chetaev.mechanics.ranks.row_reduction import Reduced, row_reduce
@@ -185,14 +185,14 @@ def _integrating_factor(form: Sequence[Expr], variables: Sequence[Symbol]) -> Ex
     """A factor of one variable that closes the form: 1 if it is closed already."""
     n = len(variables)
     curl = {(i, j): form[j].diff(variables[i]) - form[i].diff(variables[j]) for i, j in combinations(range(n), 2)}
-    if all(seems_zero(c) for c in curl.values()):
+    if all(known_zero(c) for c in curl.values()):
         return S.One
     for k in range(n):
         # mu(z_k) closes the form if d(form) = -(mu'/mu) dz_k ^ form
-        if any(not seems_zero(c) for (i, j), c in curl.items() if k not in (i, j)):
+        if any(not known_zero(c) for (i, j), c in curl.items() if k not in (i, j)):
             continue
         rates = [-(curl[(k, j)] if k < j else -curl[(j, k)]) / form[j] for j in range(n) if j != k and form[j] != 0]
-        if not rates or any(not seems_zero(r - rates[0]) for r in rates):
+        if not rates or any(not known_zero(r - rates[0]) for r in rates):
             continue
         rate = sympy.simplify(rates[0])
         if rate.free_symbols & set(variables) <= {variables[k]}:

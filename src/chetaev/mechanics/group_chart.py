@@ -21,7 +21,7 @@ from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.symbols import Coordinate, Entry, delta, jets_in
-from chetaev.core.system import System, fresh
+from chetaev.core.system import System, fresh_coordinates
 
 Rule = Callable[[Expr], Expr]
 
@@ -80,7 +80,7 @@ class _Chart:
     def __init__(self, system: System, group: GroupCoordinate, centre: Sequence[Any] | None = None) -> None:
         self.group = group
         self.whole = GroupCoordinate(group.name, group.word.upper(), group.body)  # a reduced coordinate counts with any position
-        self.coordinates = tuple(fresh(system, [f"{group.name}_{a + 1}" for a in range(group.group.dimension)]))
+        self.coordinates = tuple(fresh_coordinates(system, [f"{group.name}_{a + 1}" for a in range(group.group.dimension)]))
         self.centre = [Rational(c) for c in centre] if centre is not None else self._unit()
         self.places = self._places()
 

@@ -101,7 +101,7 @@ def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structu
     return _structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra)
 
 
-def loose_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
+def partial_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
     """Offsets for any number of rows and unknowns: those of the rows that can be assigned, and what follows for the others.
 
     An unmatched row is differentiated as often as its jets allow, an unmatched unknown counts with its own highest order.

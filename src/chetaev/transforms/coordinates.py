@@ -11,7 +11,7 @@ from chetaev.core.errors import ModelError, PrincipleError, UsageError
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
@@ -61,7 +61,7 @@ def _require_invertible(old: tuple[Coordinate, ...], new: list[Coordinate], tabl
             hint="restrict(system, ...) makes them fewer by holonomic constraints; declare constants as parameters",
         )
     jacobian = Matrix([[table.get(q, q).diff(y) for y in new] for q in old])
-    if seems_zero(jacobian.det(method="berkowitz")):
+    if known_zero(jacobian.det(method="berkowitz")):
         raise ModelError(
             "the formulas depend on each other: their Jacobian vanishes.",
             where=where,
@@ -98,7 +98,7 @@ def _require_inverse(table: Substitution, inverse: dict[Jet, Expr], where: str) 
     """The given inverse must lead back: f(inverse(q)) = q."""
     for q, e in table.items():
         difference = e.xreplace(dict(inverse)) - q
-        if not seems_zero(difference):
+        if not known_zero(difference):
             raise PrincipleError(
                 f"the inverse does not lead back to {q.base}: the formulas give {show(e.xreplace(dict(inverse)))}.",
                 where=where,

@@ -26,7 +26,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Coordinate, Input, jets_in, order_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -114,12 +114,12 @@ class _Friction:
         self._check()
 
     def _check(self) -> None:
-        if all(seems_zero(f) for f in self.momentum):
+        if all(known_zero(f) for f in self.momentum):
             raise PrincipleError(
                 "there is no friction.", where=self.where, hint="a dissipation function, or forces linear in the velocities"
             )
         n = len(self.velocities)
-        if any(not seems_zero(self.tensor[i, j].diff(v)) for i in range(n) for j in range(n) for v in self.velocities):
+        if any(not known_zero(self.tensor[i, j].diff(v)) for i in range(n) for j in range(n) for v in self.velocities):
             raise PrincipleError(
                 "the friction is not linear in the velocities.",
                 where=self.where,
@@ -128,7 +128,7 @@ class _Friction:
             )
         for i in range(n):
             for j in range(i):
-                if not seems_zero(self.tensor[i, j] - self.tensor[j, i]):
+                if not known_zero(self.tensor[i, j] - self.tensor[j, i]):
                     raise PrincipleError(
                         "the friction tensor is not symmetric: "
                         f"R[{i},{j}] = {show(self.tensor[i, j])}, R[{j},{i}] = {show(self.tensor[j, i])}.",
@@ -163,7 +163,7 @@ class _Friction:
         rows = [[row.get(q, S.Zero) for q in self.source.system.coordinates] for row in self.source.variational]
         if not rows:
             return list(velocity)
-        if seems_zero(self.tensor.det()):
+        if known_zero(self.tensor.det()):
             raise PrincipleError(
                 "the friction tensor is degenerate.",
                 where=self.where,
@@ -181,7 +181,7 @@ def _linear_part(force: Expr, velocities: Sequence[Coordinate]) -> Expr:
     if any(z.order > 1 for z in jets_in(force, Coordinate)):
         return S.Zero
     slopes = [force.diff(v) for v in velocities]
-    if any(not seems_zero(slope.diff(v)) for slope in slopes for v in velocities):
+    if any(not known_zero(slope.diff(v)) for slope in slopes for v in velocities):
         return S.Zero
     return Add(*[slope * v for slope, v in zip(slopes, velocities, strict=True)])
 

@@ -24,7 +24,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Entry, Jet, delta
 from chetaev.core.system import System, group_named
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.transforms.tools.morphism import Morphism
@@ -106,9 +106,9 @@ class _Invariance:
         """An invariant expression without the position; an error that names the term of one that is not."""
         if not _present(self.coordinate, e):
             return e
-        if not all(seems_zero(self._moved(e, field)) for field in self.fields):
+        if not all(known_zero(self._moved(e, field)) for field in self.fields):
             terms = [term for term in sympy.Add.make_args(sympy.expand(e)) if _present(self.coordinate, term)]
-            varying = [term for term in terms if not all(seems_zero(self._moved(term, field)) for field in self.fields)]
+            varying = [term for term in terms if not all(known_zero(self._moved(term, field)) for field in self.fields)]
             side = "left" if self.coordinate.body else "right"
             raise ModelError(
                 f"{what} is not invariant under {side} translations of {self.coordinate.name}: the term {show(varying[0])} changes.",

@@ -29,7 +29,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
-from chetaev.core.system import fresh
+from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -114,7 +114,7 @@ class _Hamel:
         lowered = self.source.lowered
         state = lowered.costates
         taken = [w.base for w in self.frame.names]
-        new = fresh(self.definition.plain, [*taken, *[f"mu{k + 1}" for k in range(len(state))]])[len(taken) :]
+        new = fresh_coordinates(self.definition.plain, [*taken, *[f"mu{k + 1}" for k in range(len(state))]])[len(taken) :]
         action = {} if lowered.action is None else {lowered.action: Coordinate(lowered.action.base)}
         return {**dict(zip(state, new, strict=True)), **action}
 

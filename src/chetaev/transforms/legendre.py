@@ -25,8 +25,8 @@ from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, jets_in
-from chetaev.core.system import fresh
-from chetaev.core.zero import seems_zero
+from chetaev.core.system import fresh_coordinates
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
@@ -182,7 +182,7 @@ class _Phase:
         high = [z for z in below if z.order]
         tags = [f"{z.base}{'_' * z.base[-1].isdigit()}{z.order}" for z in high]
         labels = [f"p_{z.base}" + (f"_{z.order}" if z.order else "") for z in below]
-        new = fresh(system, [*tags, *labels])
+        new = fresh_coordinates(system, [*tags, *labels])
         derivatives = dict(zip(high, new, strict=False))
         positions = {z: derivatives.get(z, Coordinate(z.base)) for z in below}
         return positions, dict(zip(below, new[len(high) :], strict=True))
@@ -193,7 +193,7 @@ class _Phase:
         equations = [self.source.lagrangian.diff(z) - p for z, p in top_of.items()] + list(self.rows)
         jacobian = Matrix([[e.diff(z) for z in unknowns] for e in equations])
         determinant = jacobian.det(method="berkowitz")
-        if seems_zero(determinant):
+        if known_zero(determinant):
             raise self._not_invertible()
         if any(z in entry.free_symbols for entry in jacobian for z in unknowns):
             values = self._solved_by_formula(equations, unknowns)

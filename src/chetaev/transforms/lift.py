@@ -16,7 +16,7 @@ from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, jets_in, order_in
-from chetaev.core.system import fresh
+from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
@@ -68,7 +68,7 @@ def lift(given: Any, n: int | None = None) -> Morphism:
 def _lifted(source: Equations, n: int) -> Morphism:
     system = source.system
     names = [f"{q.base}{'_' * q.base[-1].isdigit()}{i}" for i in range(1, n) for q in system.coordinates]
-    added = fresh(system, names)
+    added = fresh_coordinates(system, names)
     towers = {q: [q, *added[j :: len(system.coordinates)]] for j, q in enumerate(system.coordinates)}
 
     def lowered(e: Expr) -> Expr:

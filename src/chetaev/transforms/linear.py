@@ -17,7 +17,7 @@ from chetaev.core.errors import PrincipleError
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Coordinate, jets_in
-from chetaev.core.system import fresh
+from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
@@ -47,7 +47,7 @@ def linearize_constraints(given: Any) -> Morphism:
                 why="Theorem 36 of 000 multiplies what does not contain a velocity by tau'.",
                 hint="lift(system) first; from n = k + 1 on its rows are affine",
             )
-    (tau,) = fresh(system, ["tau"])
+    (tau,) = fresh_coordinates(system, ["tau"])
     linear = system.replace(
         coordinates={**system.kinds, tau.base: "line"},
         lagrangian=source.lagrangian + tau.d() ** 2 / 2,

@@ -24,7 +24,7 @@ from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
-from chetaev.core.system import fresh
+from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
@@ -142,7 +142,7 @@ class _Reduction:
     @cached_property
     def velocities(self) -> tuple[Coordinate, ...]:
         """The quasi-velocities."""
-        return self.names or tuple(fresh(self.source.system, [f"w{k + 1}" for k in range(len(self.basis))]))
+        return self.names or tuple(fresh_coordinates(self.source.system, [f"w{k + 1}" for k in range(len(self.basis))]))
 
     @cached_property
     def rates(self) -> dict[Jet, Expr]:
@@ -161,7 +161,7 @@ class _Reduction:
                 hint="one formula for each free velocity, or none at all",
             )
         plain = source.system.replace(where={}, quasi={})  # named expressions do not reach the target, so that their names are free
-        taken = [n for n, z in zip(names, fresh(plain, names), strict=True) if n != z.base]
+        taken = [n for n, z in zip(names, fresh_coordinates(plain, names), strict=True) if n != z.base]
         if taken:
             raise UsageError(f"{taken[0]} has a meaning already.", where=self.where, hint="another name")
         formulas = [parse_expression(e, source.vocabulary, f"{self.where}, {n}") if isinstance(e, str) else e for n, e in given.items()]

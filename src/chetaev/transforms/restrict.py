@@ -22,8 +22,8 @@ from chetaev.core.fixes import Ask, UsePrinciple, listed
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
-from chetaev.core.system import System, fresh
-from chetaev.core.zero import seems_zero
+from chetaev.core.system import System, fresh_coordinates
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.classify import classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -110,7 +110,7 @@ def _restricted(
         _require_chart(system, table, surfaces, where)
         require_inverse_on(table, known, where)
     rule = substitution_rule(table)
-    left = [row for row in surfaces if not seems_zero(rule(row.residual))]
+    left = [row for row in surfaces if not known_zero(rule(row.residual))]
     if left:
         raise PrincipleError(
             f"the formulas do not satisfy {left[0]}.",
@@ -118,7 +118,7 @@ def _restricted(
             why=f"Inserted, it reads {show(rule(left[0].residual))} = 0.",
             hint="a parametrisation of the surface the holonomic rows define",
         )
-    rows = [row for row in system.kinematic if not seems_zero(rule(row.residual))]
+    rows = [row for row in system.kinematic if not known_zero(rule(row.residual))]
     principle = _principle(source.principle, bool(rows))
     name = source.system.name if source.system.name.endswith("restricted") else f"{source.system.name}, restricted".lstrip(", ")
     target = derive(pulled_back(system, table, kinds or {}, rows, name), principle)
@@ -218,9 +218,9 @@ def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Subs
     known: dict[Jet, Expr] = {}
     for row in rows:
         residual = substitution_rule(table)(row.residual)
-        if seems_zero(residual):
+        if known_zero(residual):
             continue  # the rows before say the same
-        found = _affine(residual) or _circle(residual, fresh(source.system, _ANGLES[: len(known) + 1])[-1])
+        found = _affine(residual) or _circle(residual, fresh_coordinates(source.system, _ANGLES[: len(known) + 1])[-1])
         if found is None:
             raise PrincipleError(
                 f"{row} is not affine in a coordinate with a constant factor, and no circle.",
@@ -238,7 +238,7 @@ def _affine(residual: Expr) -> tuple[Substitution, dict[Jet, Expr]] | None:
     """A coordinate whose factor in the row is free of coordinates."""
     for q in sorted(jets_in(residual, Coordinate), key=lambda z: z.name, reverse=True):
         factor = residual.diff(q)
-        if not jets_in(factor) and not seems_zero(factor) and isinstance(q, Coordinate):
+        if not jets_in(factor) and not known_zero(factor) and isinstance(q, Coordinate):
             rest = residual.xreplace({q: S.Zero})
             return {q: sympy.expand(-rest / factor)}, {}
     return None
@@ -252,7 +252,7 @@ def _circle(residual: Expr, angle: Coordinate) -> tuple[Substitution, dict[Jet, 
     x, y = coordinates
     factor = residual.diff(x, 2) / 2
     size = -residual.xreplace({x: S.Zero, y: S.Zero})
-    if jets_in(factor) or jets_in(size) or not seems_zero(residual - Add(factor * x**2, factor * y**2, -size)):
+    if jets_in(factor) or jets_in(size) or not known_zero(residual - Add(factor * x**2, factor * y**2, -size)):
         return None
     radius = sympy.sqrt(size / factor)
     radius = radius.args[0] if isinstance(radius, sympy.Abs) else radius  # either sign of a radius describes the circle
@@ -268,7 +268,7 @@ def with_integrals(system: System, where: str) -> tuple[System, list[Constraint]
     found = _integrals(system, places, where)
     if not found:
         found = {k: e for place in places for k, e in _integrals(system, [place], where).items()}
-    names = fresh(system, [f"c{n + 1}" for n in range(len(found))])
+    names = fresh_coordinates(system, [f"c{n + 1}" for n in range(len(found))])
     constants = {Parameter(z.base): e for z, e in zip(names, found.values(), strict=True)}
     surfaces = {k: Constraint(e, c) for (k, e), c in zip(found.items(), constants, strict=True)}
     rows = [surfaces.get(k, row) for k, row in enumerate(system.kinematic)]

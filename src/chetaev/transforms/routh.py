@@ -19,8 +19,8 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Parameter, jets_in, order_in
-from chetaev.core.system import fresh
-from chetaev.core.zero import seems_zero
+from chetaev.core.system import fresh_coordinates
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
@@ -48,7 +48,7 @@ def routh(given: Any, coordinate: str) -> Morphism:
         raise UsageError(f"{spell(str(coordinate))} is not a coordinate.", where=where, hint=f"one of {' '.join(known)}")
     q = known[spell(str(coordinate))]
     _require_cyclic(source.lagrangian, system, q, where)
-    mu = Parameter(fresh(system, [f"mu_{q.base}"])[0].base)
+    mu = Parameter(fresh_coordinates(system, [f"mu_{q.base}"])[0].base)
     momentum = source.lagrangian.diff(q.d())
     velocity = _velocity(momentum - mu, q.d(), where)
     routhian = sympy.expand((source.lagrangian - mu * q.d()).xreplace({q.d(): velocity}))
@@ -80,9 +80,9 @@ def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) ->
     if order_in(lagrangian, Coordinate) > 1:
         raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
     fault = ""
-    if not seems_zero(lagrangian.diff(q)):
+    if not known_zero(lagrangian.diff(q)):
         fault = f"{q.base} occurs in the Lagrangian"
-    elif q in system.forces or not seems_zero(system.dissipation.diff(q.d())):
+    elif q in system.forces or not known_zero(system.dissipation.diff(q.d())):
         fault = f"a force acts on {q.base}"
     elif any(q in jets_in(u) for u in (*system.forces.values(), system.dissipation)):
         fault = f"a force depends on {q.base}"
@@ -95,7 +95,7 @@ def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) ->
 def _velocity(equation: Expr, velocity: Coordinate, where: str) -> Expr:
     """The velocity from the momentum."""
     slope = equation.diff(velocity)
-    if not seems_zero(slope) and not slope.has(velocity):
+    if not known_zero(slope) and not slope.has(velocity):
         return sympy.expand(-equation.xreplace({velocity: S.Zero}) / slope)
     found: list[Expr] = []
     with deadline(5.0):

@@ -13,7 +13,7 @@ from sympy import Expr, S
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import Coordinate, jets_in
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -54,7 +54,7 @@ class Symmetries:
         """The coordinates of which only derivatives occur in the Lagrangian."""
         lagrangian = self.equations.lagrangian
         present = {z.base for z in jets_in(lagrangian)}
-        return tuple(q for q in self.equations.system.coordinates if q.base in present and seems_zero(lagrangian.diff(q)))
+        return tuple(q for q in self.equations.system.coordinates if q.base in present and known_zero(lagrangian.diff(q)))
 
     def __iter__(self) -> Iterator[Symmetry]:
         return iter(self.found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.system import fresh
+from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, Vakonomic
 from chetaev.transforms.tools.morphism import Morphism, identity_on
@@ -30,7 +30,7 @@ def vakonomic_as_free(given: Any) -> Morphism:
     source = source_under(given, Vakonomic(), "vakonomic_as_free")
     system = source.system
     multipliers = source.multipliers
-    added = fresh(system, [f"mu{k + 1}" for k in range(len(multipliers))])
+    added = fresh_coordinates(system, [f"mu{k + 1}" for k in range(len(multipliers))])
     renamed = dict(zip(multipliers, added, strict=True))
     free = system.replace(
         coordinates={**system.kinds, **{z.base: "line" for z in added}},

@@ -131,13 +131,13 @@ def _not_derived(target: Equations) -> str:
     """The first row that the system and the principle of the target do not give, though perhaps with other terms on its sides."""
     if target.rewritten is None:
         return ""
-    from chetaev.core.zero import seems_zero
+    from chetaev.core.zero import known_zero
     from chetaev.mechanics.derivation import derive
 
     derived = {row.label: row.residual for row in derive(target.system, target.principle).rows}
     for row in target.rows:
         other = derived.get(row.label)
-        if other is None or not (seems_zero(row.residual - other) or seems_zero(row.residual + other)):
+        if other is None or not (known_zero(row.residual - other) or known_zero(row.residual + other)):
             return row.label
     return "" if len(derived) == len(target.rows) else f"the set of {len(target.rows)} rows"
 

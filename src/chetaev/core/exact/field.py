@@ -7,7 +7,7 @@ A residue is one integer modulo $N = pqr$. Modulo the prime $p$ it is the value;
 - $p \equiv 7 \pmod 8$, so that $-1$ has no root (the circle is no line), the root $u^{(p+1)/4}$ of a square is itself a square and roots
   are multiplicative; 2, 3, ..., 23 are squares; 3, 5, 7 and 11 do not divide $p - 1$, so that odd roots are unique.
 
-Where a root of what is no square is needed, the field is extended by $i$: `Extended` is $a + bi$.
+Where the root of a non-square is needed, the field is extended by $i$: `Extended` is $a + bi$.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PRIMES = (
     (66067706060650010742426929022479, 28361127669731, 20080629044543),
     (87046246858747201294828811600039, 23665485713687, 31630910844383),
 )
-"""Triples p, q, r as above."""
+"""Triples p, q, r with the properties above. The chance of a wrong zero is about degree/r, so r must stay above 10^13."""
 
 _WINDOW = 5
-"""Bits of an exponent that one table serves: powers of h take one product per window."""
+"""Bits of an exponent per table of powers of h. One more bit doubles the tables and saves a product per window."""
 
 
 class OutsideDomain(ArithmeticError):
-    """The random point is not in the domain of the expression: a root of what is no square, or a division by zero."""
+    """The random point is not in the domain of the expression: the root of a non-square, or a division by zero."""
 
 
 class Extended:
@@ -124,7 +124,7 @@ class Field:
         return found
 
     def hashed(self, tag: str, *values: Residue) -> int:
-        """A residue of which nothing is known but that equal arguments give it again."""
+        """A pseudo-random residue that depends on `tag` and `values` only."""
         text = f"{tag}:{values!r}".encode()
         return int.from_bytes(hashlib.blake2b(text, digest_size=32, key=self._key).digest(), "big") % self.modulus
 

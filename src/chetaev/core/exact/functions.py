@@ -1,9 +1,9 @@
 """The functions of the notation at one point of the field.
 
-Addition theorems of exp and of sine and cosine hold for arguments that are sums; roots are multiplicative. Of log, asin, atan, ... only
-that they invert exp, sin, tan: their value is a random residue of the argument, entered in the tables of exp and of the circle. sign is a
+The addition theorems of exp, sine and cosine hold, and roots are multiplicative. Of log, asin, atan, ... the field knows only that they
+invert exp, sin, tan: their value is a random residue of the argument, entered in the tables of exp and of the circle. sign is a
 random odd residue of its argument, and abs, min, max and step follow from it, so that zero means zero for every configuration of signs.
-Inside the argument of another function (modulo q and r) exp and the circle are random too: identities between them are not known there.
+Inside the argument of another function (modulo q and r) exp and the circle are random too, so identities between them are not seen there.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from chetaev.core.exact.field import Extended, Field, OutsideDomain, Residue
 
 
 class FieldFunctions:
-    """Functions at one point: tables tie inverse functions to what they invert.
+    """Functions at one point; tables relate inverse functions to the functions that they invert.
 
     `extended` gives every element of the prime field a root, in the field of the numbers a + bi. `twisted` gives every root a random sign:
-    what vanishes then, vanishes on all branches.
+    an expression that vanishes then vanishes on all branches.
     """
 
     def __init__(self, field: Field, extended: bool = False, twisted: bool = False) -> None:
@@ -48,7 +48,7 @@ class FieldFunctions:
         return self._exponentials[key]
 
     def _from_known(self, key: int) -> Residue | None:
-        """Exp where that of minus, twice or half the argument is given by a logarithm: exp(-log(u)), exp(log(u)/2), exp(2*log(u))."""
+        """Exp at `key` from its value at -key, 2*key or key/2, which a logarithm defined: exp(-log(u)), exp(log(u)/2), exp(2*log(u))."""
         field, known = self.field, self._exponentials
         if -key % field.q in known:
             return field.inverse(known[-key % field.q])
@@ -113,7 +113,7 @@ class FieldFunctions:
         return self._circles[key]
 
     def _random_circle(self, u: Residue) -> tuple[int, int]:
-        """A point of the circle modulo N, of which nothing else is known."""
+        """A pseudo-random point of the circle modulo N that depends on `u` only."""
         n, slope = self.field.modulus, self.field.hashed("circle", u)
         below = self.field.inverse((1 + slope * slope) % n)
         if isinstance(below, Extended):
@@ -253,10 +253,11 @@ class FieldFunctions:
 
 
 _NAMES = "exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf sqrt sign step pow less equal"
+"""Operations that have the same name in a program and as methods of `FieldFunctions`."""
 TABLE: dict[str, Callable[..., Residue]] = {
     **{name: getattr(FieldFunctions, name) for name in _NAMES.split()},
     "abs": FieldFunctions.magnitude,
     "min": FieldFunctions.smaller,
     "max": FieldFunctions.larger,
 }
-"""The functions by their names, as functions of a point and arguments."""
+"""The functions by name; the first argument is the `FieldFunctions` of a point."""

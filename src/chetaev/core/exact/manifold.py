@@ -1,9 +1,8 @@
-"""Random points of the field at which given rows hold: questions "where the constraints hold" are asked there.
+"""Random points of the field that satisfy given rows, for questions about expressions on a constraint manifold.
 
-Rows are met in stages, each by moving symbols of its own. A stage whose rows are affine in its symbols is solved by linear algebra, modulo
-each of the three primes, so that relations hold inside the arguments of functions too. Other rows are met one by one, each by a symbol that
-no row before it contains and in which it is of degree one or two. Only symbols are moved, never numbers: `x'^2 = 0` holds at x' = 0 alone,
-where it has no slope. Where no such symbols are found the manifold has no easy points over the field, and the answer is None.
+Rows are solved in stages, each for symbols of its own. A stage whose rows are affine in its symbols is solved by linear algebra, modulo
+each of the three primes, so that relations hold inside the arguments of functions too. Other rows are solved one by one, each for a symbol
+that no earlier row contains and in which the row has degree one or two. If no such symbols are found, the answer is None.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import TRIALS, Spot, random_spot
 
 _DRAWS = 40
-"""Random points that are tried for each point wanted: every square root of the discriminant of a row halves the chances."""
+"""Random points tried per point wanted. Each square root of a discriminant has a chance of 1/2, so fewer draws lose points."""
 
 _CONTRADICTIONS = 3
-"""Linear equations that have no solution at so many random points have none anywhere."""
+"""Random points without a solution after which linear equations count as contradictory, so that the search ends early."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Rows that are met together: a program whose outputs are the rows, then their slopes by the moved inputs, row by row."""
+    """Rows solved together: a program whose outputs are the rows, then their slopes by the inputs `moved`, row by row."""
 
     program: Program
     rows: int
     moved: tuple[int, ...]
 
     def met(self, spot: Spot) -> Spot | None:
-        """A point at which the rows hold, the rows being affine in what is moved; None if they contradict each other there."""
+        """`spot` with the inputs `moved` solved for, in which the rows are affine; None if the rows contradict each other there."""
         start = replace(spot, values=_with(spot.values, dict.fromkeys(self.moved, 0)))
         numbers = _plain(start.whole(self.program))
         right = [-v for v in numbers[: self.rows]]
@@ -51,13 +50,13 @@ class Stage:
 
 @dataclass(frozen=True)
 class Single:
-    """One row that is met by one input: a program whose outputs are the row and its first two slopes by that input."""
+    """One row solved for one input: a program whose outputs are the row and its first two slopes by that input."""
 
     program: Program
     moved: int
 
     def met(self, spot: Spot) -> Spot | None:
-        """A point at which the row holds, the row being of degree one or two in what is moved; None without a root there."""
+        """`spot` with the input `moved` solved for, in which the row has degree one or two; None without a root there."""
         start = replace(spot, values=_with(spot.values, {self.moved: 0}))
         c, b, twice_a = _plain(start.whole(self.program))
         if c % spot.field.p == 0 and b % spot.field.p == 0 and twice_a % spot.field.p == 0:
@@ -67,7 +66,7 @@ class Single:
 
 
 def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIALS) -> list[Spot]:
-    """Random points at which all rows hold, after the steps that meet them; fewer, or none, if no more are found."""
+    """Random points at which all `rows` hold, made by `steps`; at most `count`, and none if none is found."""
     found: list[Spot] = []
     contradictions = 0
     for draw in range(_DRAWS * count):
@@ -90,7 +89,7 @@ def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIAL
 
 
 def _plain(values: Sequence[Residue]) -> list[int]:
-    """Residues of the prime field; outside of it there is no point."""
+    """The residues, if all lie in the prime field; raises `OutsideDomain` otherwise."""
     found = [v for v in values if not isinstance(v, Extended)]
     if len(found) < len(values):
         raise OutsideDomain
@@ -102,7 +101,7 @@ def _with(values: Sequence[Residue], changes: Mapping[int, Residue]) -> tuple[Re
 
 
 def _solved(matrix: Sequence[Sequence[int]], right: Sequence[int], kept: Sequence[int], prime: int) -> list[int] | None:
-    """A solution of linear equations modulo a prime in which unknowns without a pivot keep their values; None if there is none."""
+    """A solution of linear equations modulo `prime`; unknowns without a pivot keep the values `kept`. None if there is no solution."""
     rows = [[v % prime for v in line] + [b % prime] for line, b in zip(matrix, right, strict=True)]
     width = len(kept)
     pivots: list[tuple[int, int]] = []

@@ -10,7 +10,7 @@ from chetaev.core.exact.field import Extended, Residue
 
 @lru_cache(maxsize=4096)
 def reciprocal(v: Residue, p: int) -> Residue:
-    """The inverse of an element of the field, which is not zero; remembered, since the same matrices are eliminated in several orders."""
+    """The inverse of a non-zero element of the field; cached, since the same matrices are eliminated in several orders."""
     if isinstance(v, Extended):
         return Extended(v.a, -v.b) * pow(v.a * v.a + v.b * v.b, -1, p) % p
     return pow(v, -1, p)
@@ -56,7 +56,7 @@ def null_space(matrix: Sequence[Sequence[Residue]], columns: int, p: int) -> lis
     return found
 
 
-def rank_one_by_one(rows: Sequence[Sequence[Residue]], p: int) -> list[bool]:
+def independent_of_previous(rows: Sequence[Sequence[Residue]], p: int) -> list[bool]:
     """For each row whether it is independent of those before it."""
     basis: list[tuple[int, list[Residue]]] = []
     found = []

@@ -1,4 +1,4 @@
-"""Expressions as lists of instructions, the form in which exact arithmetic reads them.
+"""Expressions as lists of instructions, the form in which exact and many-digit arithmetic evaluate them.
 
 A line is `(operation, target, first, second)`. Operations and what their last two places hold:
 
@@ -50,14 +50,16 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "assign": lambda a, _: a,
     "not": lambda a, _: 1 - a,
 }
+"""Operations that mpmath's context does not have under the same name; functions of one argument ignore the second."""
 _TWO_ARGUMENTS = frozenset({"atan2"})
+"""Functions of mpmath's context with two arguments."""
 
 Line = tuple[str, int, Any, Any]
 
 _NEAR = 2**51
-"""A double is read as a simple fraction if it is that fraction to two units in its last place, one part in 2^51."""
+"""A double is read as a simple fraction if it agrees with it to one part in 2^51, two units in the last place."""
 _SIMPLE = 2**36
-"""Numerator times denominator below which such a coincidence is no accident: chances are 2^36 / 2^51 that a random double is so near."""
+"""Numerator times denominator of a simple fraction, at most. A random double is as near to one with a chance of 2^36 / 2^51."""
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Program:
     outputs: list[int] = field(default_factory=list)
     """The slot of each output."""
     roots: bool = False
-    """Whether the value depends on branches of roots, so that an identity may hold on a part of the points only."""
+    """Whether the value depends on branches of roots, so that an identity may hold at some of the points only."""
     corners: bool = False
     """Whether sign, abs, min, max or a comparison occurs: then a slope of zero does not mean that nothing changes."""
     positive: set[int] = field(default_factory=set)
@@ -77,7 +79,7 @@ class Program:
 
     @cached_property
     def needs_exponents(self) -> bool:
-        """Whether some function reads its argument as an exponent, or as one of a root that is not square: asked when it is complete."""
+        """Whether a function reads its argument as an exponent, or a root is not a power of a square root. Ask only complete programs."""
         return any(
             operation not in _RESIDUES_OF_P or (operation == "power" and second.denominator & (second.denominator - 1))
             for operation, _, _, second in self.lines
@@ -108,15 +110,18 @@ _RESIDUES_OF_P = frozenset(
 )
 """Operations whose value modulo p depends on the values modulo p alone."""
 _CORNERS = frozenset("sign abs min max step less equal".split())
+"""Operations that set `Program.corners`."""
 _ROOTED = frozenset("sqrt asin acos atan atan2 asinh acosh atanh pow".split())
+"""Operations that set `Program.roots`; they take a branch of a root."""
 _SPECIAL = _CORNERS | _ROOTED | {"power"}
+"""Operations for which `Program.add` has to look at these flags."""
 
 
 def fraction_of(number: float) -> Fraction:
     """The fraction a double stands for: the simplest one within two units of its last place if that is simple, else the double itself.
 
     A graph of doubles may hold 1/3 rounded, as an exponent or folded from other numbers; its dyadic value would make 3*(1/3) - 1 non-zero.
-    What is almost an integer is no integer: folding integers makes none of these.
+    A double near an integer is not read as that integer, because folding integers gives integers exactly.
     """
     exact = Fraction(number)
     if exact.denominator == 1 and abs(exact.numerator) < 2**53:
@@ -137,7 +142,7 @@ def fraction_of(number: float) -> Fraction:
 
 
 def many_digit_values(program: Program, values: Sequence[Any], mp: mpmath.MPContext) -> list[Any]:
-    """The outputs of a program; ValueError, ZeroDivisionError or OverflowError where one has no real value."""
+    """The outputs of `program` in the arithmetic of `mp`; ValueError, ZeroDivisionError or OverflowError where one has no real value."""
     held: dict[int, Any] = {}
     for operation, target, a, b in program.lines:
         if operation == "input":

@@ -1,8 +1,8 @@
-"""Running programs at random points of the field, and what follows: which outputs are identically zero.
+"""Which outputs of a program are identically zero, by its values at random points of the field.
 
 An expression that is not identically zero vanishes at a random point with a chance of about its degree in 10^13 (J. T. Schwartz, J. ACM 27
-(1980) 701-717), so two independent points decide. Roots need more care: sqrt(u^2) - u vanishes at half of the points. What vanishes and
-contains roots is tried again with a random sign for every root, which shows that it vanishes on all branches; where that fails
+(1980) 701-717), so two independent points decide. Roots need more care: sqrt(u^2) - u vanishes at half of the points. An output with
+roots that vanishes is tested again with a random sign for every root, to see whether it vanishes on all branches; where it does not
 (sqrt(a*b) = sqrt(a)*sqrt(b) holds on one) forty points decide.
 """
 
@@ -17,17 +17,17 @@ from chetaev.core.exact.functions import TABLE, FieldFunctions
 from chetaev.core.exact.program import Program
 
 TRIALS = 2
-"""Independent points at which what is called zero vanishes."""
+"""Independent points at which an output must vanish to count as zero. With one, a wrong zero has a chance of about degree/10^13."""
 _ROOTED_TRIALS = 40
-"""The same where an identity may hold on one branch of a root only: a wrong answer has a chance of 2^-40."""
+"""As `TRIALS`, for identities that may hold on one branch of a root only; a wrong zero has a chance of 2^-40."""
 _RELATED_TRIALS = 12
-"""The same for related points, where many entries are looked at together."""
+"""As `TRIALS`, for programs with roots at related points; many entries share these points, so forty would take too long."""
 _DRAWS = 60
-"""Points that are drawn until one lies in the domain; n independent roots need about 2^n draws, then the field is extended."""
+"""Points drawn until one lies in the domain. n independent roots need about 2^n draws; after these the field is extended."""
 _RELATED_DRAWS = 6
-"""Draws, besides two for each point wanted, until a choice of the common inputs is given up: a root of theirs may have no value."""
+"""Draws, besides two per point wanted, after which `related` tries other common inputs: a root of these may have no value."""
 _FIELDS = 4
-"""Fields in use; draws whose numbers differ by a multiple of this share their field."""
+"""Number of different fields; draws whose numbers differ by a multiple of it share a field."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
 
 
 _BINARY = frozenset("min max atan2 pow less equal".split())
+"""Operations of `TABLE` with two arguments."""
 
 
 @cache
@@ -141,7 +142,7 @@ def runs(program: Program, count: int, first: int = 0, draws: int = _DRAWS, exte
 
 
 def several(program: Program) -> list[tuple[Spot, list[Residue]]]:
-    """Enough points of the domain to decide what vanishes, with the outputs there; an empty list if no point of the domain is found."""
+    """`TRIALS` points of the domain with the outputs there, over the extended field if need be; empty if none is found."""
     found = list(runs(program, TRIALS))
     if not found:
         return list(runs(program, TRIALS, extended=True))
@@ -149,9 +150,9 @@ def several(program: Program) -> list[tuple[Spot, list[Residue]]]:
 
 
 def related(program: Program, common: int, count: int | None = None) -> list[tuple[Spot, list[Residue]]]:
-    """Points of the domain that agree in the first `common` inputs, with the outputs there: what is equal at all depends on these only.
+    """Points of the domain that agree in the first `common` inputs, with the outputs there. Equal outputs depend on these inputs only.
 
-    `count` of them, or as many as decide; an empty list if there are not so many.
+    There are `count` points, or as many as decide by default; the list is empty if too few are found.
     """
     wanted = count or (_RELATED_TRIALS if program.roots else TRIALS)
     for extended in (False, True):

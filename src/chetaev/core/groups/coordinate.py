@@ -18,7 +18,7 @@ from chetaev.core.groups.kinds import GROUPS, Group
 from chetaev.core.symbols import Coordinate, Entry, Place
 
 RESERVED = tuple(map(str, range(1, 7))) + tuple(f"{i}{j}" for i in range(1, 5) for j in range(1, 5))
-"""What a group coordinate A reserves: A1 to A6 and A11 to A44."""
+"""Suffixes of the names that a group coordinate A reserves: A1 to A6 and A11 to A44."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,11 @@ class GroupCoordinate:
     """
 
     name: str
+    """The name of the coordinate."""
     word: str
     """`SO3`, `SE2`, `SE3` or `S1`; `so3`, `se2`, `se3` or `s1`."""
     body: bool
+    """Whether velocities are body components; otherwise they are spatial."""
 
     @property
     def group(self) -> Group:
@@ -46,12 +48,12 @@ class GroupCoordinate:
 
     @cached_property
     def components(self) -> tuple[Coordinate, ...]:
-        """`A1`, `A2`, ...: quasi-coordinates, of which only derivatives and variations mean something."""
+        """`A1`, `A2`, ...: quasi-coordinates, which have derivatives and variations but no values."""
         return tuple(Coordinate(f"{self.name}{a + 1}") for a in range(self.group.dimension))
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The numbers that tell where the coordinate stands."""
+        """The stored numbers of an element, such as a quaternion."""
         names = tuple(q.base for q in self.components)
         return () if self.reduced else tuple(Place(f"{self.name}.{suffix}", 0, names) for suffix in self.group.places)
 
@@ -108,7 +110,7 @@ class GroupCoordinate:
 
 @lru_cache(maxsize=256)
 def coordinate_of(name: str, word: str, body: bool = True) -> GroupCoordinate:
-    """A coordinate with its chart, matrix and fields made once: they are asked for often. Chart and matrix are the same on both sides."""
+    """A group coordinate from a cache, so that its chart, matrix and fields are computed once."""
     return GroupCoordinate(name, word, body)
 
 

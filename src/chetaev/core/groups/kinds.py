@@ -5,7 +5,7 @@ the rates of the place for a velocity $\xi$:
 
 $$ A' = A\, \xi^a E_a \quad (\text{body}), \qquad A' = \xi^a E_a A \quad (\text{spatial}). $$
 
-The arithmetic is that of whoever calls: floating-point numbers, many digits, SymPy expressions.
+The caller's arithmetic is used: floating-point numbers, many digits or SymPy expressions.
 
 Rotations are stored as quaternions $q$ and read as $R = P(q)/|q|^2$, so that the matrix is orthogonal for every $q \ne 0$ and no rounding
 error can take it off the group; $|q|$ is constant along every motion and means nothing.
@@ -35,9 +35,9 @@ class Group(ABC):
     sided: ClassVar[bool] = True
     """Whether spatial and body velocities differ."""
     forms: ClassVar[str]
-    """How an element may be given, in words."""
+    """The forms in which a user may give an element, for messages."""
     shown: ClassVar[str]
-    """What the numbers mean by which an element is printed."""
+    """The meaning of the numbers by which an element is printed."""
     example: ClassVar[str]
     """An element as a user would give it."""
 
@@ -198,8 +198,11 @@ class S1(Group):
 
 
 GROUPS: dict[str, Group] = {group.word: group for group in (SO3(), SE2(), SE3(), S1())}
+"""The groups by the word that declares a coordinate."""
 ALGEBRAS = tuple(word.lower() for word in GROUPS)
+"""Words of the Lie algebras, for coordinates of which only the velocity is known."""
 SIDES = ("spatial", "body")
+"""The word after a group that says which velocity is meant."""
 
 
 def rotation_of(q: Numbers) -> list[list[Any]]:

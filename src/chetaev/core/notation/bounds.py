@@ -1,7 +1,7 @@
-"""What an expression may be: finite, real, and of bounded size.
+"""Limits of expressions: they are finite, real, and of bounded size.
 
 Named sub-expressions let a short text describe an expression whose tree is exponentially large, and powers of numbers let one
-describe an integer that fills the memory; both are refused before anything works on them.
+describe an integer that fills the memory; both are refused before they are formed.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ import sympy
 from sympy import Expr
 
 MOST_NODES = 1_000_000
+"""Terms of an expression when it is written out. Larger ones would fill the memory of everything that follows."""
 MOST_DERIVED = 10_000
-"""Terms a written derivative may have: repeated derivatives of a short text grow without bound."""
+"""Terms of a derivative that a text asks for: repeated derivatives of a short text grow without bound."""
 MOST_NAMED = 1_000_000
-"""Terms that all named expressions of a system may have together, written out: a chain of n names, each with one term more than the one
-before, has n^2/2 of them. So many are read in about five seconds."""
+"""Terms of all named expressions of a system together, written out: a chain of n names, each one term longer than the one before, has
+n^2/2. Reading this many takes about five seconds."""
 DEEPEST_NODES = 500
-"""How deep an expression may be nested: named sub-expressions nest what is written flat. Whatever works on expressions recurses, with
-several frames of Python for each level; beyond twice this depth the interpreter's own stack is in danger."""
+"""Depth of nesting of an expression. Functions on expressions recurse with several Python frames per level; beyond twice this depth the
+interpreter's own stack may overflow."""
 LARGEST_EXPONENT = 1000
-_MOST_BITS = 1329  # 400 decimal digits
+"""Largest numerator and denominator of a constant exponent. Larger powers of sums fill the memory once they are expanded."""
+_MOST_BITS = 1329
+"""Bits of a number: 400 decimal digits."""
 _MOST_BITS_UNDER_A_ROOT = 133
+"""Bits of a number under a root: 40 decimal digits. SymPy factorises such numbers, which takes minutes for longer ones."""
 _NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
+"""SymPy's values that are no finite numbers; each exists once."""
 
 
 def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
@@ -50,7 +55,7 @@ def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
 
 
 def written_size(expression: Expr, known: dict[Expr, int]) -> int:
-    """How many terms an expression has when it is written out; `known` remembers the sizes of its parts for the next one."""
+    """The number of terms of `expression` when it is written out; `known` caches the sizes of parts across calls."""
     stack = [expression]
     while stack:
         node = stack[-1]
@@ -79,7 +84,7 @@ def power_fault(base: Expr, exponent: Expr) -> str | None:
 
 
 def call_fault(name: str, argument: Expr) -> str | None:
-    """Why a function must not even be applied, or None: SymPy writes out exp(n*log(2)), and looks for factors under a root."""
+    """Why a function must not be applied, or None: SymPy evaluates exp(n*log(2)), and factorises numbers under a root."""
     if name == "exp" and argument.has(sympy.log) and abs(argument.as_coeff_Mul()[0]) > LARGEST_EXPONENT:
         return f"a constant exponent beyond {LARGEST_EXPONENT}."
     return power_fault(argument, sympy.Rational(1, 2)) if name == "sqrt" else None
@@ -102,9 +107,9 @@ def node_fault(node: Expr) -> str | None:
     """Why a single node cannot be accepted, or None."""
     if node.is_Rational:
         return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
-    if any(node is infinite for infinite in _NOT_FINITE):  # of each there is one object; comparing values takes as long as the rest
+    if any(node is infinite for infinite in _NOT_FINITE):  # identity is enough, and comparing values would double the time
         return "this has no finite value (a division by zero?)."
-    # whether a base is a number comes before whether it is negative, which SymPy thinks about for long
+    # `is_Rational` comes before `is_negative`, which takes SymPy long for a general base
     if node is sympy.I or (node.is_Pow and node.base.is_Rational and node.base.is_negative and node.exp.is_Rational and node.exp.q > 1):
         return "this is not real."
     if node.is_Pow and node.exp.is_Rational and (abs(node.exp.p) > LARGEST_EXPONENT or node.exp.q > LARGEST_EXPONENT):

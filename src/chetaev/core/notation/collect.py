@@ -1,6 +1,6 @@
-"""Long sums and plain products, formed as SymPy would form them but without its cost per term.
+"""Long sums and plain products, equal to SymPy's but formed faster.
 
-SymPy multiplies every collected term anew and asks what it assumes of each new number. A term that occurs once can stay as it is.
+SymPy rebuilds every collected term and computes assumptions of each new number. Here a term that occurs once stays as it is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sympy.core.add import _addsort
 from sympy.core.mul import _mulsort
 
 _LONG = 50
+"""Terms from which a sum is formed here. Shorter sums are left to SymPy, which is as fast for them."""
 
 
 def collected(terms: Sequence[Expr]) -> Expr:
@@ -30,7 +31,7 @@ def multiplied(factors: Sequence[Expr]) -> Expr:
 def _plain_product(factors: Sequence[Expr]) -> Expr | None:
     """A number and integer powers of different symbols, functions and sums, put in order; None if a factor is of another kind.
 
-    There is nothing to gather then, which is what SymPy looks for. A number times a sum alone is left to SymPy, which writes it out.
+    Such a product has no factors to combine. A number times a single sum is left to SymPy, which distributes it.
     """
     number: Expr = sympy.S.One
     powers: dict[Expr, Expr] = {}

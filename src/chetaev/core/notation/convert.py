@@ -12,7 +12,7 @@ from sympy import Expr
 from sympy.core.function import AppliedUndef
 
 from chetaev.core.errors import NotationError
-from chetaev.core.functions import CORNERS, SPELLING, SYMPY_CORNERS, Branch, Step, in_own_words, in_sympy
+from chetaev.core.functions import CORNERS, SPELLING, SYMPY_CORNERS, Branch, Step, in_own_functions, in_sympy
 from chetaev.core.notation.bounds import fault, power_fault
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.vocabulary import Vocabulary
@@ -20,15 +20,17 @@ from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet, Variation
 
 _PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, type(sympy.pi), type(sympy.E), *SPELLING)
+"""Classes of SymPy's expressions that belong to the notation as they are."""
 _DOUBLE = 53
+"""Bits of a double: a Float of this precision is read by its shortest decimal form, others by all their digits."""
 
 
 def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
-    """An expression built in Python, with every symbol matched by name and every function one of the notation."""
+    """An expression built in Python, with symbols matched by name; a NotationError for functions that the notation does not have."""
     with deep():
         try:
             converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
-            converted = in_own_words(converted)
+            converted = in_own_functions(converted)
         except RecursionError:
             raise NotationError("nested too deep.", where=where) from None
         reason = fault(converted)
@@ -40,7 +42,12 @@ def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
 def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
     """An expression in SymPy's functions of time: `x'` becomes `Derivative(x(t), t)`, parameters become plain symbols.
 
-    `t` defaults to `sympy.physics.mechanics.dynamicsymbols._t`, so that the result works with that package.
+    Args:
+        expression: An expression in jets and parameters.
+        t: The symbol of time; by default `sympy.physics.mechanics.dynamicsymbols._t`, so that the result works with that package.
+
+    Returns:
+        The expression without symbols of this library.
     """
     if t is None:
         from sympy.physics.mechanics import dynamicsymbols
@@ -59,7 +66,7 @@ def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
 
 
 class _Import:
-    """One conversion from SymPy, remembering what it has met."""
+    """One conversion from SymPy; every part is converted once."""
 
     def __init__(self, names: Vocabulary, where: str) -> None:
         self.names, self.where = names, where
@@ -103,7 +110,7 @@ class _Import:
         raise self.error(f"{type(node).__name__} is not in the notation: {node}.")
 
     def _piecewise(self, node: sympy.Piecewise) -> Expr:
-        """Pieces from the last to the first, each divided from those after it by an inequality."""
+        """Nested `piecewise`, built from the last piece to the first; each condition must be an inequality."""
         *pieces, (last, condition) = node.args
         if condition != sympy.true:
             raise self.error(f"{node} has no value where none of its conditions holds: let the last one be True.")

@@ -1,7 +1,7 @@
-"""Functions of the notation that a program adds: a name for an expression in functions that are there.
+"""Functions that a program adds to the notation: a name for an expression in existing functions.
 
-`softplus(x)` then means what is written out: derivatives, values, exact zero tests, enclosures, machine code and exported code follow from
-that, and need nothing else. Texts, also those in files, keep the name; equations that are derived show what it stands for.
+`softplus(x)` then stands for its expression, so that derivatives, values, exact zero tests, enclosures, machine code and exported code
+need nothing else. Texts, also those in files, keep the name; derived equations show the expression.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from chetaev.core.notation.vocabulary import Vocabulary
 from chetaev.core.symbols import Parameter
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""A name of a function or of an argument."""
 _TAKEN = ("D", "t", "pi")
+"""Names with a fixed meaning in the notation."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Function:
         self(*map(Parameter, names))
 
     def __call__(self, *arguments: Expr) -> Expr:
-        """What the function of some arguments stands for. It is read as if it were written out, with all limits of a text."""
+        """The expression for the given arguments, read as if it were written out, with all limits of a text."""
         where = f"function {self.name}"
         found = parse_expression(self.expression, Vocabulary(expressions=dict(zip(self.arguments.split(), arguments, strict=True))), where)
         reason = fault(found, MOST_DERIVED)
@@ -52,7 +54,7 @@ class Function:
         return found
 
     def register(self) -> Function:
-        """Make the function known to every text that is read from now on. Its name can still be declared by a system of others."""
+        """Make the function known to every text that is read from now on. A system may still declare its name for a quantity."""
         known = FUNCTIONS.get(self.name, (self, 0))[0]
         if known != self:
             hint = "choose another name"  # a new meaning would change what texts mean that were read before, or refer to itself

@@ -5,8 +5,8 @@ r"""From the syntax tree to LaTeX, as it is written: nothing is multiplied out, 
     function                 $\cos\theta$ where nothing can be misread, else $\cos(\theta)$
 
 `Typeset.cut` cuts a long formula between terms, between factors, and inside brackets where a factor alone is too long, so that a
-reader's window decides where lines end. Nothing here knows the system: unknown names are set like known ones. A minus that no blank
-follows is a sign, one with blanks around it an operation.
+reader's window decides where lines end. No system is needed: unknown names are set like known ones. A minus without a blank after it is
+a sign, a minus between blanks an operation.
 """
 
 from __future__ import annotations
@@ -26,19 +26,23 @@ _HEADS = (
     | {name: f"\\{name}" for name in "sin cos tan sinh cosh tanh exp min max".split()}
     | {name: function.latex for name, function in SMOOTH.items() if function.latex}
 )
+"""LaTeX for the name of each function."""
 _BARE = frozenset("sin cos tan sinh cosh tanh".split())
 """Functions that need no brackets around a single letter."""
 _OWN_FORM = frozenset(("sqrt", "abs", "exp", "piecewise", "D", ""))
 """Functions whose power does not stand after the name."""
 _LONGEST_EXPONENT = 12
-"""Characters from which on an exponential is written as exp(...)."""
+"""Estimated characters of an exponent from which exp(...) is written instead of a power of e: long raised text is hard to read."""
 _COMMAND = re.compile(r"\\(?:mathrm|operatorname|left|right|frac|sqrt|d*ot|[,;! ])|[{}^_&]")
+"""LaTeX that takes no width of its own."""
 _CONTROL = re.compile(r"\\[A-Za-z]+")
+"""Commands that are about one character wide."""
 _TALL = re.compile(r"\\frac|\\sqrt|\\begin")
+"""Parts that need brackets of their own height."""
 
 
 def estimated_width(formula: str) -> int:
-    """About how many characters wide a formula is; a fraction is as wide as both its parts together, which errs on the safe side."""
+    """The approximate width of a formula in characters; a fraction counts as wide as both its parts together, an overestimate."""
     return len(_CONTROL.sub("x", _COMMAND.sub("", formula)).replace(" ", ""))
 
 
@@ -52,15 +56,16 @@ class _Fraction:
 
 Part = Tree | _Fraction
 _ONE = Number("1")
+"""The numerator of a fraction whose factors stand beside it."""
 
 
 @dataclass(frozen=True)
 class Typeset:
-    """The fold over a tree; a method per kind of node. Without `tables` a choice between cases is set like any function."""
+    """A fold over a syntax tree to LaTeX, with a method per kind of node. Without `tables`, `piecewise` is set like any function."""
 
     tables: bool = True
     _known: dict[int, str] = field(default_factory=dict)
-    """Nodes of the tree set before: cutting asks for the width of each again and again."""
+    """LaTeX of nodes by identity: `cut` asks for the width of each many times."""
 
     def whole(self, node: Part) -> str:
         """A node with nothing around it, so that a sum needs no brackets."""
@@ -159,7 +164,7 @@ class Typeset:
         elif isinstance(node, Product):
             yield from self._cut_product(_parts(node), width)
         elif isinstance(node, _Fraction) and estimated_width(self._product(node.above)) > width:
-            yield from self._cut_product([_Fraction((_ONE,), node.below), *node.above], width)  # what is below stays in one piece
+            yield from self._cut_product([_Fraction((_ONE,), node.below), *node.above], width)  # the denominator is not cut
         elif isinstance(node, Power) and isinstance(node.base, Sum | Product | Power):
             yield from _enclosed("(", self.cut(node.base, width), f")^{{{self.whole(node.exponent)}}}")
         elif isinstance(node, Call) and (node.name == "exp" or node.name not in _OWN_FORM) and len(node.arguments) == 1:

@@ -11,10 +11,14 @@ from chetaev.core.errors import NotationError
 from chetaev.core.support.letters import GREEK, spell
 
 LONGEST_TEXT = 1_000_000
+"""Characters of one text of the notation. Reading this many takes seconds; a longer text is refused before it is read."""
 MOST_DIGITS = 400
+"""Decimal digits of a number in a text."""
 _LONGEST_NAME = 100
+"""Characters of a name."""
 
 _LETTER = "A-Za-z" + "".join(GREEK)
+"""Characters with which a name may begin, for regular expressions."""
 _TOKEN = re.compile(
     rf"""
       (?P<blank>\s+)
@@ -26,6 +30,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+"""One token, or blanks, at a place of a text; the group is the kind."""
 
 _ASCII_FOR = {
     "−": "-", "–": "-", "—": "-", "×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "⁄": "/",
@@ -33,10 +38,11 @@ _ASCII_FOR = {
     "ϕ": "phi", "ϵ": "epsilon", "ϑ": "theta", "ϰ": "kappa", "ϱ": "rho", "ϖ": "pi", "ς": "sigma", "µ": "mu",
     "[": "(", "]": ")", "{": "(", "}": ")", "≠": "!=", "≤": "<=", "≥": ">=", "√": "sqrt(...)", "∂": "delta",
 }  # fmt: skip
+"""What to write for characters that look right but are not read."""
 _CONFUSABLE = dict(zip("аеіјорсухѕԁһАВЕІЈКМНОРСТУХ", "aeijopcyxsdhABEIJKMHOPCTYX", strict=True))
-
-
-_ASUNDER = re.compile(rf"\s+[{_LETTER}]")
+"""Cyrillic letters by the Latin ones that they look like."""
+_BLANK_THEN_LETTER = re.compile(rf"\s+[{_LETTER}]")
+"""What follows a `δ` that is separated from its name."""
 
 
 class Kind(StrEnum):
@@ -51,10 +57,11 @@ class Kind(StrEnum):
 
 
 _KINDS: dict[str | None, Kind] = {kind.value: kind for kind in Kind}
+"""Kinds by the name of the group in `_TOKEN`."""
 
 
 class Token(NamedTuple):
-    """A piece of text with its place; `glued` tells that no blank stands before it."""
+    """A piece of text with its place; `glued` is True if no blank stands before it."""
 
     kind: Kind
     text: str
@@ -79,14 +86,14 @@ def tokens(text: str, where: str) -> list[Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise NotationError(_stranger(text, at), where=where, text=text, span=(at, at + 1))
+            raise NotationError(_unknown_character(text, at), where=where, text=text, span=(at, at + 1))
         start, at = at, match.end()
         group, piece = match.lastgroup, match.group()
         if group == "blank":
             glued = False
             continue
         if group == "name":
-            if piece == "δ" and _ASUNDER.match(text, at):
+            if piece == "δ" and _BLANK_THEN_LETTER.match(text, at):
                 raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
             if len(piece) > _LONGEST_NAME:
                 raise NotationError(f"a name of more than {_LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
@@ -99,8 +106,8 @@ def tokens(text: str, where: str) -> list[Token]:
     return found
 
 
-def _stranger(text: str, at: int) -> str:
-    """What to say of a character the notation does not know."""
+def _unknown_character(text: str, at: int) -> str:
+    """The message for a character that the notation does not know."""
     c = text[at]
     if c == "|":
         return "no bars here.  Write abs(x) for the absolute value."

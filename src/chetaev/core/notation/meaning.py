@@ -1,4 +1,4 @@
-"""From the syntax tree to SymPy: what names stand for, and values that are finite, real and of bounded size."""
+"""From the syntax tree to SymPy: names get their meaning, and values must be finite, real and of bounded size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sympy
 from sympy import Expr, Integer, Rational
 
 from chetaev.core.errors import NotationError, did_you_mean
-from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_words
+from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_functions
 from chetaev.core.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
 from chetaev.core.notation.collect import collected, multiplied
 from chetaev.core.notation.parser import HIGHEST_DERIVATIVE, Parser
@@ -18,7 +18,9 @@ from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Action, Variation
 
 MOST_CHOICES = 50
+"""Arguments of one `min` or `max`. They become nested functions of two arguments, which are differentiated one inside the other."""
 _MOST_DIGITS_SHIFTED = 400
+"""Largest power of ten of a number such as 1e400, either way: the number is exact and has as many digits."""
 
 
 def parse_expression(text: str, names: Vocabulary, where: str = "expression") -> Expr:
@@ -42,7 +44,7 @@ def _sides(text: str, names: Vocabulary, where: str, most: int) -> list[Expr]:
                 trees = parser.row(most)
             except NotationError as error:
                 wrong = error
-            values = [meaning.read(tree) for tree in trees]  # of a text that is wrong, what stands before the fault: `sin x`
+            values = [meaning.read(tree) for tree in trees]  # a wrong name before a syntax error is the better message: `sin x`
             if wrong is not None:
                 raise wrong
             return [meaning.accept(value, (0, len(text))) for value in values]
@@ -56,7 +58,7 @@ class _Meaning:
     def __init__(self, text: str, names: Vocabulary, where: str) -> None:
         self.text, self.names, self.where = text, names, where
         self._met: dict[tuple[str, int], Expr] = {}
-        """Names and numbers met before: SymPy deduces what it assumes of a symbol once for every new object."""
+        """Values of names and numbers read before: SymPy deduces the assumptions of a symbol once per object."""
 
     def read(self, tree: Tree) -> Expr:
         match tree:
@@ -90,7 +92,7 @@ class _Meaning:
         return multiplied(factors)
 
     def _parts(self, parts: tuple[tuple[str, Tree], ...], places: tuple[int, ...], what: str) -> Iterator[tuple[str, Expr, int]]:
-        """Terms or factors with their signs and where these stand, as long as their numbers are not too large together."""
+        """Terms or factors with their signs and the places of these; an error where the numbers become too large together."""
         size = Size()
         for (sign, node), place in zip(parts, (-1, *places), strict=True):
             value = self.read(node)
@@ -170,7 +172,7 @@ class _Meaning:
                 raise self.error(f"{name} is not a function.  Write {name}*(...) for a product.", tree.span)
             raise self.error(f"unknown function.  {_FOREIGN.get(name) or _functions_like(name)}".rstrip(), tree.span)
         if not tree.arguments:
-            return sympy.S.Zero  # the text breaks off inside its brackets, which is said next
+            return sympy.S.Zero  # the text ends inside these brackets; the parser's error follows
         make, arity = FUNCTIONS[name]
         arguments = [self.read(node) for node in tree.arguments]
         if name in ("min", "max") and len(arguments) > 2:
@@ -192,7 +194,7 @@ class _Meaning:
     def _derivative(self, tree: Call) -> Expr:
         inner, *count = tree.arguments
         times = int(count[0].text) if count and isinstance(count[0], Number) else 1
-        # derivatives of a group coordinate's components are shown as D(A1, 4), where A1 alone means nothing
+        # derivatives of a group coordinate's components are shown as D(A1, 4), where A1 alone has no value
         alone = isinstance(inner, Name) and not inner.primes and inner.name in self.names.jets and inner.name in self.names.forbidden
         value = self.names.jets[inner.name] if alone and count and times and isinstance(inner, Name) else self.read(inner)
         return self._total(value, times, tree.span)
@@ -217,7 +219,7 @@ class _Meaning:
 
     def accept(self, expression: Expr, span: Span, most: int = MOST_NODES) -> Expr:
         """An expression that is finite, real and of bounded size."""
-        expression = in_own_words(expression)
+        expression = in_own_functions(expression)
         reason = fault(expression, most)
         if reason:
             raise self.error(reason, span)
@@ -233,7 +235,7 @@ _FOREIGN = {
     "Abs": "Write abs(...).", "sgn": "Write sign(...).", "heaviside": "Write step(...).", "Heaviside": "Write step(...).",
     "if": "Write piecewise(u, a, b): a where u < 0, else b.", "Piecewise": "Write piecewise(u, a, b): a where u < 0, else b.",
 }  # fmt: skip
-"""What functions of other notations are called here."""
+"""Advice for functions of other notations, by their names there."""
 
 
 def _functions_like(name: str) -> str:

@@ -1,4 +1,4 @@
-"""From text to the syntax tree: a recursive-descent parser that runs nothing and knows no names.
+"""From text to the syntax tree: a recursive-descent parser that evaluates nothing and knows no names.
 
     row        = sum {"=" sum}
     sum        = ["+"|"-"] product {("+"|"-") product}
@@ -17,13 +17,15 @@ from chetaev.core.notation.lexer import Kind, Token, tokens
 from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied, negative
 
 DEEPEST = 200
+"""Depth of brackets and powers in a text. The parser recurses, and so does everything that works on the result."""
 HIGHEST_DERIVATIVE = 20
+"""Largest k in D(e, k), and largest number of primes: derivatives of expressions grow quickly with the order."""
 
 
 class Parser:
     """One pass over the tokens of one text; a method per rule of the grammar.
 
-    A text only to be set, not to be given a meaning, may have lists `(x, y)`, and be nested as deep as what `show` writes.
+    With `meant=False` the text is only typeset: it may contain lists `(x, y)`, and may be nested as deep as texts that `show` writes.
     """
 
     def __init__(self, text: str, where: str, meant: bool = True) -> None:
@@ -34,7 +36,7 @@ class Parser:
         self.at = 0
         self.depth = 0
         self.atoms: list[Tree] = []
-        """What is read so far, open calls without their arguments: where the grammar fails, a wrong name may be the reason."""
+        """Atoms read so far, open calls without arguments: after a syntax error a wrong name among them may be the better message."""
 
     def row(self, most: int) -> list[Tree]:
         """The sides of an equation, or the one expression that a text is."""
@@ -143,7 +145,7 @@ class Parser:
         count = None
         if self.take(","):
             if isinstance(inner, Name):
-                self.atoms.pop()  # it may have a meaning only as a derivative
+                self.atoms.pop()  # a name such as A1 may have a value only as a derivative
             count = self.next()
             if count.kind is not Kind.NUMBER or not count.text.isdigit() or len(count.text) > 2 or int(count.text) > HIGHEST_DERIVATIVE:
                 raise self.error(f"D(e, k) takes a whole number k from 0 to {HIGHEST_DERIVATIVE}.", count)

@@ -16,11 +16,23 @@ from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, Variation, jet_name
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
+"""How strongly a text binds, weakest first."""
 _ONE = Number("1")
+"""The numerator of a fraction without factors above."""
 
 
 def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     r"""An expression as text of the notation or as LaTeX.
+
+    Args:
+        expression: A SymPy expression in jets and parameters, or a number.
+        form: `"text"` for the notation, which `parse` reads back, or `"latex"`.
+
+    Returns:
+        The text.
+
+    Raises:
+        ValueError: If `form` is `"text"` and the notation cannot write the expression.
 
     >>> from chetaev.core.symbols import Coordinate, Parameter
     >>> x, m = Coordinate("x"), Parameter("m")
@@ -35,9 +47,9 @@ def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
 
 
 def latex(*sides: str | Expr, tables: bool = True) -> str:
-    r"""A row, by its sides or as one text, or an expression in LaTeX; texts in the order in which they are written.
+    r"""LaTeX of a row or an expression, given by its sides or as one text; texts keep their order.
 
-    Without `tables` it can be set by matplotlib, which has none.
+    With `tables=False` the result has no tables, for matplotlib.
 
     >>> latex("x1' = I/2*psi'^2*cos(theta - epsilon)")
     '\\dot{x}_{1} = \\frac{I}{2} \\dot{\\psi}^{2} \\cos(\\theta - \\epsilon)'
@@ -47,7 +59,7 @@ def latex(*sides: str | Expr, tables: bool = True) -> str:
 
 
 def pieces(*sides: str | Expr, width: int) -> list[str]:
-    r"""A row or an expression in pieces between which a line may end, none much wider than so many characters if that can be.
+    r"""LaTeX of a row or an expression in pieces between which a line may end, each at most about `width` characters wide if possible.
 
     >>> pieces("m*x'' = -lambda1*sin(theta) + u", width=10)
     ['m \\ddot{x}', '= \\, -\\lambda_{1} \\sin\\theta', '+ \\, u']
@@ -74,14 +86,14 @@ def in_notation(expression: Expr) -> bool:
 
 
 def tree_of(expression: Any) -> Tree:
-    """The tree of an expression, in SymPy's order of terms and factors; a number of Python is read as it is written."""
+    """The syntax tree of an expression, in SymPy's order of terms and factors; a Python number is read by its decimal form."""
     if isinstance(expression, int | float):
         expression = Rational(repr(expression))
     return _Reading().tree(expression) if isinstance(expression, Expr) else Foreign(expression)
 
 
 class _Reading:
-    """One expression becoming a tree. A part that occurs in many places, as in derivatives of what is nested, is one node."""
+    """Converts one expression to a tree. A part that occurs in many places, as in nested derivatives, becomes one node."""
 
     def __init__(self) -> None:
         self._known: dict[Expr, Tree] = {}
@@ -150,7 +162,7 @@ def _symbol(e: sympy.Symbol) -> Tree:
 
 
 class _Text:
-    """One tree becoming a text. A node that occurs in many places is written once."""
+    """Converts one tree to text. A node that occurs in many places is converted once."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[str, int]] = {}

@@ -1,12 +1,12 @@
-"""The syntax tree of the notation: what a text says, in its order, before any name has a meaning.
+"""The syntax tree of the notation: the structure of a text in its own order, before names get a meaning.
 
     text    --parser-->  tree  --meaning-->  SymPy
     SymPy   --show---->  tree  --show----->  text
                          tree  --latex---->  LaTeX, in one piece or in pieces between which a line may end
 
-Brackets are not kept: they are written again where the tree needs them. A node knows where it stands in its text, so that a fault
-found later can be pointed at; nodes made from expressions stand nowhere. Nodes are tuples, which are made three times as fast as frozen
-dataclasses: reading a text makes one for every word.
+Brackets are not kept: they are written again where the tree needs them. A node holds its place in the text, so that a later error can
+point at it; nodes made from expressions have no place. Nodes are named tuples, which are made three times as fast as frozen dataclasses:
+reading a text makes one for every word.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 Span = tuple[int, int]
 """Where something begins and ends in a text."""
 NOWHERE: Span = (0, 0)
+"""The span of a node that was not read from a text."""
 
 
 class Number(NamedTuple):
@@ -34,7 +35,7 @@ class Name(NamedTuple):
 
 
 class Varied(NamedTuple):
-    """`δx`; written `delta x`, `delta` is the place of the first word, which may be a name of its own."""
+    """`δx`; for `delta x`, `delta` is the span of the first word, which may turn out to be a declared name."""
 
     name: str
     span: Span = NOWHERE
@@ -76,7 +77,7 @@ class Power(NamedTuple):
 
 
 class Foreign(NamedTuple):
-    """An expression of SymPy that the notation has no words for."""
+    """An expression of SymPy that the notation cannot write."""
 
     expression: Any
 

@@ -1,4 +1,4 @@
-"""Which names a text may use, and what they stand for."""
+"""The names that a text may use, and the quantities they stand for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Vocabulary:
         return {name: k for k, name in enumerate(self.jets)}
 
     def coordinate(self, text: str) -> Coordinate | None:
-        """The jet that a text stands for if it is the name of a coordinate with a few primes, and nothing else."""
+        """The jet if `text` is nothing but the name of a coordinate with at most three primes; else None. Faster than parsing."""
         base = text.rstrip("'")
         order, found = len(text) - len(base), self.jets.get(base)
         forbidden = self.forbidden.keys() & {base, f"{base}'", text}
@@ -54,7 +54,7 @@ class Vocabulary:
         return [*self.jets, *self.parameters, *self.expressions, *self.quasi, *self.entries]
 
     def unknown(self, name: str) -> str:
-        """What to say of an unknown name: what there is, and what may have been meant."""
+        """The message for an unknown name: the known names, and a suggestion."""
         listed = {
             "Coordinates": [n if n not in self.forbidden else f"{n}'" for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
             "Entries": list(self.entries),
@@ -66,7 +66,7 @@ class Vocabulary:
         return "  ".join(filter(None, ["unknown name.", *parts, self._meant(name)]))
 
     def _meant(self, name: str) -> str:
-        """What a user of another notation may have meant."""
+        """A suggestion for names of other notations, such as `xdot`."""
         for q in self.jets:
             if name in (f"{q}dot", f"{q}_dot", f"d{q}", f"{q}_d", f"dot{q}", f"{q}d"):
                 return f"Velocities are written {q}'." if self.variations is None else f"Variations are written δ{q}, velocities {q}'."

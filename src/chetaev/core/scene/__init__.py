@@ -1,8 +1,8 @@
-"""Scenes: what a picture of a model shows, as data. Nothing here draws, and nothing loads a drawing library.
+"""Scenes: the content of a picture of a model, as data. Nothing here draws or loads a drawing library.
 
-    fields      what may stand in a field of a shape: places, expressions, sizes, colours, texts
+    fields      readers for the fields of shapes: places, expressions, sizes, colours, texts
     shapes      the shapes, each a value with named fields
-    scene       shapes together, and from where one looks
+    scene       a list of shapes with a direction of view
 
 `Model.scene` is a scene, `[scene]` in a model file is one as texts and numbers (`read_scene`, `written`); `chetaev.plot` draws it.
 """

@@ -1,7 +1,7 @@
-"""What may stand in a field of a shape or a scene, and how it is read: from Python and from files by the same functions.
+"""Readers for the fields of shapes and scenes, used for Python arguments and for files alike.
 
-Every reader takes the value and the place it is given at, and returns the value in its one form or raises a UsageError. To read a value
-twice changes nothing.
+A reader takes the value and its place in the input, and returns the value in normal form or raises a UsageError. Reading a normal form
+again does not change it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ Size: TypeAlias = "str | float | None"
 Reader: TypeAlias = Callable[[Any, str], Any]
 
 BLUE, RED, GREEN, ORANGE, PURPLE = "#0b6bb8", "#d1501c", "#00876c", "#e39b0c", "#a8478f"
+"""Colours of shapes, as `#rrggbb`."""
 DARK, GREY, WHITE = "#2b333c", "#7f8b97", "#ffffff"
+"""Colours of outlines, grounds and highlights."""
 COLOURS = {
     "blue": BLUE, "red": RED, "green": GREEN, "orange": ORANGE, "purple": PURPLE, "dark": DARK, "grey": GREY, "white": WHITE,
 }  # fmt: skip
-"""Colours that have a word; any other is written `#rrggbb`."""
+"""Colours by name; others are written `#rrggbb`."""
 
 _LONGEST = 10_000
-"""Characters of a text in a scene. A longer expression would take minutes to parse, a longer label covers the picture."""
+"""Largest number of characters of a text in a scene. A longer expression takes minutes to parse; a longer label covers the picture."""
 _LONGEST_SHOWN = 80
 """Characters of a value that a message shows: one line."""
 _MOST = 1000
-"""Spokes or coils, corners or rods of one shape, and shapes of one scene. Each becomes a mesh or a line in every picture; more would fill
-the memory of whoever opens the file."""
+"""Largest number of spokes, coils, corners or rods of a shape, and of shapes of a scene. Each becomes a mesh or a line in every picture;
+more would exhaust the memory of a program that draws the file."""
 
 
 def cut(text: str) -> list[str]:
@@ -148,7 +150,7 @@ def colour(given: Any, where: str) -> str:
 
 
 def plain(given: Any, where: str) -> str:
-    """A text that is shown and never obeyed."""
+    """A text of one line without control characters."""
     if not isinstance(given, str):
         raise UsageError(f"{shown(given)} is no text.", where=where)
     reason = fault(given) or (f"has {len(given)} characters, and at most {_LONGEST} are read." if len(given) > _LONGEST else None)
@@ -182,4 +184,6 @@ def _is_number(given: Any) -> bool:
 
 
 _PAIRS = '[["0, 0", "1, 0"], ["1, 0", "1, 1"]]'
+"""Hint for a field of pairs of places."""
 _ROTATION = '"z varphi, y theta", nine entries, or the name of a rotation'
+"""Hint for a rotation."""

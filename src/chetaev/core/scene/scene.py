@@ -1,4 +1,4 @@
-"""A scene: how a motion looks, as data. Shapes with places in the notation of the model, and from where one looks.
+"""A scene: how a motion is drawn, as data. Shapes with places in the notation of the model, and the direction of view.
 
 >>> from chetaev.core.scene import Pivot, Point, Rod, Scene, Trace
 >>> print(Scene([Rod("0, 0", "x, y"), Pivot("0, 0"), Trace("x, y", seconds=2), Point("x, y")]))
@@ -22,17 +22,18 @@ from chetaev.core.scene.shapes import Dial, Shape, Slider, read_shape, shape_dat
 from chetaev.core.support.text import fault
 
 _EXAMPLE = 'Scene([Point("x, y"), Trace("x, y")])'
+"""Hint for shapes given in Python."""
 
 
 @dataclass(frozen=True, repr=False)
 class Scene:
     """Shapes, drawn one after the other: later ones lie on top.
 
-    `follow` is a place that stays in the middle of the picture; without it the picture stands still and holds the whole motion.
-    `view` is where one looks from in space, in degrees: the azimuth, anticlockwise from the x axis, and the elevation.
-    `room` widens the picture around what is followed, or around the whole motion.
-    `axes` are the names of the two directions where the picture is a graph rather than a thing.
-    `caption` says what the picture shows, or leaves out.
+    `follow` is a place that stays in the centre of the picture; without it the picture is fixed and contains the whole motion.
+    `view` is the direction of view in space, in degrees: the azimuth, anticlockwise from the x axis, and the elevation.
+    `room` is a factor that widens the picture around the followed place, or around the whole motion.
+    `axes` are the names of the two directions, for a picture that is a graph.
+    `caption` is the text below the picture.
     """
 
     shapes: Sequence[Shape]
@@ -68,7 +69,7 @@ class Scene:
 
 
 def read_scene(data: Mapping[str, Any], where: Callable[[str, int | None], str]) -> Scene:
-    """The scene that a table of a file describes; `where` is the place of a key of the scene, or of one of its shapes by number."""
+    """The scene that a table of a file describes; `where(key, k)` is the place of a key, of the scene or of its shape `k`, for messages."""
     for key in data:
         if key not in _READERS:
             hint = f"{did_you_mean(key, _READERS)}  Known: {' '.join(_READERS)}".strip()
@@ -88,7 +89,7 @@ def _of_shape(where: Callable[[str, int | None], str], k: int) -> Callable[[str]
 
 
 def written(scene: Scene) -> dict[str, Any]:
-    """A scene as texts, numbers and lists: what `read_scene` reads."""
+    """A scene as texts, numbers and lists, in the form that `read_scene` reads."""
     found: dict[str, Any] = {"shapes": [shape_data(shape) for shape in scene.shapes]}
     for field in fields(scene)[1:]:
         value = getattr(scene, field.name)
@@ -135,6 +136,7 @@ def _caption(given: Any, where: str) -> str:
 
 
 _TABLES = 'shapes = [{shape = "point", at = "x, y"}, {shape = "trace", at = "x, y"}]'
+"""Hint for shapes given in a file."""
 _READERS: dict[str, read.Reader] = {
     "shapes": _shapes,
     "follow": read.optional(read.place),
@@ -143,3 +145,4 @@ _READERS: dict[str, read.Reader] = {
     "axes": read.optional(_axes),
     "caption": _caption,
 }
+"""The reader of each field of a scene."""

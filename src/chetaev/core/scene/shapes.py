@@ -1,8 +1,7 @@
-r"""Shapes: what a scene is made of, as data. Places, angles and sizes are texts in the notation of the model.
+r"""The shapes of a scene, as data. Places, angles and sizes are texts in the notation of the model.
 
-A place is two expressions, or three in space: `"x, y"` or `("x", "y")`. Whatever may stand in `motion[...]` may stand there. A place of two
-expressions in a scene in space lies on the plane $z = 0$. Sizes are read once, at the start; where one is left out, it follows from the
-size of the picture.
+A place is two expressions, or three in space: `"x, y"` or `("x", "y")`, each an expression that `motion[...]` accepts. In space a place of
+two expressions lies on the plane $z = 0$. Sizes are evaluated once, at the start; without a size the shape follows the size of the picture.
 
 A body in space is turned by a rotation from its own axes to those of the picture, given as
 
@@ -22,6 +21,7 @@ from chetaev.core.scene import fields as read
 from chetaev.core.scene.fields import BLUE, COLOURS, DARK, GREEN, GREY, ORANGE, RED, Place, Reader, Size
 
 _SIZE = read.optional(read.expression)
+"""The reader of sizes, which may be left out."""
 READERS: dict[str, Reader] = {
     "at": read.place, "start": read.place, "end": read.place, "semiaxes": read.place, "size": read.optional(read.place),
     "outline": read.places, "rods": read.pairs, "rotation": read.optional(read.rotation), "axis": read.axis,
@@ -31,10 +31,11 @@ READERS: dict[str, Reader] = {
     "thread": read.truth, "half": read.truth, "fit": read.truth,
     "colour": read.colour, "label": read.plain, "text": read.plain,
 }  # fmt: skip
-"""What a field of a shape holds, by its name: the same in all shapes."""
+"""The reader of each field, by name; a field means the same in all shapes."""
 _PLACES = ("at", "start", "end")
-"""The fields that are places which move."""
+"""The fields that hold moving places."""
 _LISTS = ("outline", "rods")
+"""The fields that hold lists, which `str` shows by their length."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,12 +59,12 @@ class Shape:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The fields that differ from what they are if left out."""
+        """The fields that differ from their defaults."""
         return {field.name: v for field in fields(self) if (v := getattr(self, field.name)) != field.default}
 
     @property
     def expressions(self) -> Iterator[tuple[str, str]]:
-        """Everything that is read with the names of the model: the field, and the text."""
+        """Pairs of a field and a text that is parsed with the names of the model."""
         for name, value in self.given.items():
             if name == "rotation":
                 turns = read.turns_of(value)
@@ -293,7 +294,7 @@ SHAPES = {kind.__name__.lower(): kind for kind in Shape.__subclasses__()}
 
 
 def read_shape(data: Mapping[str, Any], where: Callable[[str], str]) -> Shape:
-    """The shape that a table of a file describes; `where` is the place of a key in the file."""
+    """The shape that a table of a file describes; `where(key)` is the place of a key in the file, for messages."""
     word = data.get("shape")
     if not isinstance(word, str) or word not in SHAPES:
         hint = f"{did_you_mean(str(word or ''), SHAPES)}  shape = one of {' '.join(SHAPES)}".strip()
@@ -312,7 +313,7 @@ def read_shape(data: Mapping[str, Any], where: Callable[[str], str]) -> Shape:
 
 
 def shape_data(shape: Shape) -> dict[str, Any]:
-    """A shape as texts, numbers, truth values and lists: what `read_shape` reads."""
+    """A shape as texts, numbers, truth values and lists, in the form that `read_shape` reads."""
     return {"shape": shape.word, **{name: _data(name, value) for name, value in shape.given.items()}}
 
 
@@ -344,3 +345,4 @@ def _said(name: str, value: Any) -> str:
 
 
 _WORDS = {"start": "from", "end": "to", "value": "of"}
+"""How `str` introduces a field, where that is not by its name."""

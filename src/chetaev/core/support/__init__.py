@@ -1,1 +1,1 @@
-"""Small tools without mechanics: whole files, frozen mappings, room for recursion, budgets of time, harmless texts, the version."""
+"""Small tools without mechanics: atomic files, frozen mappings, recursion limits, budgets, checks of texts, registries, the version."""

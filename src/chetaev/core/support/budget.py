@@ -1,11 +1,11 @@
-"""Budgets for work whose length nobody can foresee.
+"""Budgets for work of unpredictable length.
 
-`deadline(seconds)` interrupts pure Python code, in any thread, by an exception that no `except Exception` swallows. The block ends quietly
-and `expired` tells that it did; budgets may be nested, and each stops only its own block. What counts is the time of the processor; after
-four times as long by the clock on the wall a block ends in any case.
+`deadline(seconds)` interrupts pure Python code, in any thread, by an exception that `except Exception` does not catch. The block ends
+without an error and `expired` is True; budgets may be nested, and each stops only its own block. Processor time counts; a block also ends
+after four times as long by the wall clock.
 
-`allowance(seconds)` counts operations instead, which code announces by `spend`: what a block finishes then depends neither on the machine
-nor on its load. A clock that allows several times as long only ends what nobody counted, and `by_clock` tells that it did.
+`allowance(seconds)` counts operations instead, which code announces by `spend`, so that the result of a block does not depend on the
+machine or its load. A deadline several times as long ends code that announces nothing; `by_clock` is then True.
 """
 
 from __future__ import annotations
@@ -21,37 +21,41 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 
-_PATIENCE = 4.0
-_LEAST = 0.005
-_AGAIN = 0.5
+_WALL_FACTOR = 4.0
+"""Wall-clock time allowed, in multiples of the processor time. Smaller values end blocks on busy machines."""
+_SHORTEST_WAIT = 0.005
+"""Seconds between two looks at the clock, at least; the precision of a deadline."""
+_RESEND_AFTER = 0.5
+"""Seconds after which an exception that had no effect is sent again: Python discards those raised in some callbacks."""
 _CALLBACK_DEPTH = 4
-
-
+"""Innermost frames searched for a callback that would discard the exception; such callbacks are shallow."""
 OPERATIONS = 80_000
-"""Counted operations for one second of an allowance: about what Python does with sparse polynomials in that time. With more of them
-searches that never end take longer; with fewer, long searches that would end do not."""
+"""Counted operations per second of an allowance: about what Python does with sparse polynomials in that time. More let endless searches
+run longer; fewer cut long searches that would end."""
 _CEILING = 5.0
-"""How many times the seconds of an allowance the processor may take before the clock ends it: enough for machines several times slower than
-the one on which operations were counted, so that the count decides."""
+"""Processor time after which the clock ends an allowance, in multiples of its seconds: enough for machines several times slower than the
+one on which `OPERATIONS` was measured, so that the count decides."""
 _SHORTEST = 2.0
-"""Seconds before which the clock ends no allowance: preparations that nobody counts take a part of that."""
+"""Seconds before which the clock ends no allowance: preparations that are not counted take a part of that."""
 
 
 class OutOfTime(BaseException):
-    """A budget is spent."""
+    """A budget is exhausted."""
 
 
 @dataclass
 class Clock:
-    """Whether a block was cut short, and whether by a clock."""
+    """The result of a budget."""
 
     expired: bool = False
+    """Whether the block was interrupted."""
     by_clock: bool = False
+    """Whether a clock interrupted it, and not the count of operations."""
 
 
 @dataclass
 class _Count:
-    """The operations of an allowance that are left, and those of the one around it."""
+    """The operations left in an allowance, and in the one around it."""
 
     left: float
     over: type[OutOfTime]
@@ -66,10 +70,11 @@ class _Count:
 
 
 _COUNT: ContextVar[_Count | None] = ContextVar("count", default=None)
+"""The innermost allowance of this context."""
 
 
 def spend(operations: float) -> None:
-    """Announce so many operations; the allowance in which they are done ends if they are more than is left of it."""
+    """Count `operations` in the current allowance; the block ends if more than are left."""
     count = _COUNT.get()
     if count is not None:
         count.spend(operations)
@@ -77,15 +82,15 @@ def spend(operations: float) -> None:
 
 @dataclass
 class Allowance(Clock):
-    """What became of a block whose operations are counted."""
+    """The result of a block whose operations are counted."""
 
     seconds: float = 0.0
-    """What was spent, in seconds of operations."""
+    """The operations spent, divided by `OPERATIONS`."""
 
 
 @contextmanager
 def allowance(seconds: float) -> Iterator[Allowance]:
-    """A block that ends after the operations of so many seconds."""
+    """A block that ends after `seconds * OPERATIONS` operations."""
     mine: type[OutOfTime] = type("OutOfWork", (OutOfTime,), {})
     given = seconds * OPERATIONS
     count = _Count(given, mine, _COUNT.get())
@@ -104,7 +109,7 @@ def allowance(seconds: float) -> Iterator[Allowance]:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[Clock]:
-    """A block that ends when it takes longer than so many seconds."""
+    """A block that ends after `seconds` of processor time."""
     mine: type[OutOfTime] = type("OutOfTime", (OutOfTime,), {})
     here = threading.get_ident()
     lock = threading.Lock()
@@ -119,10 +124,10 @@ def deadline(seconds: float) -> Iterator[Clock]:
                 if sent:
                     pause.enter()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(here), ctypes.py_object(mine))
-            woken.wait(_AGAIN if sent else _LEAST)
+            woken.wait(_RESEND_AFTER if sent else _SHORTEST_WAIT)
 
     woken = threading.Event()
-    over_wall = time.monotonic() + _PATIENCE * seconds
+    over_wall = time.monotonic() + _WALL_FACTOR * seconds
     over_processor = _processor_time(here) + seconds
 
     def watch() -> None:
@@ -132,7 +137,7 @@ def deadline(seconds: float) -> Iterator[Clock]:
             if left <= 0:
                 interrupt()
                 return
-            left = max(left, _LEAST)
+            left = max(left, _SHORTEST_WAIT)
 
     watcher = threading.Thread(target=watch, daemon=True)
 
@@ -145,35 +150,35 @@ def deadline(seconds: float) -> Iterator[Clock]:
 
     try:
         try:
-            _started(watcher, mine)
+            _start(watcher, mine)
             yield clock
         finally:
-            _surely(stop, mine)
+            _complete(stop, mine)
     except mine:
         clock.expired = clock.by_clock = True
 
 
 class _NoCollection:
-    """No garbage is collected while an exception is on its way: Python swallows what reaches a callback of the collector."""
+    """Pauses the garbage collector while an exception is pending: Python discards exceptions in callbacks of the collector."""
 
     def __init__(self) -> None:
         self._paused = False
 
     def enter(self) -> None:
-        """Stop the collector, if it runs and nobody else stopped it."""
+        """Stop the collector if it is enabled."""
         if gc.isenabled():
             gc.disable()
             self._paused = True
 
     def leave(self) -> None:
-        """Let it run again."""
+        """Enable the collector again if `enter` stopped it."""
         if self._paused:
             gc.enable()
             self._paused = False
 
 
-def _started(watcher: threading.Thread, own: type[OutOfTime]) -> None:
-    """Start the watcher although a very small budget may end before the block has begun; it asks again after a while."""
+def _start(watcher: threading.Thread, own: type[OutOfTime]) -> None:
+    """Start the watcher, also if a very small budget ends before the block has begun; the watcher sends its exception again."""
     while True:
         try:
             if not watcher.is_alive():
@@ -184,7 +189,7 @@ def _started(watcher: threading.Thread, own: type[OutOfTime]) -> None:
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Whether a thread runs a callback of a weak reference or of the collector, or a finaliser, in which Python swallows exceptions."""
+    """Whether a thread runs a callback of a weak reference or of the collector, or a finaliser, where Python discards exceptions."""
     collecting = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     for _ in range(_CALLBACK_DEPTH):
         if frame is None:
@@ -198,15 +203,15 @@ def _would_be_lost(frame: FrameType | None) -> bool:
 
 
 def _processor_time(thread: int) -> float:
-    """The processor time a thread has used; where the system does not tell, the time by the clock on the wall."""
+    """The processor time of a thread; on systems without that clock, the wall-clock time."""
     try:
         return time.clock_gettime(time.pthread_getcpuclockid(thread))
     except (AttributeError, OSError):
         return time.monotonic()
 
 
-def _surely(action: Callable[[], None], own: type[OutOfTime]) -> None:
-    """Finish an action although an outer budget may end within it; the outer one's exception is raised afterwards."""
+def _complete(action: Callable[[], None], own: type[OutOfTime]) -> None:
+    """Finish `action` even if an outer budget ends within it; the exception of the outer budget is raised afterwards."""
     late: OutOfTime | None = None
     done = False
     while not done:

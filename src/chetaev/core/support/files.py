@@ -1,8 +1,8 @@
-"""Files that are whole: the old one until the new one is complete, whatever happens in between.
+"""Atomic writing of files, and reading of files that may be pipes or devices.
 
-Everything the library writes goes through `replacing`: to a temporary file in the same folder, from there to the disk, and then by one
-renaming into its place. A full disk, a crash or `kill -9` at any moment leaves the old file as it was. Who writes holds a lock on the
-temporary file, so that one whose writer was killed is known, and removed when the same file is written again.
+The library writes only through `replacing`: to a temporary file in the same folder, then to the disk, then by one rename to its place. A
+full disk, a crash or `kill -9` at any moment leaves the old file as it was. The writer holds a lock on the temporary file; a temporary
+file without a lock was left by a killed writer and is removed when the same file is written again.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
-"""Opens a pipe at once, whether or not somebody writes to it; systems without the flag have no such pipes."""
+"""Flag that opens a pipe without waiting for a writer; systems without the flag have no such pipes."""
 _PATIENCE = 2.0
-"""Seconds to wait for somebody who opens the other end of a pipe: a shell does so within milliseconds."""
+"""Seconds to wait for a writer on a pipe. A shell connects one within milliseconds; a pipe without a writer is an error after this time."""
 _LONGEST_NAME = 200
-"""Characters of a name that leave room for the temporary one's addition: file systems allow 255 bytes."""
+"""Bytes of a file name that leave room for the addition of the temporary name: file systems allow 255 bytes."""
 _ABANDONED = 86_400.0
-"""Seconds after which a temporary file counts as left behind where there are no locks: nothing takes a day to write."""
+"""Seconds after which a temporary file counts as abandoned on systems without locks; no file takes a day to write."""
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside a file, with the same ending; it becomes the file when the block ends without an exception.
+    """A temporary path beside `path`, with the same ending; it replaces `path` when the block ends without an exception.
 
-    Links are followed. The new file has the permissions of the old one. What is no file, such as `/dev/stdout` or a pipe, has nothing to
-    be kept and is written to directly.
+    Links are followed. The new file has the permissions of the old one. Targets that are not regular files, such as `/dev/stdout` or a
+    pipe, are written to directly.
     """
-    target = Path(os.path.realpath(_nameable(path)))
+    target = Path(os.path.realpath(_valid_path(path)))
     before = _status(target)
     if before is not None and stat.S_ISDIR(before.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if before is not None and not stat.S_ISREG(before.st_mode):
         yield target
         return
-    _clear(target)
+    _remove_leftovers(target)
     beside = _temporary(target)
-    held = _held(beside)
+    held = _locked(beside)
     try:
         yield beside
-        _finished(beside, before)
+        _synchronise_file(beside, before)
         os.replace(beside, target)
     finally:
-        with suppress(OSError):  # gone if all went well
+        with suppress(OSError):  # renamed already if nothing failed
             beside.unlink()
         if held is not None:
             os.close(held)
-    _remembered(target.parent)
+    _synchronise_folder(target.parent)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
@@ -77,7 +77,7 @@ def write_bytes(path: str | os.PathLike[str], contents: bytes) -> Path:
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file to be read at any place; pipes and devices are none, and opening a pipe to which nobody writes would take for ever."""
+    """A regular file opened for random access. Pipes and devices are refused; opening a pipe without a writer would block."""
     handle = _opened(path)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -86,7 +86,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
-    """What a file or a pipe holds, up to a number of bytes: a device may have no end, and a pipe no beginning."""
+    """The contents of a file or a pipe, at most `most` bytes, since a device may have no end."""
     handle = _opened(path)
     try:
         mode = os.fstat(handle).st_mode
@@ -104,25 +104,25 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def _opened(path: str | os.PathLike[str]) -> int:
-    return os.open(_nameable(path), os.O_RDONLY | _NO_WAITING | getattr(os, "O_BINARY", 0))
+    return os.open(_valid_path(path), os.O_RDONLY | _NO_WAITING | getattr(os, "O_BINARY", 0))
 
 
 def _first_of_a_pipe(handle: int, path: str | os.PathLike[str]) -> bytes:
-    """The first bytes of a pipe, or none if somebody is about to write some; an error where nobody comes to write."""
+    """The first byte of a pipe, or nothing if a writer is connected; a TimeoutError if there is no writer within `_PATIENCE`."""
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         try:
             found = os.read(handle, 1)
-        except BlockingIOError:  # somebody has the other end
+        except BlockingIOError:  # a writer has opened the other end
             return b""
         if found:
             return found
         time.sleep(0.02)
-    raise TimeoutError(errno.ETIMEDOUT, f"it is a pipe, and nobody wrote to it within {_PATIENCE:g} seconds", str(path))
+    raise TimeoutError(errno.ETIMEDOUT, f"it is a pipe without a writer; waited {_PATIENCE:g} seconds", str(path))
 
 
 def require_ending(path: Any, known: Sequence[str], where: str) -> str:
-    """The ending of a path in small letters, if it is a known one; a file says by its name what is in it."""
+    """The ending of `path` in lower case; a UsageError if it is not among `known`."""
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"{path!r} is not a path.", where=where, hint=f'"file{known[0]}"')
     file = Path(path)
@@ -135,8 +135,8 @@ def require_ending(path: Any, known: Sequence[str], where: str) -> str:
     return ending
 
 
-def _nameable(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """A path that the system can have; one with a zero byte or with half a character it cannot, and says so by another error."""
+def _valid_path(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """`path`, if a file system can have it; an OSError for one with a zero byte or an unpaired surrogate."""
     try:
         if b"\0" in os.fsencode(path):
             raise OSError(errno.EINVAL, "a name has no zero byte", str(path))
@@ -153,7 +153,7 @@ def _status(target: Path) -> os.stat_result | None:
 
 
 def _temporary(target: Path) -> Path:
-    """A new empty file in the same folder, so that it can be renamed; its ending tells other programs what to write."""
+    """A new empty file in the same folder, so that it can be renamed; it has the same ending, by which other programs choose a format."""
     beside = target.with_name(f"{_beginning(target)}{secrets.token_hex(6)}{target.suffix}")
     os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     return beside
@@ -163,8 +163,8 @@ def _beginning(target: Path) -> str:
     return f".{target.stem if len(os.fsencode(target.name)) <= _LONGEST_NAME else ''}."
 
 
-def _held(beside: Path) -> int | None:
-    """A lock on a file, which the system gives up when this process ends in whatever way; None where there are no locks."""
+def _locked(beside: Path) -> int | None:
+    """A lock on a file, which the system releases when this process ends; None where there are no locks."""
     if fcntl is None:
         return None
     handle = os.open(beside, os.O_RDONLY)
@@ -176,10 +176,10 @@ def _held(beside: Path) -> int | None:
     return handle
 
 
-def _clear(target: Path) -> None:
-    """Remove temporary files of writers that were killed while they wrote the same file."""
+def _remove_leftovers(target: Path) -> None:
+    """Remove temporary files of killed writers of the same file."""
     name = re.compile(rf"{re.escape(_beginning(target))}[0-9a-f]{{12}}{re.escape(target.suffix)}")
-    with suppress(OSError):  # a folder that may be written to, but not listed
+    with suppress(OSError):  # the folder may be writable but not listable
         for entry in os.scandir(target.parent):
             if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError):
@@ -187,20 +187,20 @@ def _clear(target: Path) -> None:
 
 
 def _remove_if_abandoned(file: Path) -> None:
-    held = _held(file)
+    held = _locked(file)
     if held is None and (fcntl is not None or time.time() - file.stat().st_mtime < _ABANDONED):
-        return  # somebody is writing it, or may be
+        return  # its writer may still be running
     file.unlink()
     if held is not None:
         os.close(held)
 
 
-def _finished(beside: Path, before: os.stat_result | None) -> None:
-    """The file on the disk, with the permissions of the one it replaces."""
+def _synchronise_file(beside: Path, before: os.stat_result | None) -> None:
+    """Write the file to the disk, with the permissions of the file that it replaces."""
     if before is not None:
         os.chmod(beside, stat.S_IMODE(before.st_mode))
         if hasattr(os, "chown") and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-            with suppress(OSError):  # only some may give files away
+            with suppress(OSError):  # only privileged processes may change the owner
                 os.chown(beside, before.st_uid, before.st_gid)
     handle = os.open(beside, os.O_RDWR)
     try:
@@ -209,8 +209,8 @@ def _finished(beside: Path, before: os.stat_result | None) -> None:
         os.close(handle)
 
 
-def _remembered(folder: Path) -> None:
-    """The renaming on the disk too, where the system can do that."""
+def _synchronise_folder(folder: Path) -> None:
+    """Write the renaming to the disk, where the system supports that."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

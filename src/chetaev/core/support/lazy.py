@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used, from one table of their homes."""
+"""Packages that import their public names on first use, from one table of modules."""
 
 from __future__ import annotations
 

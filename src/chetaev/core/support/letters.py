@@ -1,4 +1,4 @@
-"""How names are spelt in ASCII and set in LaTeX: Greek letters, indices, dots."""
+"""The spelling of names in ASCII and in LaTeX: Greek letters, indices, dots."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
 ).split()
-_SMALL = [chr(c) for c in range(0x3B1, 0x3CA) if c != 0x3C2]  # without the final sigma
+"""English names of the Greek letters, in their order."""
+_SMALL = [chr(c) for c in range(0x3B1, 0x3CA) if c != 0x3C2]
+"""The small Greek letters in the same order, without the final sigma."""
 GREEK = dict(zip(_SMALL, _GREEK, strict=True)) | {s.upper(): name.capitalize() for s, name in zip(_SMALL, _GREEK, strict=True)}
-"""Greek letters are spellings of their names."""
+"""The ASCII spelling of each Greek letter."""
 
 MOST_PRIMES = 3
 """Derivatives up to this order are written with primes and dots, higher ones as `D(x, 4)`."""
@@ -18,9 +20,11 @@ _COMMANDS = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
     "varepsilon vartheta varpi varrho varsigma varphi Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
 )
-"""Names that LaTeX has a letter for; it has none for omicron and for capitals that look like Latin ones."""
+"""Names for which LaTeX has a letter; it has none for omicron and for capitals that look like Latin ones."""
 _INDEXED = re.compile(r"([A-Za-z]+?)(\d+)$")
+"""A name with a number, such as `x1`, which becomes an index."""
 _ABBREVIATED = re.compile(r"([A-Za-z])([A-Z][A-Za-z]*)$")
+"""A letter with a capitalised word, such as `mB`, which becomes an index."""
 
 
 def spell(name: str) -> str:

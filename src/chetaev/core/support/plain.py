@@ -1,4 +1,4 @@
-"""Plain data from files: texts, lists and mappings of their one type. What is of another type is a TypeError, and not repaired."""
+"""Checks of plain data from files: texts, lists and mappings. Data of another type raise a TypeError; nothing is converted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ROWS = "a list of texts, or a table of texts by name"
 METHOD = "a text, or a table with a name and settings"
 SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
-"""What a value in a file may be, in the words of messages."""
+"""The types of values in files, as messages name them; `fits` checks them."""
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Whether a value is of a kind."""
+    """Whether `value` is of the type `kind`, one of the constants above."""
     if kind == METHOD:
         return isinstance(value, str | dict)
     if kind == ROWS:
@@ -36,7 +36,7 @@ def fits(value: Any, kind: str) -> bool:
 
 
 def text_of(given: Any, name: str) -> str:
-    """A text, if it is one and contains nothing that a terminal would obey."""
+    """`given`, if it is a text without control characters."""
     if not isinstance(given, str):
         raise TypeError(f"{name} is not a text")
     reason = fault(given, lines=True)
@@ -72,7 +72,7 @@ def named_texts(given: Any, name: str) -> dict[str, str]:
 
 
 def require_keys(given: Any, known: Iterable[str], what: str) -> None:
-    """Refuse what nobody knows: it may have meant something to who wrote it."""
+    """Raise a ValueError for a key that is not `known`; ignoring it would hide a misspelling."""
     if not isinstance(given, dict):
         raise TypeError(f"{what} is not a mapping")
     unknown = [key for key in given if key not in known]

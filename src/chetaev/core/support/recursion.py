@@ -1,7 +1,7 @@
-"""Room for deeply nested expressions.
+"""A higher recursion limit for deeply nested expressions.
 
-An expression may be nested 200 deep, and SymPy spends several Python frames on each level; the interpreter's default of 1000 frames is
-too few. Inside `deep()` there is room; the old limit comes back when the last such block, in any thread, is left.
+A text may be nested 200 deep, and SymPy needs several Python frames per level; the interpreter's default of 1000 frames is too few.
+`deep()` raises the limit; the old limit is restored when the last such block, in any thread, ends.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ROOM = 12_000
+"""Python frames inside `deep()`: about twenty for each of the 500 levels of `notation.bounds.DEEPEST_NODES`. Much larger values let the
+interpreter's own stack overflow."""
 _lock = threading.Lock()
 _inside = 0
 _before = 0

@@ -2,10 +2,10 @@
 
 A spec is the word of a kind, or a mapping with that word under `name` and the settings beside it:
 `"vakonomic"`, `{"name": "herglotz", "inner": "vakonomic"}`. A setting is a text, a number, a truth value, a value of the same registry
-(again a spec), or a mapping from names to these. Only registered kinds are chosen, and a file imports nothing.
+(again a spec), or a mapping from names to these. Only registered kinds can be chosen, and reading a file imports nothing.
 
-Packages that are installed may announce modules in the entry-point group `chetaev`; importing such a module registers what it has. They
-are imported when somebody types a word that is not known (`of_words`, or an argument of a program), and never for a word in a file.
+Installed packages may announce modules in the entry-point group `chetaev`; importing such a module registers its kinds. They are imported
+for an unknown word on the command line or in an argument of a program, never for a word in a file.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ T = TypeVar("T", bound="Specified")
 V = TypeVar("V")
 
 _WORD = re.compile(r"[a-z][a-z0-9-]*")
+"""The form of a word that names a kind."""
 _DEPTH = 8
-"""How deep values may be nested in a text; deeper ones are refused before Python's own limit is near."""
+"""Depth to which values may be nested in a text; the reader recurses."""
 _PIECE = re.compile(r"\s*([\w'.\[\]-]+|[(),=])")
 """A word, a row's label, a number, or a mark."""
 
@@ -39,18 +40,18 @@ class Specified:
     word: ClassVar[str] = ""
     """Its name in model files and on the command line."""
     title: ClassVar[str] = ""
-    """How a report calls it; its name in Python if nothing is said."""
+    """Its name in a report; the Python expression if this is empty."""
     papers: ClassVar[tuple[str, ...]] = ()
-    """What a report cites: references as texts, or numbers of `chetaev.report.citations`."""
+    """References for a report: texts, or keys of `chetaev.report.citations`."""
 
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:
-        """The names of what a value of this kind is made with."""
+        """The names of the constructor's arguments."""
         return () if cls.__init__ is object.__init__ else tuple(signature(cls).parameters)
 
     @classmethod
     def nests(cls, setting: str) -> bool:
-        """Whether a setting is a value of the same registry, or a mapping to such values: then its words in files are theirs."""
+        """Whether `setting` is a value of the same registry, or a mapping to such values, so that words in files are read as kinds."""
         return False
 
     @classmethod
@@ -59,11 +60,11 @@ class Specified:
         return cls(*positional, **named)
 
     def settings(self) -> dict[str, Any]:
-        """What this value was made with, by name; a setting that says nothing is left out."""
+        """The constructor's arguments by name; a kind may leave out those with their default."""
         return {name: getattr(self, name) for name in self.setting_names()}
 
     def in_words(self) -> str:
-        """How a report calls it."""
+        """Its name in a report."""
         return self.title or str(self)
 
     def cited(self) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ class Specified:
 
 
 def _hashable(value: Any) -> Any:
-    """A value by which equal settings have equal hashes, whatever container holds them."""
+    """A hashable form of `value`, equal for equal settings whatever container holds them."""
     if isinstance(value, Mapping):
         return frozenset((name, _hashable(v)) for name, v in value.items())
     if isinstance(value, list | tuple):
@@ -93,7 +94,7 @@ def _hashable(value: Any) -> Any:
 
 
 def spec_of(value: Specified) -> str | dict[str, Any]:
-    """A value as plain data. A setting that is None, as it is unless given, is left out: files have no word for it."""
+    """`value` as plain data. A setting that is None by default and not given is left out: files cannot express None."""
     given = value.settings()
     usual = signature(type(value)).parameters if None in given.values() else {}
     settings = {name: _plain(setting, value) for name, setting in given.items() if setting is not None or usual[name].default is not None}
@@ -101,7 +102,7 @@ def spec_of(value: Specified) -> str | dict[str, Any]:
 
 
 def words_of(value: Specified) -> str:
-    """A value in the words that `Registry.of_words` reads."""
+    """`value` as the text that `Registry.of_words` reads."""
     found = []
     for place, (name, setting) in enumerate(value.settings().items()):
         if isinstance(setting, Mapping):
@@ -133,8 +134,10 @@ class Registry(dict[str, type[T]], Generic[T]):
     """The kinds of one base class by their words."""
 
     def __init__(self, kind: str, fault: type[ChetaevError], example: str, homes: Mapping[str, str] | None = None) -> None:
-        """`kind` is what messages call a value and `example` one on the command line; `homes` names the modules of kinds that are
-        registered when their words are first asked for, because importing them takes long.
+        """An empty registry.
+
+        `kind` is the noun for a value in messages, `fault` the class of errors, `example` a value on the command line. `homes` maps words
+        to modules that are imported, and register their kind, on first use of the word.
         """
         super().__init__()
         self.kind, self.fault, self.example, self._homes = kind, fault, example, dict(homes or {})
@@ -144,7 +147,7 @@ class Registry(dict[str, type[T]], Generic[T]):
         return list(dict.fromkeys([*self._homes, *self]))
 
     def register(self, kind: type[T]) -> type[T]:
-        """Make a kind known by its word; registering the same class again, as a notebook does, replaces it."""
+        """Register a class under its word; registering the same class again, as a notebook cell may do, replaces it."""
         word = getattr(kind, "word", None)
         if not isinstance(word, str) or not _WORD.fullmatch(word):
             hint = f'word = "{kind.__name__.lower()}"'
@@ -158,7 +161,7 @@ class Registry(dict[str, type[T]], Generic[T]):
         return kind
 
     def kind_of(self, word: str, where: str, *, typed: bool = False) -> type[T]:
-        """The class of a word; `typed` if a person or a program gave it, for whom installed extensions may be imported."""
+        """The class of `word`; with `typed=True` the word comes from a person or a program, and installed extensions are imported."""
         if word not in self and word in self._homes:
             import_module(self._homes[word])
         if word not in self and typed:
@@ -170,7 +173,7 @@ class Registry(dict[str, type[T]], Generic[T]):
         return self[word]
 
     def holds(self, value: Any) -> bool:
-        """Whether a value can be chosen by a word here."""
+        """Whether the class of `value` is registered here."""
         return isinstance(value, Specified) and self.get(getattr(value, "word", "")) is type(value)
 
     def of_spec(self, given: Any, where: str) -> T:
@@ -192,7 +195,7 @@ class Registry(dict[str, type[T]], Generic[T]):
         return kind(**{name: self._value(value, kind.nests(name), where) for name, value in settings.items()})
 
     def _value(self, given: Any, nested: bool, where: str) -> Any:
-        """A setting; a word that stands where a value of this registry is expected is one."""
+        """The value of a setting; with `nested` a word is read as a kind of this registry."""
         if isinstance(given, Mapping) and "name" in given:
             return self.of_spec(given, where)
         if isinstance(given, Mapping):
@@ -200,15 +203,15 @@ class Registry(dict[str, type[T]], Generic[T]):
         return self.of_spec(given, where) if nested and isinstance(given, str) else given
 
     def of_words(self, text: str, where: str) -> T:
-        """The value of a line of the command line: `vakonomic`, `herglotz(vakonomic)`, `mixed(kinematic[0]=vakonomic, ...)`."""
-        found = _Words(self, text, where)
+        """The value of a text on the command line: `vakonomic`, `herglotz(vakonomic)`, `mixed(kinematic[0]=vakonomic, ...)`."""
+        found = _Reader(self, text, where)
         value: T = found.value(0)
         if found.next is not None or not isinstance(value, Specified):
             raise found.fault()
         return value
 
 
-class _Words(Generic[T]):
+class _Reader(Generic[T]):
     """A reader of `word(setting, name=setting)`."""
 
     def __init__(self, known: Registry[T], text: str, where: str) -> None:
@@ -231,7 +234,7 @@ class _Words(Generic[T]):
         return self.pieces.pop()
 
     def value(self, depth: int, nested: bool = True) -> Any:
-        """A value with its settings; a number or a word where none is expected."""
+        """The next value with its settings; with `nested=False` a number or a plain word."""
         if depth > _DEPTH:
             raise self.fault()
         word, fault = self.take(), self.known.fault
@@ -278,7 +281,7 @@ def _number(word: str) -> float | None:
 
 @cache
 def import_extensions() -> tuple[str, ...]:
-    """Import the modules that installed packages announce in the entry-point group `chetaev`, once; their names."""
+    """Import, once, the modules that installed packages announce in the entry-point group `chetaev`; returns their names."""
     found = tuple(entry_points(group="chetaev"))
     for point in found:
         try:
@@ -290,7 +293,7 @@ def import_extensions() -> tuple[str, ...]:
 
 
 def chosen(table: Mapping[str, V], word: str, kind: str, where: str) -> V:
-    """The entry of a word that a person or a program typed, of a table that extensions may fill."""
+    """The entry of `table` for a word from a person or a program; installed extensions are imported if the word is unknown."""
     if word not in table:
         import_extensions()
     if word not in table:

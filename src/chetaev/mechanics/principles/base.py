@@ -25,7 +25,7 @@ from chetaev.core.support.registry import Registry, Specified
 from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape
-from chetaev.core.zero import random_point, seems_zero
+from chetaev.core.zero import known_zero, random_point
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import Point, Points, matrices_at, points_on, rank
 
@@ -111,7 +111,7 @@ class Lowered:
         frame = self.system.frame
         turning = [(c, v * value) for b, v in enumerate(frame.velocities) for c, value in frame.bracket(a, b).items()]
         orders = range(order_in(self.lagrangian, Coordinate) if turning else 0)
-        return any(not seems_zero(Add(*[e * self.lagrangian.diff(frame.velocities[c].d(k)) for c, e in turning])) for k in orders)
+        return any(not known_zero(Add(*[e * self.lagrangian.diff(frame.velocities[c].d(k)) for c, e in turning])) for k in orders)
 
 
 def _expression(given: Any) -> Expr:

@@ -16,7 +16,7 @@ from sympy import Symbol
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.exact.field import OutsideDomain, Residue
 from chetaev.core.exact.manifold import Single, Stage, points_of
-from chetaev.core.exact.matrices import null_space, rank, rank_one_by_one
+from chetaev.core.exact.matrices import independent_of_previous, null_space, rank
 from chetaev.core.exact.signature import TRIALS, Spot
 from chetaev.core.symbols import Input, Jet, Parameter
 from chetaev.core.zero import charted
@@ -155,7 +155,7 @@ def free_columns(
     if not nulls:
         return None
     null, p = min(nulls, key=lambda found: len(found[0]))
-    return [k for k, free in enumerate(rank_one_by_one([[vector[k] for vector in null] for k in range(width)], p)) if free]
+    return [k for k, free in enumerate(independent_of_previous([[vector[k] for vector in null] for k in range(width)], p)) if free]
 
 
 def _matrices(

@@ -14,7 +14,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.system import System
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.classify import constraints_are_holonomic
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -181,9 +181,9 @@ def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]
         reasons: dict[bool | None, str] = {True: "the constraints are holonomic", False: "the constraints are not integrable"}
         return holonomic, reasons.get(holonomic, "no theorem speaks of these constraints")
     if (a.action is None) != (b.action is None):
-        free = a.action is None or seems_zero(first.lagrangian.diff(a.action))
+        free = a.action is None or known_zero(first.lagrangian.diff(a.action))
         return (True, "the action does not occur in the Lagrangian") if free else (False, "the action occurs in the Lagrangian")
-    if a.reactions == b.reactions and seems_zero(a.lagrangian - b.lagrangian):
+    if a.reactions == b.reactions and known_zero(a.lagrangian - b.lagrangian):
         return True, "the equations are the same, row by row"
     if a.costates:
         return None, "both have multipliers that are varied"

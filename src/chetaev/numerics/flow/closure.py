@@ -28,7 +28,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.mechanics.ranks.sizes import row_sizes
-from chetaev.mechanics.structure import loose_structure
+from chetaev.mechanics.structure import partial_structure
 from chetaev.numerics.flow.affine import plainly_affine
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
@@ -105,7 +105,7 @@ def closure_of(equations: Equations) -> Closure:
 
 def _stated(equations: Equations) -> Prolongation:
     """The rows as they are stated, raised so that they are linear in their top jets."""
-    found = loose_structure(equations, GraphAlgebra())
+    found = partial_structure(equations, GraphAlgebra())
     system = Prolongation(equations, found, count=_POINTS)
     if not system.curved(system.stage(0), found.top):
         plain = plainly_affine(found)

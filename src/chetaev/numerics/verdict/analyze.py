@@ -14,7 +14,7 @@ import numpy as np
 from sympy import Expr, S
 
 from chetaev.core.errors import UsageError
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -118,7 +118,7 @@ def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
     Several branches are told as simulate knows them, without the slopes, if that is as sure.
     """
     stated = [row.residual for row in equations.rows if row.label in labels]
-    slopes = [in_own_words(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
+    slopes = [in_own_functions(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
     rows = [Row(Slope(k), slope, S.Zero) for k, slope in enumerate(slopes)]
     found = branches_of(with_rows(equations, rows))
     if found.complete and len(found.branches) < 2:

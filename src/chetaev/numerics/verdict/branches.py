@@ -19,13 +19,13 @@ import numpy as np
 from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Multiplier
 from chetaev.core.system import lowest_written
 from chetaev.core.values import Tape, Undefined
-from chetaev.core.zero import random_point, seems_zero
+from chetaev.core.zero import known_zero, random_point
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Branch as BranchRow
@@ -121,7 +121,7 @@ class Branch:
         phase, constraints = self.leaf.form.phase, self.leaf.constraints
         if not constraints:
             return np.eye(len(phase))
-        values = Tape([in_own_words(e.diff(z)) for e in constraints for z in phase])(self.point)
+        values = Tape([in_own_functions(e.diff(z)) for e in constraints for z in phase])(self.point)
         return null_space(np.array(values, dtype=float).reshape(len(constraints), len(phase)))
 
     @cached_property
@@ -304,7 +304,7 @@ def _proportional(e: Expr, g: Expr) -> bool:
     """
     if e.free_symbols != g.free_symbols or not _alike(e, g):
         return False
-    return all(seems_zero(e * g.diff(z) - g * e.diff(z)) for z in sorted(e.free_symbols, key=lambda z: str(z.name)))
+    return all(known_zero(e * g.diff(z) - g * e.diff(z)) for z in sorted(e.free_symbols, key=lambda z: str(z.name)))
 
 
 def _alike(e: Expr, g: Expr) -> bool:

@@ -17,10 +17,10 @@ from typing import Any
 
 from sympy import Expr, Pow
 
-from chetaev.core.functions import bent_by_corners
+from chetaev.core.functions import has_corner_in
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.origins import Sliding, Stated
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import Point
@@ -88,7 +88,7 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
         labels=tuple(map(system.label, jumping or flat or pairs)),
         flat=bool(flat) and not jumps,
         jumps=jumps,
-        smooth=not jumps and not any(bent_by_corners(e, jets_in(e)) or _has_vanishing_root(e, points) for e in stated),
+        smooth=not jumps and not any(has_corner_in(e, jets_in(e)) or _has_vanishing_root(e, points) for e in stated),
         open=any(rows.vanish_nearby(point) for point in points),
     )
 
@@ -116,7 +116,7 @@ def rows_lost(system: Prolongation) -> tuple[str, ...]:
     equations = system.equations
     rows = zip(equations.origins, system.structure.rows, strict=False)
     flat = [i for i, (origin, row) in enumerate(rows) if isinstance(origin, Stated | Sliding) and _without_slope(system, row)]
-    return tuple(equations.labels[i] for i in flat if bent_by_corners(e := equations.rows[i].residual, jets_in(e)))
+    return tuple(equations.labels[i] for i in flat if has_corner_in(e := equations.rows[i].residual, jets_in(e)))
 
 
 def _without_slope(system: Prolongation, row: Any) -> bool:
@@ -132,6 +132,6 @@ def rows_without_slope(system: Prolongation) -> tuple[str, ...]:
     for label, row in zip(mechanical.kinematic_labels, mechanical.kinematic, strict=True):
         written = mechanical.charted(row.residual)
         slopes = [written.diff(z) for z in written.free_symbols if isinstance(z, Jet) and not isinstance(z, Input)]
-        if not seems_zero(written) and all(map(seems_zero, slopes)):
+        if not known_zero(written) and all(map(known_zero, slopes)):
             found.append(label)
     return tuple(found)

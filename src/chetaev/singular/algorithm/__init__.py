@@ -25,7 +25,7 @@ from sympy import Expr
 from chetaev.core.errors import UsageError
 from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep
-from chetaev.singular.algorithm.branches import Dead
+from chetaev.singular.algorithm.branches import Infeasible
 from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
 from chetaev.singular.algorithm.reality import NeedsSurd, sign_of
 from chetaev.singular.algorithm.redundancy import essential
@@ -120,7 +120,7 @@ class _Run:
 
     def tree(self) -> Tree:
         search = self.current
-        discarded = [_empty(search.space, dead) for dead in search.dead] if search else []
+        discarded = [_empty(search.space, infeasible) for infeasible in search.infeasible] if search else []
         return Tree(
             self.form,
             self.kind,
@@ -160,8 +160,8 @@ def _order(leaf: Leaf) -> tuple[int, int, str]:
     return -leaf.dimension, leaf.free_functions, str(leaf.constraints)
 
 
-def _empty(space: Space, dead: Dead) -> Empty:
-    return Empty(tuple(space.expression(g) for g in dead.constraints), space.expression(dead.certificate))
+def _empty(space: Space, infeasible: Infeasible) -> Empty:
+    return Empty(tuple(space.expression(g) for g in infeasible.constraints), space.expression(infeasible.certificate))
 
 
 def _assumptions(space: Space) -> tuple[Expr, ...]:

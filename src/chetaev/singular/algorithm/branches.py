@@ -2,7 +2,7 @@ r"""A branch: where some polynomials vanish and others do not, kept in a form in
 
 Constraints that are linear in a variable with a constant coefficient are *solved*: the variable is replaced everywhere. What is left are
 nonlinear generators, mostly few, with a Gröbner basis. Adding constraints to a branch may split it: products into their factors, sums of
-squares into their bases, quadratic forms into their halves.
+squares into their bases, quadratic forms into their quadratic_factors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import combinations
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
-from chetaev.singular.algorithm.reality import halves, must_vanish
+from chetaev.singular.algorithm.reality import must_vanish, quadratic_factors
 from chetaev.singular.algorithm.ring import Poly, weight
 from chetaev.singular.algorithm.space import Space
 
@@ -51,7 +51,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Dead:
+class Infeasible:
     """A set that turned out to be empty, and why; `certificate` is the sum of squares that cannot vanish, if it is that."""
 
     constraints: tuple[Poly, ...]
@@ -80,23 +80,23 @@ def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
     return found
 
 
-def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Dead]]:
+def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Infeasible]]:
     """The branches into which a branch falls when further polynomials vanish, and what was found empty."""
     stack = [_Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero)]
     found: dict[object, Branch] = {}
-    dead: list[Dead] = []
+    infeasible: list[Infeasible] = []
     while stack:
         outcome = _settle(space, stack.pop())
         if isinstance(outcome, list):
             stack.extend(outcome)
-        elif isinstance(outcome, Dead):
-            dead.append(outcome)
+        elif isinstance(outcome, Infeasible):
+            infeasible.append(outcome)
         else:
             found.setdefault(outcome.key(), outcome)
-    return list(found.values()), dead
+    return list(found.values()), infeasible
 
 
-def _settle(space: Space, task: _Task) -> Branch | Dead | list[_Task]:
+def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
     """Work off what is pending: one branch, nothing, or several tasks to go on with."""
     while True:
         outcome = _work_off(space, task)
@@ -104,15 +104,15 @@ def _settle(space: Space, task: _Task) -> Branch | Dead | list[_Task]:
             return outcome
         nonzero = _nonzero(space, task)
         if nonzero is None:
-            return _dead(space, task)
+            return _infeasible(space, task)
         basis = basis_of(space, task.generators)
         if (basis and basis[0].is_ground) or any(not normal_form(n, basis) for n in nonzero):
-            return _dead(space, task)
+            return _infeasible(space, task)
         entangled = _entangled(basis, nonzero)
         if entangled:
             closure = saturate(space, basis, entangled)
             if closure and closure[0].is_ground:
-                return _dead(space, task)
+                return _infeasible(space, task)
             if set(closure) != set(basis):
                 task.generators, task.pending, basis = [], closure, closure
                 continue
@@ -125,16 +125,16 @@ def _settle(space: Space, task: _Task) -> Branch | Dead | list[_Task]:
         return Branch(task.solved, tuple(generators), tuple(basis), nonzero)
 
 
-def _work_off(space: Space, task: _Task) -> Dead | list[_Task] | None:
+def _work_off(space: Space, task: _Task) -> Infeasible | list[_Task] | None:
     while task.pending:
         task.pending = [g for g in (substitute(space, f, task.solved) for f in task.pending) if g]
         constant = next((f for f in task.pending if f.is_ground), None)
         if constant is not None:
             space.record(constant.LC)  # a parameter expression that would have to vanish: generically it does not
-            return _dead(space, task)
+            return _infeasible(space, task)
         signed = next((f for f in task.pending if _variables(f) & space.positive and _impossible(space, f)), None)
         if signed is not None:
-            return _dead(space, task, signed)
+            return _infeasible(space, task, signed)
         if _solve_one(space, task) or _solve_block(space, task):
             continue
         if not task.pending:
@@ -143,7 +143,7 @@ def _work_off(space: Space, task: _Task) -> Dead | list[_Task] | None:
         f = task.pending.pop()
         factors = [g for g in space.factors(f) if g not in task.nonzero]
         if not factors:
-            return _dead(space, task)
+            return _infeasible(space, task)
         if len(factors) > 1:
             return [task.with_pending([g]) for g in reversed(factors)]
         f = factors[0]
@@ -153,10 +153,10 @@ def _work_off(space: Space, task: _Task) -> Dead | list[_Task] | None:
         squares = must_vanish(space, f)
         if squares is not None:
             if any(g.is_ground for g in squares):
-                return _dead(space, task.with_pending([f]), f)
+                return _infeasible(space, task.with_pending([f]), f)
             task.pending += squares
             continue
-        pair = halves(space, f)
+        pair = quadratic_factors(space, f)
         if pair is not None:
             return [task.with_pending([g]) for g in pair]
         if f not in task.generators:
@@ -169,9 +169,9 @@ def _impossible(space: Space, f: Poly) -> bool:
     return squares is not None and any(g.is_ground for g in squares)
 
 
-def _dead(space: Space, task: _Task, certificate: Poly | None = None) -> Dead:
+def _infeasible(space: Space, task: _Task, certificate: Poly | None = None) -> Infeasible:
     solved = [space.variables[i] - e for i, e in sorted(task.solved.items())]
-    return Dead((*solved, *task.generators, *[f for f in task.pending if f]), certificate)
+    return Infeasible((*solved, *task.generators, *[f for f in task.pending if f]), certificate)
 
 
 def _linear_variable(space: Space, f: Poly, others: Sequence[Poly]) -> int | None:
@@ -315,7 +315,7 @@ def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) ->
         if _linear_variable(space, g, []) is not None or must_vanish(space, g) is not None:
             return True
         factors = space.factors(g)
-        if len(factors) != 1 or factors[0] != g or factors[0] in nonzero or halves(space, g) is not None:
+        if len(factors) != 1 or factors[0] != g or factors[0] in nonzero or quadratic_factors(space, g) is not None:
             return True
     return False
 

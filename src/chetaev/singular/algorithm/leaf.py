@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import UsageError
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, jets_in
@@ -169,7 +169,7 @@ def _rate(space: Space, final: Final, j: int, symbols: Mapping[int, Symbol]) -> 
     total = _quotient(space, term)
     for k, slope in slopes.items():
         total += _quotient(space, slope) * symbols[k]
-    return in_own_words(total)
+    return in_own_functions(total)
 
 
 def _quotient(space: Space, f: Fraction) -> Expr:
@@ -192,7 +192,7 @@ def _clean(space: Space, g: Poly) -> Expr:
     if not space.parameters:
         _, g = g.clear_denoms()
         g = -g if g.LC < 0 else g
-    return in_own_words(space.expression(g))
+    return in_own_functions(space.expression(g))
 
 
 def _excluded(space: Space, rows: Rows, final: Final) -> tuple[Expr, ...]:
@@ -226,7 +226,7 @@ def _confirmed(rows: Rows, constraints: tuple[Expr, ...], rates: Mapping[Jet, Ex
     moving: dict[Symbol, Any] = {TIME: S.One, **dynamics.known, **rates}
     equations = [row[-1] + sum((c * rates[z] for c, z in zip(row, dynamics.unknowns, strict=False)), S.Zero) for row in dynamics.entries]
     for g in constraints:
-        equations.append(sum((in_own_words(g.diff(z)) * moving[z] for z in g.free_symbols if z in moving), S.Zero))
+        equations.append(sum((in_own_functions(g.diff(z)) * moving[z] for z in g.free_symbols if z in moving), S.Zero))
     return largest_fault([*equations, *constraints], values) < _FAULT
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
-from chetaev.core.functions import Sign, in_own_words
+from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.algorithm.branches import Branch
@@ -39,16 +39,16 @@ class Sampler:
         equations = [space.expression(g) for g in branch.generators if g not in space.relations]
         equations += [f - e for f, e in functions if not isinstance(f, Sign)] + [z - e for z, e in given.items() if z not in solved]
         self.signs = [(f - e).xreplace(solved) for f, e in functions if isinstance(f, Sign)]
-        self.equations = [e for e in (in_own_words(e.xreplace(solved)) for e in equations) if e.free_symbols]
+        self.equations = [e for e in (in_own_functions(e.xreplace(solved)) for e in equations) if e.free_symbols]
         self.solved = solved
         self.variables = [z for z in (*space.phase, TIME) if z not in solved]
         self.parameters = [p for p in space.parameters if p not in space.translation.constants]
-        self.avoided = [in_own_words(space.expression(n).xreplace(solved)) for n in branch.nonzero]
+        self.avoided = [in_own_functions(space.expression(n).xreplace(solved)) for n in branch.nonzero]
         self.expected = codimension - len(solved)
-        gradient = [in_own_words(e.diff(z)) for e in self.equations for z in self.variables]
+        gradient = [in_own_functions(e.diff(z)) for e in self.equations for z in self.variables]
         self._system = Tape([*self.equations, *gradient])
         # the functions of the equations are computed too, so that a point outside their domains is no point: log(x) at x = -1
-        functions_there = [in_own_words(g.definition.xreplace(solved)) for g in space.generators.values()]
+        functions_there = [in_own_functions(g.definition.xreplace(solved)) for g in space.generators.values()]
         self._avoided = [Tape([e]) for e in self.avoided]
         self._rest = Tape([*solved.values(), *self.avoided, *self.signs, *functions_there])
 
@@ -157,7 +157,7 @@ def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> 
     for e in equations:
         terms, symbols = sympy.Add.make_args(e), sorted(e.free_symbols, key=lambda z: str(z))
         try:
-            numbers = Tape([*terms, *[in_own_words(e.diff(z)) for z in symbols]])(values)
+            numbers = Tape([*terms, *[in_own_functions(e.diff(z)) for z in symbols]])(values)
         except Undefined:
             return float("inf")
         own, slopes = numbers[: len(terms)], numbers[len(terms) :]

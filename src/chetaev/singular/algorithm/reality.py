@@ -62,7 +62,7 @@ def never_vanishes(space: Space, f: Poly) -> bool:
     return found is not None and any(g.is_ground for g in found)
 
 
-def halves(space: Space, f: Poly) -> tuple[Poly, Poly] | None:
+def quadratic_factors(space: Space, f: Poly) -> tuple[Poly, Poly] | None:
     r"""The two factors of $4a f = (2ax + b)^2 - d\,s^2$ over $\sqrt d$ with $d > 0$, where both can vanish together.
 
     Only then are two real manifolds crossing: $x^2 = 2y^2$ is a pair of lines, while $x^2 = 2$ is a smooth set as it stands.

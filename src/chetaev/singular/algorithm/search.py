@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from sympy import Expr
 
 from chetaev.core.symbols import TIME, Jet
-from chetaev.singular.algorithm.branches import Branch, Dead, refine
+from chetaev.singular.algorithm.branches import Branch, Infeasible, refine
 from chetaev.singular.algorithm.elimination import Constraints, Row, Solved, eliminate
 from chetaev.singular.algorithm.ideals import normal_form
 from chetaev.singular.algorithm.ring import Fraction, Poly
@@ -55,7 +55,7 @@ class Search:
     tangency: bool = True
     nodes: list[Node] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
-    dead: list[Dead] = field(default_factory=list)
+    infeasible: list[Infeasible] = field(default_factory=list)
     conflicts: list[tuple[Branch, list[Poly]]] = field(default_factory=list)
     """Branches on which rows are solvable only where some polynomials vanish."""
     _queue: list[tuple[int, Branch, Steps]] = field(default_factory=list)
@@ -94,8 +94,8 @@ class Search:
         node.status = "distinction"
 
     def _push(self, parent: int | None, branch: Branch, new: Sequence[Poly], steps: Steps, case: bool = False, count: bool = True) -> bool:
-        found, dead = refine(self.space, branch, new)
-        self.dead += [d for d in dead if d.certificate is not None]
+        found, infeasible = refine(self.space, branch, new)
+        self.infeasible += [d for d in infeasible if d.certificate is not None]
         for child in found:
             key = child.key()
             if key in self._seen:

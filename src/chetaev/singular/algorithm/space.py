@@ -12,7 +12,7 @@ from itertools import pairwise
 from sympy import Expr, S, Symbol
 from sympy.polys.domains import QQ
 
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.symbols import TIME, Jet
 from chetaev.singular.algorithm.ring import Fraction, Poly, Ring
 from chetaev.singular.algorithm.translation import Translation
@@ -159,7 +159,7 @@ class Space(Ring):
                 known[z] = values[j].as_expr(*self.symbols)
         if not known:
             return None
-        value = in_own_words(generator.definition.xreplace(known))
+        value = in_own_functions(generator.definition.xreplace(known))
         if value.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity):
             return None  # the branch lies outside the domain of the function, which other polynomials exclude
         if value.is_extended_real is False:

@@ -19,7 +19,7 @@ from itertools import combinations
 import sympy
 from sympy import Expr, Rational, S, Symbol
 
-from chetaev.core.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_words
+from chetaev.core.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_functions
 from chetaev.core.symbols import TIME, Jet, Parameter
 
 _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
@@ -78,7 +78,7 @@ class Translation:
         """The partial derivative of a generator, rational in symbols."""
         if z not in generator.definition.free_symbols:
             return S.Zero
-        return self.rational(in_own_words(generator.definition.diff(z)))
+        return self.rational(in_own_functions(generator.definition.diff(z)))
 
     def _collect(self, expressions: Iterable[Expr]) -> None:
         """Find base angles of all arguments: if multiples stay small, the largest of which all are integer multiples."""

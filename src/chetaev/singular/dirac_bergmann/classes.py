@@ -19,7 +19,7 @@ from sympy import Add, Expr, Matrix, Symbol
 from sympy.polys.domains import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.symbols import TIME
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import rank
@@ -138,7 +138,7 @@ def gauge_directions(generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs
     if found is None:
         return None
     while new:
-        next_ones = [in_own_words(g.diff(TIME)) + poisson_bracket(g, hamiltonian, pairs) for g in new]
+        next_ones = [in_own_functions(g.diff(TIME)) + poisson_bracket(g, hamiltonian, pairs) for g in new]
         next_ones += [poisson_bracket(g, k, pairs) for g in new for k in generators if g != k]
         kept: list[Expr] = []
         for g in next_ones:
@@ -154,7 +154,7 @@ def gauge_directions(generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs
 def _rank(functions: Sequence[Expr], pairs: Pairs, points: Sequence[Mapping[Symbol, float]]) -> int | None:
     """The rank of the differentials at general points: Hamiltonian fields are independent exactly if these are."""
     variables = [z for pair in pairs for z in pair]
-    tape = Tape([in_own_words(f.diff(z)) for f in functions for z in variables])
+    tape = Tape([in_own_functions(f.diff(z)) for f in functions for z in variables])
     ranks = []
     for point in points:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sympy import Add, Expr, Symbol
 
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
 
 Pairs = Sequence[tuple[Symbol, Symbol]]
@@ -26,7 +26,7 @@ def poisson_bracket(f: Expr, g: Expr, pairs: Pairs) -> Expr:
     2*x
     """
     terms = [_slope(f, q) * _slope(g, p) - _slope(f, p) * _slope(g, q) for q, p in pairs]
-    return in_own_words(Add(*terms))
+    return in_own_functions(Add(*terms))
 
 
 def _slope(f: Expr, z: Symbol) -> Expr:

@@ -9,9 +9,9 @@ from sympy import Expr
 
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import SetInput, UsePrinciple, listed
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
-from chetaev.core.system import System, fresh
+from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
@@ -60,7 +60,7 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
             why="Momenta are taken from a Lagrangian of first order.",
             hint="constraint_algorithm takes Lagrangians of any order",
         )
-    momenta = tuple(fresh(system, [f"p_{q.base}" for q in coordinates]))
+    momenta = tuple(fresh_coordinates(system, [f"p_{q.base}" for q in coordinates]))
     return Source(coordinates, momenta, system.parameters, lagrangian, system)
 
 
@@ -76,5 +76,5 @@ def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
                 why="Constraints are differentiated in time, and what is not known cannot be.",
                 hint=SetInput((z.base,), "sin(t)"),
             )
-        values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
+        values[z] = in_own_functions(given.diff(TIME, z.order)) if z.order else given
     return lagrangian.xreplace(values)

@@ -35,7 +35,7 @@ from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.declarations import checked_name
 from chetaev.core.errors import ModelError, UsageError
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
@@ -226,7 +226,7 @@ class ConstraintStructure:
             rows = [total_derivative(e, k - first).xreplace(values) for e in self.own_rows]
             rest = Matrix([SYMBOLIC.without(e, tops) for e in rows])
             found = (-self._inverse.xreplace(values) * rest).applyfunc(tidied)
-            values |= {z: in_own_words(e.xreplace(values)) for z, e in zip(tops, found, strict=True)}
+            values |= {z: in_own_functions(e.xreplace(values)) for z, e in zip(tops, found, strict=True)}
         return values
 
     @cached_property

@@ -24,7 +24,7 @@ from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import SetInput
-from chetaev.core.functions import bent_by_corners, in_own_words
+from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in
@@ -202,10 +202,10 @@ def _read_row(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
 def _affine(e: Expr, top: Sequence[Jet]) -> bool:
     """Whether an expression is provably affine in some jets; a doubt counts as no, because raising the order is always right."""
     present = [z for z in top if z in e.free_symbols]
-    if bent_by_corners(e, present):
+    if has_corner_in(e, present):
         return False
     slopes = [e.diff(z) for z in present]
-    curved = any(vanishes(in_own_words(g.diff(w))) is not True for g in slopes for w in present if w in g.free_symbols)
+    curved = any(vanishes(in_own_functions(g.diff(w))) is not True for g in slopes for w in present if w in g.free_symbols)
     if curved:
         return False
     rest = SYMBOLIC.without(e, present)
@@ -263,5 +263,5 @@ def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[E
                 why="Constraints are differentiated in time, and what is not known cannot be.",
                 hint=(SetInput((z.base,), "sin(t)"), ", or a coordinate for a quantity that is sought"),
             )
-        values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
+        values[z] = in_own_functions(given.diff(TIME, z.order)) if z.order else given
     return [e.xreplace(values) for e in rows]

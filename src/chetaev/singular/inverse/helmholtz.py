@@ -24,7 +24,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, jet_name
-from chetaev.core.zero import seems_zero, vanishes
+from chetaev.core.zero import known_zero, vanishes
 from chetaev.singular.inverse.lagrangians import Candidate, contracted_lagrangian, homogeneous_lagrangian, minimal_lagrangian, reproduces
 from chetaev.singular.inverse.source import read_source
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy
@@ -139,7 +139,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
     with deadline(seconds) as testing:  # what is known when the time runs out is reported
         for identity in identities(coordinates, rows):
             if identity.expression != 0:
-                (doubtful if seems_zero(identity.expression) else violated).append(identity)
+                (doubtful if known_zero(identity.expression) else violated).append(identity)
     complete = not testing.expired
     if complete and not violated:
         with deadline(max(_LEAST, _SHARE * (seconds - (thread_time() - start)))) as building:

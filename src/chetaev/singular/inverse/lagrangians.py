@@ -18,9 +18,9 @@ from sympy import Expr, S
 from chetaev.core.calculus import total_derivative
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import TIME, Jet
-from chetaev.core.zero import seems_zero, vanishes
+from chetaev.core.zero import known_zero, vanishes
 from chetaev.singular.inverse.primitives import antiderivative, potential, vector_potential
-from chetaev.singular.inverse.variation import euler_operator, held, highest_order, jets_of, tidy
+from chetaev.singular.inverse.variation import euler_operator, highest_order, jets_of, tidy, without_jets
 
 _PROOF = 8.0
 _UNDEFINED = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
@@ -40,7 +40,7 @@ class Candidate:
 def reproduces(lagrangian: Expr, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> bool | None:
     """Whether the Euler-Lagrange expressions of a Lagrangian are the rows: proved, disproved, or None if they are so at random points."""
     differences = [e - row for e, row in zip(euler_operator(lagrangian, coordinates), rows, strict=True)]
-    if not all(seems_zero(e) for e in differences):
+    if not all(known_zero(e) for e in differences):
         return False
     with deadline(_PROOF):  # a longer proof counts as none
         if all(vanishes(e) for e in differences):
@@ -119,7 +119,7 @@ def minimal_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Cand
     """A Lagrangian of lowest order for a variational form; None if an integral was not found or the form is not variational."""
     left = [tidy(row) for row in rows]
     total: Expr = S.Zero
-    while not all(seems_zero(row) for row in left):
+    while not all(known_zero(row) for row in left):
         order = highest_order(left, coordinates)
         part = _leading_part(coordinates, left, order)
         if part is None:
@@ -133,9 +133,9 @@ def minimal_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Cand
 
 
 def _lowered(coordinates: Sequence[Jet], rows: Sequence[Expr], part: Expr, order: int) -> list[Expr]:
-    """The rows without what the part accounts for: what did not cancel by itself in the highest derivatives is held fixed."""
+    """The rows without what the part accounts for: what did not cancel by itself in the highest derivatives is without_jets fixed."""
     top = [q.d(order) for q in coordinates]
-    return [held(tidy(row - e), top) for row, e in zip(rows, euler_operator(part, coordinates), strict=True)]
+    return [without_jets(tidy(row - e), top) for row, e in zip(rows, euler_operator(part, coordinates), strict=True)]
 
 
 def _leading_part(coordinates: Sequence[Jet], rows: Sequence[Expr], order: int) -> Expr | None:
@@ -144,7 +144,7 @@ def _leading_part(coordinates: Sequence[Jet], rows: Sequence[Expr], order: int) 
     half = (order + 1) // 2
     lives_on = half if order % 2 == 0 else half - 1
     above = [q.d(k) for q in coordinates for k in range(lives_on + 1, order + 1)]
-    leading = [[held(tidy(row.diff(q.d(order))), above) for q in coordinates] for row in rows]
+    leading = [[without_jets(tidy(row.diff(q.d(order))), above) for q in coordinates] for row in rows]
     if order % 2:
         variables = [q.d(half - 1) for q in coordinates]
         w = vector_potential([[(-1) ** (half - 1) * b for b in row] for row in leading], variables)

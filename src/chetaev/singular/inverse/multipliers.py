@@ -27,11 +27,11 @@ from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
-from chetaev.core.zero import seems_zero, vanishes
+from chetaev.core.zero import known_zero, vanishes
 from chetaev.singular.inverse.helmholtz import Variationality, decide, identities
 from chetaev.singular.inverse.primitives import antiderivative
 from chetaev.singular.inverse.source import read_source
-from chetaev.singular.inverse.variation import held, highest_order, jets_of, tidy
+from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _SOLVE = 4.0
 _MOST_FOR_MATRICES = 4
@@ -176,13 +176,13 @@ def _own_factor(z: Symbol, q: Jet, row: Expr) -> Expr | None:
 
 def _from_quotient(z: Symbol, expression: Expr, leading: Expr, order: int) -> Expr | None:
     r"""The factor f with $f'/f = (-1)^s H/(s\,Dz\,B)$, if that depends on z alone."""
-    if seems_zero(leading) or seems_zero(expression):
+    if known_zero(leading) or known_zero(expression):
         return None
     rate = sympy.cancel((-1) ** order * expression / (order * leading * (1 if z == TIME else z.d())))
     others = [w for w in rate.free_symbols if w != z and (isinstance(w, Jet) or w == TIME)]
-    if not all(seems_zero(rate.diff(w)) for w in others):
+    if not all(known_zero(rate.diff(w)) for w in others):
         return None
-    exponent = antiderivative(held(rate, others), z)
+    exponent = antiderivative(without_jets(rate, others), z)
     return None if exponent is None else sympy.powsimp(sympy.expand(sympy.exp(exponent)))
 
 
@@ -221,7 +221,7 @@ def _conditions(expressions: Sequence[Expr]) -> list[Expr]:
 def _constant_matrix(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> sympy.Matrix | None:
     """A regular constant matrix that makes the rows variational; the unit matrix if it does."""
     n = len(rows)
-    if all(seems_zero(i.expression) for i in identities(coordinates, rows)):
+    if all(known_zero(i.expression) for i in identities(coordinates, rows)):
         return sympy.eye(n)
     if not 1 < n <= _MOST_FOR_MATRICES:
         return None
@@ -268,4 +268,4 @@ def _is_regular(matrix: sympy.Matrix) -> bool:
 
 def _is_variational(coordinates: Sequence[Jet], matrix: sympy.Matrix, rows: Sequence[Expr]) -> bool:
     mixed = [tidy(e) for e in matrix * sympy.Matrix(list(rows))]
-    return all(seems_zero(i.expression) for i in identities(coordinates, mixed))
+    return all(known_zero(i.expression) for i in identities(coordinates, mixed))

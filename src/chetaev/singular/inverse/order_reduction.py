@@ -27,14 +27,14 @@ from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
-from chetaev.core.zero import seems_zero, vanishes
+from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
 from chetaev.singular.inverse.helmholtz import Variationality, helmholtz, lagrangian_of
 from chetaev.singular.inverse.lagrangians import minimal_lagrangian, reproduces
 from chetaev.singular.inverse.lepage_equivalent import LepageanEquivalent, Momenta, lepagean_equivalent
 from chetaev.singular.inverse.primitives import antiderivative, potential
 from chetaev.singular.inverse.source import Source, read_source
-from chetaev.singular.inverse.variation import held, highest_order, jets_of, tidy
+from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _POINTS = 5
 _LARGEST_DETERMINANT = 4
@@ -150,14 +150,14 @@ def lowered(lagrangian: Expr, coordinates: Sequence[Jet]) -> tuple[Expr, Expr]:
     lagrangian, removed = tidy(lagrangian), S.Zero
     while (order := highest_order([lagrangian], coordinates)) > 0:
         top = [q.d(order) for q in coordinates]
-        if all(seems_zero(lagrangian.diff(z)) for z in top):
-            lagrangian = held(lagrangian, top)
+        if all(known_zero(lagrangian.diff(z)) for z in top):
+            lagrangian = without_jets(lagrangian, top)
             continue
         f = _boundary_term(lagrangian, coordinates, order)
         if f is None:
             break
         removed += f
-        lagrangian = held(tidy(lagrangian - total_derivative(f)), top)
+        lagrangian = without_jets(tidy(lagrangian - total_derivative(f)), top)
     if lagrangian != 0 and not jets_of(lagrangian, coordinates):
         of_time = antiderivative(lagrangian, TIME)
         if of_time is not None:
@@ -225,11 +225,11 @@ def _boundary_term(lagrangian: Expr, coordinates: Sequence[Jet], order: int) -> 
     r"""The function f with $\partial f/\partial q_{r-1} = b$ if the Lagrangian is affine in $q_r$ with closed coefficients b; else None."""
     top, below = [q.d(order) for q in coordinates], [q.d(order - 1) for q in coordinates]
     b = [tidy(lagrangian.diff(z)) for z in top]
-    if not all(seems_zero(c.diff(z)) for c in b for z in top):
+    if not all(known_zero(c.diff(z)) for c in b for z in top):
         return None
-    b = [held(c, top) for c in b]
+    b = [without_jets(c, top) for c in b]
     n = len(b)
-    if not all(seems_zero(b[i].diff(below[j]) - b[j].diff(below[i])) for i in range(n) for j in range(i)):
+    if not all(known_zero(b[i].diff(below[j]) - b[j].diff(below[i])) for i in range(n) for j in range(i)):
         return None
     return potential(b, below)
 
@@ -239,9 +239,9 @@ def _effective(rows: Sequence[Expr], coordinates: Sequence[Jet]) -> list[Expr]:
     rows = [tidy(row) for row in rows]
     while (order := highest_order(rows, coordinates)) > 0:
         top = [q.d(order) for q in coordinates]
-        if not all(seems_zero(row.diff(z)) for row in rows for z in top):
+        if not all(known_zero(row.diff(z)) for row in rows for z in top):
             break
-        rows = [held(row, top) for row in rows]
+        rows = [without_jets(row, top) for row in rows]
     return rows
 
 

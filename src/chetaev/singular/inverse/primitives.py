@@ -14,11 +14,11 @@ import sympy
 from sympy import Expr, Piecewise, Poly, PolynomialError, Rational, S, Symbol
 from sympy.integrals.manualintegrate import manualintegrate
 
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.notation.show import in_notation
 from chetaev.core.support.budget import deadline
-from chetaev.core.zero import seems_zero
-from chetaev.singular.inverse.variation import held, tidy
+from chetaev.core.zero import known_zero
+from chetaev.singular.inverse.variation import tidy, without_jets
 
 _LARGEST_DEGREE = 12
 
@@ -91,17 +91,17 @@ def vector_potential(curl: Sequence[Sequence[Expr]], variables: Sequence[Symbol]
             if part is None:
                 return None
             w[v] += part
-    good = all(seems_zero(w[v].diff(variables[s]) - w[s].diff(variables[v]) - curl[s][v]) for s in range(n) for v in range(s + 1, n))
+    good = all(known_zero(w[v].diff(variables[s]) - w[s].diff(variables[v]) - curl[s][v]) for s in range(n) for v in range(s + 1, n))
     return w if good else None
 
 
 def _is_potential(f: Expr, components: Sequence[Expr], variables: Sequence[Symbol]) -> bool:
-    return all(seems_zero(f.diff(z) - b) for b, z in zip(components, variables, strict=True))
+    return all(known_zero(f.diff(z) - b) for b, z in zip(components, variables, strict=True))
 
 
 def _without(rest: Expr, earlier: Sequence[Symbol]) -> Expr:
     """What is left must not depend on the variables already done; numbers take their place where the terms did not cancel."""
-    return S.Zero if seems_zero(rest) else held(rest, earlier)
+    return S.Zero if known_zero(rest) else without_jets(rest, earlier)
 
 
 def _power_rule(e: Expr, z: Symbol) -> Expr | None:
@@ -123,8 +123,8 @@ def _integral(e: Expr, z: Symbol) -> Expr | None:
                 found = _generic(rule(integrand, variable))
             if found is None:
                 continue
-            found = in_own_words(found.xreplace(back))
-            if in_notation(found) and seems_zero(found.diff(z) - e):
+            found = in_own_functions(found.xreplace(back))
+            if in_notation(found) and known_zero(found.diff(z) - e):
                 return tidy(sympy.factor_terms(found))
         if len(back) == 1:
             break  # no constants, so nothing to assume

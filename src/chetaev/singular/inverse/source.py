@@ -8,7 +8,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.errors import ModelError, UsageError
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.symbols import TIME, Input, Jet, jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.derivation import derive
@@ -63,5 +63,5 @@ def _lagrangian(equations: Equations) -> Expr | None:
         given = next((u for known, u in system.inputs.items() if known.base == z.base), None)
         if given is None:
             return None
-        values[z] = in_own_words(given.diff(TIME, z.order)) if z.order else given
+        values[z] = in_own_functions(given.diff(TIME, z.order)) if z.order else given
     return lowered.lagrangian.xreplace(values)

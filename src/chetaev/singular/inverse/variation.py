@@ -66,7 +66,7 @@ def jets_of(expression: Expr, coordinates: Sequence[Jet]) -> set[Jet]:
     return {z for z in jets_in(expression) if z.base in bases}
 
 
-def held(expression: Expr, jets: Iterable[Jet]) -> Expr:
+def without_jets(expression: Expr, jets: Iterable[Jet]) -> Expr:
     """An expression that does not depend on some jets, with the jets that still stand in it replaced by numbers."""
     present = [z for z in jets if z in expression.free_symbols]
     for value in _SAFE if present else ():

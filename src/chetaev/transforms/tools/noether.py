@@ -23,7 +23,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in, order_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.core.zero import random_point, seems_zero, vanishes
+from chetaev.core.zero import known_zero, random_point, vanishes
 from chetaev.mechanics.assemble import right_hand_side
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.exact import exactly_zero
@@ -86,7 +86,7 @@ class Noether:
             field = Field((), S.NegativeOne)  # so that the momentum is the energy and not its negative
         change = field.applied(equations.lagrangian, equations.total)
         gauge: Expr | None = S.Zero
-        if not seems_zero(change):
+        if not known_zero(change):
             gauge = None if exact else self._potential(change)
         if gauge is None:
             return None
@@ -108,7 +108,7 @@ class Noether:
             moved = Add(*[self.equations.total(f) * s.momentum for f, s in pairs])
             components = [(q, tidy(Add(*[f * s.field.characteristic(q) for f, s in pairs]))) for q in self.coordinates]
             field = Field(tuple((q, e) for q, e in components if e != 0))
-            if not any(seems_zero(momentum - s.momentum) for s in found):
+            if not any(known_zero(momentum - s.momentum) for s in found):
                 combined.append(self._judged(field, momentum, moved, S.Zero))
         return [s for s in combined if s.field.components]
 
@@ -131,7 +131,7 @@ class Noether:
         work = Add(*[part for part, nothing in zip(parts, idle, strict=True) if nothing is False])
         proved = self._is_identity(field, momentum, Add(*parts)) and None not in idle
         rate = self.damping * momentum + work
-        fate = Fate.CHANGES if work != 0 else Fate.CONSERVED if seems_zero(rate) else Fate.DISSIPATED
+        fate = Fate.CHANGES if work != 0 else Fate.CONSERVED if known_zero(rate) else Fate.DISSIPATED
         return Symmetry(field, _short(momentum), S.Zero if fate is Fate.CONSERVED else _short(rate), fate, gauge, proved)
 
     def _is_identity(self, field: Field, momentum: Expr, work: Expr) -> bool:
@@ -191,7 +191,7 @@ class Noether:
         with deadline(_GAUGE_SECONDS) as clock:
             for z, e in slopes:
                 gauge = gauge + sympy.integrate(sympy.expand(e - gauge.diff(z)), z)
-        return gauge if not clock.expired and seems_zero(change - equations.total(gauge)) else None
+        return gauge if not clock.expired and known_zero(change - equations.total(gauge)) else None
 
 
 def _states(equations: Equations) -> Points:

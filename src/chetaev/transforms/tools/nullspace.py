@@ -8,7 +8,7 @@ import sympy
 from sympy import Add, Expr, Matrix, Mul, S
 
 from chetaev.core.symbols import jets_in
-from chetaev.core.zero import seems_zero
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.ranks.generic import Point, generic_rank
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
@@ -150,5 +150,5 @@ def explicit_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> l
 def is_singular(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
     """Whether a square matrix is singular wherever it was looked at."""
     if len(matrix) <= 2:
-        return seems_zero(Matrix(matrix).det(method="berkowitz"))
+        return known_zero(Matrix(matrix).det(method="berkowitz"))
     return generic_rank(matrix, points) < len(matrix)

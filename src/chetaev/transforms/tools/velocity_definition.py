@@ -15,12 +15,12 @@ from sympy import Add, Expr, Rational, S
 from chetaev.core.calculus import degree
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, UsageError, require_mapping
-from chetaev.core.functions import bent_by_corners
+from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in
-from chetaev.core.system import System, fresh
-from chetaev.core.zero import seems_zero
+from chetaev.core.system import System, fresh_coordinates
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import Point, matrices_at
@@ -69,7 +69,7 @@ class Definition:
     def _parsed(self, given: Mapping[str, Any]) -> dict[str, Expr]:
         require_mapping(given, "velocities are", self.where, 'velocities={"v": "..."}')
         names = [spell(str(name)) for name in given]
-        taken = [n for n, z in zip(names, fresh(self.plain, names), strict=True) if n != z.base]
+        taken = [n for n, z in zip(names, fresh_coordinates(self.plain, names), strict=True) if n != z.base]
         if taken:
             raise UsageError(f"{taken[0]} has a meaning already.", where=self.where, hint="another name")
         vocabulary = self.source.system.vocabulary
@@ -92,7 +92,7 @@ class Definition:
                 hint="independent combinations of the velocities",
             )
         added = [self.source.system.coordinates[i] for i in self._free_columns(slopes)]
-        names = fresh(self.plain, [*self.read, *[f"v_{q.base}" for q in added]])
+        names = fresh_coordinates(self.plain, [*self.read, *[f"v_{q.base}" for q in added]])
         return dict(zip(names, [*self.read.values(), *[q.d() for q in added]], strict=True))
 
     def _free_columns(self, slopes: Sequence[Sequence[Expr]]) -> list[int]:
@@ -141,7 +141,7 @@ def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr,
     if degree(e, velocities) <= 1:
         slopes = tuple(e.diff(v) for v in velocities)
         return slopes, e.xreplace(dict.fromkeys(velocities, S.Zero))
-    if bent_by_corners(e, velocities) or any(not seems_zero(e.diff(v).diff(w)) for v in velocities for w in velocities):
+    if has_corner_in(e, velocities) or any(not known_zero(e.diff(v).diff(w)) for v in velocities for w in velocities):
         raise ModelError(
             f"{name} is not linear in the velocities: {show(e)}",
             where=where,

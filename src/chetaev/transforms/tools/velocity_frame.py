@@ -22,7 +22,7 @@ import sympy
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, degree
-from chetaev.core.functions import in_own_words
+from chetaev.core.functions import in_own_functions
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.assemble import euler_lagrange
@@ -156,7 +156,7 @@ class VelocityFrame:
         for term in Add.make_args(sympy.expand(e)):
             coefficient, rest = term.as_independent(*moving, as_Add=False)
             terms.setdefault(rest, []).append(coefficient)
-        whole = in_own_words(Add(*[reduced(Add(*parts)) * rest for rest, parts in terms.items()]))
+        whole = in_own_functions(Add(*[reduced(Add(*parts)) * rest for rest, parts in terms.items()]))
         return min(e, whole, key=sympy.count_ops)
 
     def _jets(self, e: Expr) -> dict[Jet, Expr]:
@@ -187,7 +187,7 @@ def reduced(e: Expr) -> Expr:
     numerator, denominator = (_tidied(part) for part in sympy.fraction(sympy.together(e)))
     if not denominator.free_symbols:
         return e
-    return in_own_words(min(e, numerator / denominator, _tidied(sympy.cancel(numerator / denominator)), key=sympy.count_ops))
+    return in_own_functions(min(e, numerator / denominator, _tidied(sympy.cancel(numerator / denominator)), key=sympy.count_ops))
 
 
 def _tidied(e: Expr) -> Expr:

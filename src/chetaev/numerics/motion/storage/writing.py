@@ -11,7 +11,7 @@ from sympy import Expr
 from chetaev.core.certificate import Figure
 from chetaev.core.errors import ChetaevError, ModelError, UsageError
 from chetaev.core.notation import show
-from chetaev.core.parts import Notation, OwnWords, parts_of
+from chetaev.core.parts import AsShown, AsWritten, parts_of
 from chetaev.core.scene import written
 from chetaev.core.support.version import VERSION as LIBRARY
 from chetaev.core.system import System
@@ -125,7 +125,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
 
 def _written(system: System, where: str) -> dict[str, Any]:
     """The parts of a system as texts: the user's own where they still say the same, else as `show` writes them."""
-    for words in (OwnWords(), Notation()):
+    for words in (AsWritten(), AsShown()):
         parts = parts_of(system, words)
         try:
             if System.of_parts(parts) == system:
