@@ -217,9 +217,9 @@ def test_a_total_derivative_changes_no_verdict():
 def test_the_report_reads_well():
     assert str(ch.analyze(ch.gallery("cartesian-pendulum"))).splitlines()[:5] == [
         "Cartesian pendulum · DAlembert()",
-        "  REGULAR: unique motion; nothing restricts the state but the stated rows and their time derivatives",
+        "  REGULAR: unique motion; no constraints beyond yours and their time derivatives",
         "  2 free initial values, for example x x'",
-        "  on every state: kinematic[0] = 0 kinematic[0]' = 0",
+        "  initial values must satisfy: kinematic[0] = 0 kinematic[0]' = 0",
         "  differentiation index 3",
     ]
 

@@ -1,4 +1,4 @@
-"""What `analyze` says: a verdict on what becomes of a motion, with the evidence."""
+"""The result of `analyze`: a verdict on existence and uniqueness of motions, with the evidence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.singular_locus import locus_factors, no_formula
 
 _SHOWN = 6
-"""Relations that a report shows."""
+"""Hidden relations that a printed analysis shows; the rest is counted."""
 _WIDEST = 160
+"""Characters of all shown relations together: about two lines of a terminal."""
 
 
 class Verdict(StrEnum):
-    """What becomes of a motion: the word, a sentence, whether there is a motion at all, and whether the user has to choose one."""
+    """Whether motions exist and are unique: the word, a sentence, `allows_motion` and `needs_choice`."""
 
-    REGULAR = "REGULAR", "unique motion; nothing restricts the state but the stated rows and their time derivatives"
-    CONSTRAINED = "CONSTRAINED", "unique motion on a smaller manifold; a relation arises that is no derivative of one stated row"
+    REGULAR = "REGULAR", "unique motion; no constraints beyond yours and their time derivatives"
+    CONSTRAINED = "CONSTRAINED", "unique motion on a smaller manifold; a constraint follows from several rows together"
     GAUGE = "GAUGE", "free functions in coordinates", True, True
     INCONSISTENT = "INCONSISTENT", "no motion, or only special ones", False
     BRANCHING = "BRANCHING", "a union of manifolds", True, True
@@ -53,12 +54,15 @@ class Analysis:
     """The verdict and its evidence."""
 
     equations: Equations
+    """The analysed equations."""
     verdict: Verdict
+    """Whether motions exist and are unique."""
     hidden: tuple[str, ...]
-    """What restricts the state: rows, differentiated as their primes say, or formulas where the constraint algorithm found them."""
+    """Relations that every state satisfies: labels of rows, with a prime for each derivative, or formulas of the constraint algorithm."""
     state: tuple[str, ...]
+    """The jets that make up a state."""
     free_data: tuple[str, ...]
-    """Jets that may be given at will; the rest of the state follows."""
+    """Jets whose initial values can be chosen; the rest of the state follows."""
     dimension: int | None
     """Number of free initial values, time not counted."""
     index: int | None
@@ -66,21 +70,23 @@ class Analysis:
     undetermined: tuple[str, ...]
     """Multipliers that are not unique."""
     free_functions: tuple[str, ...]
-    """One coordinate, or a jet of it, for each function of time that the equations leave free."""
+    """A coordinate, or a jet of it, for each function of time that the equations leave free."""
     branches: tuple[Analysis, ...]
     """The branches of a BRANCHING system; the special motions that remain of an INCONSISTENT one."""
     offsets: tuple[tuple[int, ...], tuple[int, ...]] | None
-    """Pryce's offsets of rows and unknowns; None if consequences of several rows had to be added."""
+    """Pryce's offsets of rows and unknowns; None if consequences of several rows were added."""
     origins: Mapping[str, tuple[str, ...]]
-    """The rows that each consequence among the hidden rows is made of."""
+    """The rows from which each consequence among the hidden relations follows."""
     assumptions: tuple[str, ...]
+    """Conditions on parameters under which the verdict holds."""
     evidence: str
+    """The method by which the verdict was found."""
     sides: tuple[str, ...] = ()
-    """Where a branch lies if branches are sides of corners: inequalities, one of which holds."""
+    """For branches that are sides of corner functions: inequalities, one of which holds on this branch."""
     leaf: Any = field(default=None, repr=False, compare=False)
-    """The final constraint manifold, a `Leaf`, where the constraint algorithm found it. An analysis only carries what that made."""
+    """The final constraint manifold, a `Leaf`, if the constraint algorithm found it."""
     tree: Any = field(default=None, repr=False, compare=False)
-    """The account of the constraint algorithm, a `Tree`, where it was asked."""
+    """The result of the constraint algorithm, a `Tree`, if it was run."""
 
     @cached_property
     def singular_locus(self) -> tuple[Expr, ...] | None:
@@ -104,7 +110,7 @@ class Analysis:
             example = f", for example {' '.join(self.free_data)}" if self.free_data else ""
             lines.append(f"{self.dimension} free initial value{'s' * (self.dimension != 1)}{example}")
         if self.hidden:
-            lines.append(f"on every state: {_relations(self.hidden)}")
+            lines.append(f"initial values must satisfy: {_relations(self.hidden)}")
         lines += [f"{label} follows from {', '.join(rows)}" for label, rows in self.origins.items()]
         if self.index is not None:
             lines.append(f"differentiation index {self.index}")
@@ -138,7 +144,7 @@ class Analysis:
 
 
 def _relations(rows: tuple[str, ...]) -> str:
-    """Rows that vanish, not more than somebody reads."""
+    """The relations as equations, at most `_SHOWN` and about `_WIDEST` characters of them."""
     kept = [row for k, row in enumerate(rows) if k < _SHOWN and sum(map(len, rows[: k + 1])) < _WIDEST] or [f"{rows[0][:_WIDEST]}..."]
     more = f" and {len(rows) - len(kept)} more" if len(kept) < len(rows) else ""
     separator = ", " if any(" " in row for row in kept) else " "
@@ -149,4 +155,4 @@ NOTHING_COMMON: dict[str, Any] = {
     "dimension": None, "hidden": (), "free_data": (), "index": None, "free_functions": (), "undetermined": (), "offsets": None,
     "origins": Frozen({}),
 }  # fmt: skip
-"""What a union of branches, or an empty set, does not have."""
+"""Fields of an analysis that a union of branches, or an empty set, does not have."""

@@ -28,7 +28,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Row(Generic[E]):
-    """One equation `lhs = rhs`, and where it comes from."""
+    """One equation `lhs = rhs` with its origin."""
 
     origin: Origin
     lhs: E
@@ -36,7 +36,7 @@ class Row(Generic[E]):
 
     @property
     def label(self) -> str:
-        """How the row is called."""
+        """The label under which the row is printed."""
         return self.origin.label
 
     @property
@@ -47,7 +47,7 @@ class Row(Generic[E]):
 
 
 def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
-    """All rows: `E_i = u_i + lambda_a R_V[a, i]` per coordinate on which anything acts, then the kinematic rows, then `s' = L`."""
+    """All rows: `E_i = u_i + lambda_a R_V[a, i]` for every varied coordinate, then the kinematic rows, then `s' = L`."""
     system = lowered.system
     calculus = calculus_of(lowered, algebra)
     expressions = euler_lagrange(calculus, algebra.of(lowered.lagrangian))
@@ -64,13 +64,13 @@ def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
 
 
 def origins(lowered: Lowered) -> tuple[Origin, ...]:
-    """Where the rows come from, without forming them."""
+    """The origins of all rows, without forming the rows."""
     action = () if lowered.action is None else (ActionRate(),)
     return (*[Variation(q.base) for q in lowered.varied], *stated_origins(lowered), *action)
 
 
 def stated_origins(lowered: Lowered) -> list[Origin]:
-    """Where the kinematic rows come from."""
+    """The origins of the kinematic rows."""
     system, varied = lowered.system, lowered.varied_rows
     return [
         Sliding(label) if row.surface else Stated(label, varied[k].base if varied.get(k) is not None else "")
@@ -122,7 +122,7 @@ class Adjoint:
         return self.each([e])[0]
 
     def each(self, expressions: Sequence[Any]) -> list[Any]:
-        """For several expressions."""
+        """The operator applied to several expressions."""
         derivatives = self.calculus.totals(expressions)
         if self.damping is None:
             return derivatives
@@ -130,7 +130,7 @@ class Adjoint:
 
 
 def _momenta(adjoint: Adjoint, lagrangian: Any) -> list[Any]:
-    """$p_a$ of all velocities, by Horner's rule from the highest derivative down. The gradient of L is taken once for all of them."""
+    """$p_a$ of all velocities, by Horner's rule from the highest derivative down, from one gradient of L."""
     algebra, velocities = adjoint.calculus.algebra, adjoint.calculus.frame.velocities
     orders: dict[str, int] = {}
     for z in algebra.symbols(lagrangian):

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 _FAR = np.iinfo(np.int64).max // 8
+"""A distance larger than any path; `4 * _FAR` must not overflow."""
 
 
 def heaviest_assignment(weights: Integers) -> tuple[Integers, Integers]:
-    """Rows and the columns assigned to them, as many as the shorter side has; rows are in ascending order.
+    """Rows, in ascending order, and the columns assigned to them; as many pairs as the shorter side of `weights` has entries.
 
     >>> rows, columns = heaviest_assignment(np.array([[4, 1, 3], [2, 0, 5]]))
     >>> rows.tolist(), columns.tolist()
@@ -40,7 +41,7 @@ def heaviest_assignment(weights: Integers) -> tuple[Integers, Integers]:
 
 
 def _augment(costs: Integers, row: int, row_prices: Integers, column_prices: Integers, owner: Integers) -> None:
-    """Assign one more row along the shortest path to a free column, and renew the prices so that reduced costs stay non-negative."""
+    """Assign `row` along the shortest path to a free column, and update the prices so that reduced costs stay non-negative."""
     n = costs.shape[1]
     distance, before = np.full(n, _FAR), np.full(n, -1)
     done, taken = np.zeros(n, dtype=bool), owner >= 0
@@ -49,7 +50,7 @@ def _augment(costs: Integers, row: int, row_prices: Integers, column_prices: Int
         offered = length + costs[i] - row_prices[i] - column_prices
         closer = ~done & (offered < distance)
         distance[closer], before[closer] = offered[closer], column
-        column = int(np.argmin(np.where(done, 4 * _FAR, 2 * distance + taken)))  # of equally near columns a free one ends the search
+        column = int(np.argmin(np.where(done, 4 * _FAR, 2 * distance + taken)))  # among columns at equal distance a free one comes first
         length = int(distance[column])
         if not taken[column]:
             break

@@ -1,4 +1,4 @@
-"""classify: what kind of constraints a system has.
+"""classify: the kinds of constraints of a system, and their integrability.
 
 Integrability belongs to a set of rows, not to a row: two rows that are each nonintegrable may be integrable together, and a row that
 looks nonholonomic may be the derivative of a position constraint. Here the whole velocity-linear set is examined, time included.
@@ -26,14 +26,15 @@ from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inc
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
 
 _SECONDS = 4.0
-"""Time for Cartan's derived flag, whose expressions may swell."""
+"""Seconds for Cartan's derived flag, whose expressions may grow large; without an answer `integral_count` is None."""
 
 
 @dataclass(frozen=True, repr=False)
 class Classification:
-    """Kinds of rows, integrability of the velocity-linear set, redundancy, and how C_V relates to C_K."""
+    """Kinds of rows, integrability of the velocity-linear set, redundancy, and the relation of C_V to C_K."""
 
     system: System
+    """The classified system."""
     kinds: tuple[str, ...]
     """The kind of each kinematic row."""
     velocity_rows: tuple[int, ...]
@@ -41,9 +42,9 @@ class Classification:
     integrable: bool | None
     """Whether these are integrable together (Frobenius, time included); None if undecided; True if there are none."""
     integral_count: int | None
-    """How many independent integrals they have together: 0 for a completely nonholonomic set; None if the time did not suffice."""
+    """The number of independent integrals of these rows together: 0 for a completely nonholonomic set; None if undecided in time."""
     integrals: tuple[Expr, ...]
-    """Those integrals that were found; each is constant on every motion."""
+    """The integrals for which a formula was found; each is constant on every motion."""
     redundant: tuple[int, ...]
     """Rows that follow from the rows before them and their derivatives."""
     contradictory: bool
@@ -53,7 +54,7 @@ class Classification:
 
     @property
     def holonomic(self) -> bool | None:
-        """Whether all constraints restrict positions only, in disguise or not."""
+        """Whether all constraints restrict positions only, possibly through their derivatives."""
         if any(kind not in ("holonomic", "linear", "affine") for kind in self.kinds):
             return False
         return self.integrable
@@ -89,7 +90,7 @@ class Classification:
         if self.integrable:
             lines.append(f"{names}: integrable{'' if one else ' together'} (semiholonomic: holonomic in disguise, up to a constant)")
         elif self.integral_count is None:
-            lines.append(f"{names}: not integrable (nonholonomic); whether some integrals follow was not decided in the time")
+            lines.append(f"{names}: not integrable (nonholonomic); whether some integrals follow was not decided within the time limit")
         elif self.integral_count:
             lines.append(f"{names}: not integrable{'' if one else ' together'}, but {self.integral_count} integral(s) follow")
         else:
@@ -102,7 +103,7 @@ class Classification:
 
     def _virtual_sentence(self) -> str:
         if self.virtual == "not stated":
-            return "virtual displacements: not stated; a principle computes them, or VirtualWork() asks for them"
+            return "virtual displacements: none stated; only VirtualWork() needs them"
         if self.virtual == "equals":
             return "virtual displacements: C_V equals that of d'Alembert and Chetaev"
         words = {"contains": "contains", "is contained in": "is contained in", "differs": "differs from"}[self.virtual]
@@ -110,7 +111,16 @@ class Classification:
 
 
 def classify(system: Any) -> Classification:
-    """The constraints of a system (or model) classified.
+    """Classify the constraints of a system.
+
+    Args:
+        system: A system or a model.
+
+    Returns:
+        Kinds of rows, integrability, redundant rows, and the relation of stated variations to those of d'Alembert and Chetaev.
+
+    Raises:
+        UsageError: If `system` is neither a system nor a model.
 
     >>> rolling = System("x phi", "R", lagrangian="x'^2 + phi'^2", kinematic=["x' = R*phi'"], name="rolling on a line")
     >>> print(classify(rolling))
@@ -118,7 +128,7 @@ def classify(system: Any) -> Classification:
       kinematic[0]  linear  x' = R*phi'
       kinematic[0]: integrable (semiholonomic: holonomic in disguise, up to a constant)
         x - R*phi = constant
-      virtual displacements: not stated; a principle computes them, or VirtualWork() asks for them
+      virtual displacements: none stated; only VirtualWork() needs them
     """
     system = getattr(system, "system", system)
     if not isinstance(system, System):
@@ -130,7 +140,7 @@ def classify(system: Any) -> Classification:
         pfaffian, contradictory = _pfaffian(flat, [flat.kinematic[k] for k in linear])
         examined = bool(linear) and not contradictory
         count = _integral_count(pfaffian, flat) if examined else 0
-        written = count and not system.groups and _explicit(pfaffian, system)  # a chart's formulas would say little
+        written = count and not system.groups and _explicit(pfaffian, system)  # formulas in a chart of the group would not help a reader
         return Classification(
             system=system,
             kinds=tuple(row.kind for row in rows),
@@ -145,7 +155,7 @@ def classify(system: Any) -> Classification:
 
 
 def constraints_are_holonomic(system: System) -> bool | None:
-    """Whether all constraints restrict positions only, in disguise or not; None if undecided."""
+    """Whether all constraints restrict positions only, possibly through their derivatives; None if undecided."""
     if any(row.kind not in ("holonomic", "linear", "affine") for row in system.kinematic):
         return False
     system = in_coordinates(system)
@@ -154,7 +164,7 @@ def constraints_are_holonomic(system: System) -> bool | None:
 
 
 def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, bool]:
-    """The forms of velocity-linear rows together with the differentials of holonomic ones, and whether they contradict."""
+    """The forms of velocity-linear rows with the differentials of holonomic ones, and whether they contradict each other."""
     holonomic = [_written_out(row.residual, system) for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
     variables: tuple[Symbol, ...] = (*system.coordinates, TIME)
     forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
@@ -173,7 +183,7 @@ def _form(residual: Expr, system: System, variables: Sequence[Symbol]) -> tuple[
 
 
 def _written_out(residual: Expr, system: System) -> Expr:
-    """The row with its inputs as functions of time; an open input becomes a generic polynomial, which decides ranks and brackets."""
+    """The row with its inputs as functions of time; an open input becomes a generic polynomial, which has generic ranks and brackets."""
     generic = sum((Rational(7 + 3 * k, 5 + k) * TIME**k for k in range(6)), S.Zero)
     defined = {z.base: generic if e is None else e for z, e in system.inputs.items()}
     jets = jets_in(residual, Input)
@@ -181,14 +191,14 @@ def _written_out(residual: Expr, system: System) -> Expr:
 
 
 def _explicit(pfaffian: Pfaffian, system: System) -> bool:
-    """Whether integrals can be written down: on all of space, and with every input known."""
+    """Whether integrals have formulas: no holonomic rows restrict the space, and every input is given."""
     rows = [row.residual for row in system.kinematic]
     open_inputs = {z.base for z, e in system.inputs.items() if e is None}
     return not pfaffian.restricted and not any(z.base in open_inputs for e in rows for z in jets_in(e, Input))
 
 
 def _integral_count(pfaffian: Pfaffian, system: System) -> int | None:
-    """The number of integrals, less those that the holonomic rows account for."""
+    """The number of integrals, without those of the holonomic rows."""
     holonomic = sum(row.kind == "holonomic" and not row.has_action for row in system.kinematic)
     forms = pfaffian.forms[len(pfaffian.forms) - holonomic :]
     held = Pfaffian(pfaffian.variables, forms, pfaffian.points).rank

@@ -14,9 +14,19 @@ from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz,
 
 
 def derive(system: Any, principle: Principle | None = None) -> Equations:
-    """The equations of motion of a system, or of a model, under a principle.
+    """The equations of motion of a system under a principle.
 
-    Without a principle only an unconstrained system is accepted (Hamilton's principle); no principle is ever chosen silently.
+    Args:
+        system: A system, or a model, which brings its own principle.
+        principle: The principle. It may be left out for a system without constraints, which obeys Hamilton's principle; where several
+            principles are possible none is chosen silently.
+
+    Returns:
+        The equations, as labelled rows.
+
+    Raises:
+        UsageError: If `system` is neither a system nor a model.
+        PrincipleError: If a principle is needed and missing, or does not apply to the system.
 
     >>> oscillator = System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="oscillator")
     >>> print(derive(oscillator))
@@ -47,7 +57,7 @@ def _with_principle(given: Any, principle: Principle | None) -> tuple[System, Pr
 
 
 def _only_principle(system: System) -> Principle:
-    """Hamilton's principle, if nothing in the system calls for another."""
+    """Hamilton's principle, if the system has no constraints and no action variable; else a PrincipleError."""
     call = system.name if system.name.isidentifier() else "system"
     where = f"derive {system.label}"
     if system.action is not None:
@@ -76,7 +86,7 @@ def _only_principle(system: System) -> Principle:
 
 
 def _require_velocities(lowered: Lowered) -> None:
-    """A Lagrangian without velocities is almost always a slip; where it has a meaning, something else moves."""
+    """Raise a PrincipleError for a Lagrangian without velocities, unless forces, dissipation or rows contain some."""
     system = lowered.system
     moving = [lowered.lagrangian, system.dissipation, *system.forces.values()]
     deliberate = system.lagrangian == 0 and (system.kinematic or system.forces)

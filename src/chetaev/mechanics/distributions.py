@@ -1,4 +1,4 @@
-r"""Distributions of vector fields, their annihilators, brackets, and Frobenius' theorem.
+r"""Distributions of vector fields, their annihilators, brackets, Frobenius' theorem, and integrals of 1-forms.
 
 A set of rows affine in the velocities, $A^a_i(q, t)\, q'^i + b^a(q, t) = 0$, is a system of 1-forms $A^a_i\, dq^i + b^a\, dt$ on the space
 of coordinates and time. Brought to the form $\theta^a = dz_{p_a} + R^a_f\, dz_f$ it annihilates the fields
@@ -6,7 +6,10 @@ $X_f = \partial_f - R^a_f\, \partial_{p_a}$, and
 
 $$ -d\theta^a(X_f, X_g) = \theta^a([X_f, X_g]) = X_g(R^a_f) - X_f(R^a_g). $$
 
-The system is integrable if and only if all of these vanish; the rank of what does not vanish says how many integrals are left.
+The system is integrable if and only if all of these vanish; otherwise their rank determines the number of integrals.
+
+Integrals are functions whose differential is a multiple of a form. Three simple cases cover what occurs in mechanics: closed forms, forms
+that become closed by a factor of one variable, and combinations that row reduction finds.
 """
 
 from __future__ import annotations
@@ -45,10 +48,11 @@ def bracket(x: Field, y: Field) -> dict[Symbol, Expr]:
 
 @dataclass(frozen=True)
 class Pfaffian:
-    """A system of 1-forms on some variables, seen at points of a submanifold (all of space, if nothing else restricts them)."""
+    """A system of 1-forms on some variables, with random points of the submanifold on which it is considered."""
 
     variables: tuple[Symbol, ...]
     forms: tuple[tuple[Expr, ...], ...]
+    """The coefficients of each form, by variable."""
     points: Sequence[Point]
     restricted: bool = False
     """Whether the points lie on a proper submanifold."""
@@ -76,8 +80,8 @@ class Pfaffian:
         return [[b.get(p, S.Zero) for p in pivots] for b in (bracket(x, y) for x, y in combinations(self.fields, 2))]
 
     @cached_property
-    def lost(self) -> int | None:
-        r"""How many forms the first derived system has less: the exact rank of the curvature; None if no exact point is found.
+    def derived_corank(self) -> int | None:
+        r"""By how much the rank drops in the first derived system: the exact rank of the curvature; None if no exact point is found.
 
         At a point the curvature is $d\theta^a$ on the null space of the forms, so nothing has to be solved in symbols.
         """
@@ -95,15 +99,15 @@ class Pfaffian:
             matrix = []
             for _ in self.forms:
                 slopes = dict(zip(sides, (next(entries) for _ in sides), strict=True))
-                matrix.append([_twisted(slopes, x, y, p) for x, y in combinations(fields, 2)])
+                matrix.append([_two_form_value(slopes, x, y, p) for x, y in combinations(fields, 2)])
             ranks.append(rank(matrix, p))
         return max(ranks, default=None)
 
     @cached_property
     def integrable(self) -> bool | None:
         """Frobenius' condition: True, False, or None where no proof was found."""
-        if self.lost is not None:
-            return self.lost == 0
+        if self.derived_corank is not None:
+            return self.derived_corank == 0
         entries = [e for line in self.curvature for e in line if e != 0]
         answers = zero_on(entries, self.points) if self.restricted else [vanishes(e) for e in entries]
         if False in answers:
@@ -112,9 +116,9 @@ class Pfaffian:
 
     def derived(self) -> Pfaffian:
         """The forms whose exterior derivative lies in the system: the next term of the derived flag."""
-        if self.lost == 0:
+        if self.derived_corank == 0:
             return self
-        if self.lost is not None and self.lost == self.rank:
+        if self.derived_corank is not None and self.derived_corank == self.rank:
             return Pfaffian(self.variables, (), self.points, self.restricted)
         pivot_rows = [self.reduced.rows[a] for a in self.reduced.pivots]
         if not self.curvature or not pivot_rows:
@@ -137,7 +141,7 @@ class Pfaffian:
             system = smaller
 
 
-def _twisted(slopes: Mapping[tuple[int, int], Residue], x: Sequence[Residue], y: Sequence[Residue], p: int) -> Residue:
+def _two_form_value(slopes: Mapping[tuple[int, int], Residue], x: Sequence[Residue], y: Sequence[Residue], p: int) -> Residue:
     """The value of a 2-form, given by its components above the diagonal, on two vectors."""
     total: Residue = 0
     for (i, j), slope in slopes.items():
@@ -152,9 +156,9 @@ def rank_with_and_without(forms: Sequence[Sequence[Expr]], points: Sequence[Poin
 
 
 def integrals(system: Pfaffian, seconds: float = 5.0) -> list[Expr]:
-    """Independent integrals of a system of forms, as many as are found in the time; each is verified along all fields."""
+    """Independent integrals of `system` found within `seconds`; each is verified along all fields."""
     found: list[Expr] = []
-    with deadline(seconds):  # the number of integrals is known from the rank; what is found in time is verified
+    with deadline(seconds):  # the number of integrals is known from the rank; those found in time are returned
         part = system.integrable_part
         forms = [*system.forms, *[part.reduced.rows[a] for a in part.reduced.pivots]]
         while _search(forms, system, found):
@@ -163,7 +167,7 @@ def integrals(system: Pfaffian, seconds: float = 5.0) -> list[Expr]:
 
 
 def _search(forms: Sequence[Sequence[Expr]], system: Pfaffian, found: list[Expr]) -> bool:
-    """Look once through all forms; a variable that is itself an integral counts as a constant from then on."""
+    """Try every form once and append new integrals to `found`; a variable that is itself an integral counts as a constant."""
     moving = [z for z in system.variables if z not in found]
     before = len(found)
     for form in forms:
@@ -182,7 +186,7 @@ def _integral(form: Sequence[Expr], variables: Sequence[Symbol]) -> Expr | None:
 
 
 def _integrating_factor(form: Sequence[Expr], variables: Sequence[Symbol]) -> Expr | None:
-    """A factor of one variable that closes the form: 1 if it is closed already."""
+    """A function of one variable that makes the form closed when multiplied; 1 if the form is closed."""
     n = len(variables)
     curl = {(i, j): form[j].diff(variables[i]) - form[i].diff(variables[j]) for i, j in combinations(range(n), 2)}
     if all(known_zero(c) for c in curl.values()):

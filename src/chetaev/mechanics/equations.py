@@ -1,4 +1,4 @@
-"""Equations of motion: labelled rows that know where they come from, and how they are read."""
+"""Equations of motion: labelled rows with their origins, how they are printed, and how multipliers are eliminated."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ from chetaev.mechanics.ranks.row_reduction import row_reduce
 class Equations:
     """The rows `E_i = u_i + lambda_a R_V[a, i]`, the kinematic rows, and `s' = L` under Herglotz' principle.
 
-    Symbolic rows are formed when somebody reads them; numerics forms the same rows on its own graph by `assembled`.
+    Symbolic rows are formed on first use; the numerics forms the same rows on its own graph by `assembled`.
     """
 
     lowered: Lowered
+    """The system in normal form."""
     principle: Principle
+    """The principle under which the equations hold."""
     rewritten: tuple[Row[Expr], ...] | None = None
     """Rows that replace the assembled ones, after `eliminate` or `simplify`."""
     assumptions: tuple[Expr, ...] = ()
@@ -58,7 +60,7 @@ class Equations:
 
     @cached_property
     def origins(self) -> tuple[Origin, ...]:
-        """Where the rows come from, without forming them."""
+        """The origins of the rows, without forming the rows."""
         return origins(self.lowered) if self.rewritten is None else tuple(row.origin for row in self.rewritten)
 
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
@@ -107,7 +109,7 @@ class Equations:
     def reaction(self, coordinate: Coordinate | str) -> Expr:
         r"""The generalised reaction $\lambda_a R_V^a{}_i$ on a coordinate.
 
-        A multiplier that is varied adds to it what it adds to the free equation, $E_i[L] - E_i[L + \lambda R_K]$.
+        A costate contributes its part of the equation, $E_i[L] - E_i[L + \lambda R_K]$.
         """
         q = Coordinate(spell(coordinate)) if isinstance(coordinate, str) else coordinate
         if q not in self.system.coordinates:
@@ -127,12 +129,12 @@ class Equations:
         names = self.system.vocabulary
         jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
         reason = "the multiplier of a reaction carries no prime: it is not part of the state."
-        rate = "" if self.system.action is None else self.system.action.d().name  # has a value once the motion is there
+        rate = "" if self.system.action is None else self.system.action.d().name  # along a motion it has a value
         forbidden = {name: why for name, why in names.forbidden.items() if name != rate}
         return replace(names, jets=jets, forbidden={**forbidden, **{f"{m.base}'": reason for m in self.lowered.reactions}})
 
     def eliminate(self) -> Equations:
-        """The equations without multipliers: virtual work against a basis of C_V. `assumptions` says where that is valid."""
+        """The equations without multipliers: virtual work along a basis of C_V. They hold where no expression in `assumptions` vanishes."""
         if not self.multipliers:
             return self
         moving = sorted((z for row in self.rows for z in jets_in(row.residual, Multiplier) if z.order), key=lambda z: z.name)
@@ -148,13 +150,13 @@ class Equations:
         return replace(self, rewritten=rows, assumptions=(*self.assumptions, *assumptions))
 
     def simplify(self, seconds: float = 10.0) -> Equations:
-        """The same rows simplified by SymPy, as far as the time allows; rows not reached stay as they are."""
+        """The same rows simplified by SymPy within `seconds`; rows that were not reached stay as they are."""
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             raise UsageError(
                 f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
             )
         rows = list(self.rows)
-        with deadline(seconds), deep():  # what is finished in time is kept, the rest is right but long
+        with deadline(seconds), deep():  # rows that are not simplified are still right
             for k, row in enumerate(rows):
                 rows[k] = replace(row, lhs=sympy.simplify(row.lhs), rhs=sympy.simplify(row.rhs))
         return replace(self, rewritten=tuple(rows))
@@ -210,7 +212,7 @@ class Equations:
         return str(self._stated(row) or f"{show(row.lhs)} = {show(row.rhs)}")
 
     def _stated(self, row: Row[Expr]) -> Constraint | None:
-        """The kinematic row of the system that a row is."""
+        """The kinematic row of the system that equals `row`, or None."""
         for label, constraint in zip(self.system.kinematic_labels, self.system.kinematic, strict=True):
             if row.label == label and row.lhs == constraint.lhs and row.rhs == constraint.rhs:
                 return constraint

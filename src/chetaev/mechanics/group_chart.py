@@ -1,11 +1,10 @@
-r"""A system with group coordinates written in ordinary ones, near an element of the group.
+r"""A system with group coordinates, rewritten in ordinary coordinates near an element of the group.
 
 Around $A_0$ a rotation is $A = A_0 R(y)$ for body velocities and $R(y) A_0$ for spatial ones, where $R(y)$ belongs to the quaternion
 $(1, y/2)$ (Rodrigues parameters): near $A_0$ the numbers $y$ are the angles by which the body is turned about its own axes, or about those
 of space. Everything becomes rational in $y$ and its derivatives; the chart ends at half turns. Positions and plane angles are shifted.
 
-It is what the theory of ordinary coordinates needs (linearisation, integrability of constraints, Helmholtz' conditions), and another way to
-the same motion.
+Theories for ordinary coordinates use it (linearisation, integrability of constraints, Helmholtz' conditions).
 """
 
 from __future__ import annotations
@@ -27,7 +26,14 @@ Rule = Callable[[Expr], Expr]
 
 
 def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None) -> System:
-    """The system with every group coordinate A in ordinary coordinates A_1, A_2, ... around the unit, or around the places `at["A"]`.
+    """The system with every group coordinate A in ordinary coordinates A_1, A_2, ... near an element of the group.
+
+    Args:
+        system: A system; without group coordinates it is returned as it is.
+        at: The stored numbers of the element for each group coordinate, such as a quaternion; the identity by default.
+
+    Returns:
+        The system in ordinary coordinates, valid up to half turns from the element.
 
     >>> top = System({"A": "SO3 body"}, "I", lagrangian="I/2*(A1'^2 + A2'^2 + A3'^2)", name="ball")
     >>> in_coordinates(top).coordinates
@@ -64,7 +70,7 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
 
 
 def require_coordinates(system: System, verb: str) -> None:
-    """Refuse a system with group coordinates, where a theorem is about ordinary ones."""
+    """Raise a ModelError for a system with group coordinates, for verbs that need ordinary ones."""
     if system.groups:
         name, group = next(iter(system.groups.items()))
         raise ModelError(
@@ -75,11 +81,11 @@ def require_coordinates(system: System, verb: str) -> None:
 
 
 class _Chart:
-    """The places of one group coordinate as functions of ordinary coordinates."""
+    """The stored numbers of one group coordinate as functions of ordinary coordinates."""
 
     def __init__(self, system: System, group: GroupCoordinate, centre: Sequence[Any] | None = None) -> None:
         self.group = group
-        self.whole = GroupCoordinate(group.name, group.word.upper(), group.body)  # a reduced coordinate counts with any position
+        self.whole = GroupCoordinate(group.name, group.word.upper(), group.body)  # a reduced coordinate gets a position too
         self.coordinates = tuple(fresh_coordinates(system, [f"{group.name}_{a + 1}" for a in range(group.group.dimension)]))
         self.centre = [Rational(c) for c in centre] if centre is not None else self._unit()
         self.places = self._places()

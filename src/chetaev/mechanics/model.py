@@ -17,46 +17,53 @@ from chetaev.core.system import System
 from chetaev.mechanics.principles import Principle
 
 _RUN = ("tolerance", "max_step", "method", "conserve", "scale", "events", "branch", "gauge")
-"""The fields that say how a motion is computed. What model files hold for them: `numerics/motion/run_settings.py`."""
+"""The fields that are settings of a run; `numerics/motion/run_settings.py` reads and writes them in model files."""
 
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """What a model file holds, and what the gallery says about it besides. `derive` and `evaluate` accept it.
-
-    `also` names other principles worth trying on the same system, each with the initial data it needs in addition.
-    `invariants` are expressions that stay constant along the motion under the model's own principle.
-    """
+    """A system with its principle, values, initial data and settings: the contents of a model file. All verbs accept it."""
 
     system: System
+    """The mechanical system."""
     principle: Principle
+    """The principle of its motion."""
     parameters: Mapping[str, Any] = field(default_factory=Frozen)
+    """Values of the parameters, by name."""
     start: State = field(default_factory=State)
+    """Initial data; a mapping is read as fixed values."""
     t: tuple[float, float] = (0.0, 10.0)
+    """The interval of time."""
     tolerance: float | tuple[float, float] = 1e-9
-    """Relative, or relative and absolute."""
+    """The relative tolerance, or the relative and the absolute one."""
     inputs: Mapping[str, Any] = field(default_factory=Frozen)
+    """Functions of time for the inputs, by name."""
     also: Mapping[Principle, Mapping[str, Any]] = field(default_factory=Frozen)
+    """Other principles for the same system, each with the additional initial data that it needs."""
     invariants: Mapping[str, str] = field(default_factory=Frozen)
+    """Expressions that are constant along motions under `principle`, by name."""
     prose: str = ""
+    """A description of the model."""
     reference: str = ""
+    """The literature the model is from."""
     corrections: tuple[str, ...] = ()
+    """Corrections of that literature."""
     max_step: float | None = None
-    """The longest step of an integrator; None = as long as the tolerance allows."""
+    """The longest step of the integrator; None for no limit."""
     method: Any = None
-    """How to step, a `Method`; None means the usual one. Methods are values of the numerics, which a model only carries."""
+    """The integrator, a `Method`; None for the default one."""
     scale: Mapping[str, Any] = field(default_factory=Frozen)
-    """Typical sizes of jets."""
+    """Typical sizes of jets, by name."""
     conserve: str | None = None
-    """`energy` to project onto it."""
+    """`"energy"` to project onto the energy; None for no projection."""
     branch: int | str | None = None
-    """Which of several manifolds the motion lives on."""
+    """The manifold of the motion, where there are several."""
     gauge: Mapping[str, Any] = field(default_factory=Frozen)
-    """What the equations leave free."""
+    """Functions of time for quantities that the equations leave free, by name."""
     events: tuple[Any, ...] = ()
-    """Expressions, or `On(...)`."""
+    """Events: expressions, or `On(...)`."""
     scene: Scene | None = None
-    """What a picture of the model shows; None means a default scene by the kinds and names of the coordinates."""
+    """The picture of the model; None for a default scene by the kinds and names of the coordinates."""
 
     def __post_init__(self) -> None:
         for name in [each.name for each in fields(self) if each.default_factory is Frozen]:
@@ -74,7 +81,7 @@ class Model:
         self._check_texts()
 
     def _check_texts(self) -> None:
-        """Refuse prose, names and values that a terminal would obey."""
+        """Raise a ModelError for prose, names or values with control characters."""
         titled = {"prose": self.prose, "reference": self.reference}
         titled |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
         named = {"parameter": self.parameters, "input": self.inputs, "scale of": self.scale, "gauge of": self.gauge}
@@ -100,17 +107,17 @@ class Model:
 
     @property
     def choice(self) -> dict[str, Any]:
-        """Which motion is meant, as arguments of `simulate` and `evaluate`."""
+        """The choice of `branch` and `gauge`, as arguments of `simulate` and `evaluate`."""
         return {name: self.run[name] for name in ("branch", "gauge")}
 
     @property
     def run(self) -> dict[str, Any]:
-        """How the motion is computed, as arguments of `simulate` besides the start, the interval and the values."""
+        """The settings of a run, as arguments of `simulate` besides start, interval and values."""
         found = {name: getattr(self, name) for name in _RUN}
         return {name: None if isinstance(value, Mapping) and not value else value for name, value in found.items()}
 
     def under(self, principle: Principle) -> Model:
-        """The same model under one of its other principles, with the initial data that one needs."""
+        """The same model under another principle of `also`, with its additional initial data."""
         if principle == self.principle:
             return self
         if principle not in self.also:

@@ -1,4 +1,4 @@
-"""Where a row of equations comes from. What a row is decides mathematics; its label is only how it prints."""
+"""The origins of rows of equations. Algorithms decide by the origin of a row; its label is only for printing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Variation:
-    """The variation of a coordinate: along it if it is a quasi-velocity, or `combined` with those of others so that multipliers cancel."""
+    """The variation of `coordinate`, `along` it if it is a quasi-velocity, or `combined` with others so that multipliers cancel."""
 
     coordinate: str
     along: bool = False
@@ -27,7 +27,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Stated:
-    """A kinematic row of the system, by its label; `varied` is the multiplier whose variation it is under vakonomic principles."""
+    """A kinematic row of the system, by its label; `varied` names the costate whose variation it is under vakonomic principles."""
 
     label: str
     varied: str = ""
@@ -38,7 +38,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Defined:
-    """A row that defines something a transformation introduced."""
+    """A row that defines `what`, which a transformation introduced."""
 
     label: str
     what: str
@@ -62,7 +62,7 @@ class ActionRate:
 
 @dataclass(frozen=True)
 class Sliding:
-    """A switching surface on which the motion is held."""
+    """A switching surface along which the motion slides."""
 
     label: str
 
@@ -72,7 +72,7 @@ class Sliding:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A gauge: a function of time chosen by the user for what the equations leave free."""
+    """A gauge: a function of time that the user chose for a free quantity."""
 
     text: str
 
@@ -118,7 +118,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Consequence:
-    """What other rows and their derivatives imply."""
+    """A row that other rows and their derivatives imply."""
 
     label: str
 
@@ -128,6 +128,7 @@ class Consequence:
 
 Origin = Variation | Stated | Defined | ActionRate | Sliding | Chosen | Branch | Slope | Consequence
 _KINDS: dict[str, type] = {kind.__name__.lower(): kind for kind in Origin.__args__}
+"""The classes of origins by the word in files."""
 
 
 def spec_of_origin(origin: Origin) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def spec_of_origin(origin: Origin) -> dict[str, Any]:
 
 
 def origin_of_spec(spec: dict[str, Any]) -> Origin:
-    """The origin of plain data; `KeyError` or `TypeError` where the data are not of this form."""
+    """The origin that `spec` describes; a KeyError or TypeError for data of another form."""
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in spec.items() if name != "kind"}
     found: Origin = _KINDS[spec["kind"]](**fields)
     return found

@@ -15,18 +15,18 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.structure import structure
 
 _LARGEST_MATRIX = 3_000
-"""Operations in all entries of a Jacobian whose determinant is written out; reading more takes seconds."""
+"""Operations in all entries of a Jacobian whose determinant is expanded; larger ones take seconds to convert."""
 _MOST_PRODUCTS = 1_000_000
-"""Products that the expansion of a determinant may have at most, counted by the terms of its rows. With ten times as many it takes
-seconds, and nobody reads the result."""
+"""Products in the expansion of a determinant, at most, estimated by the terms of its rows. Ten times as many take seconds and give an
+unreadable formula."""
 _MOST_TERMS = 300
-"""Terms of a determinant that is still factorised."""
+"""Terms of a determinant that is factorised, at most."""
 _LONGEST_SIMPLIFIED = 60
-"""Operations of a factor in which identities of sine and cosine are sought: the time grows quickly, and longer ones stay as they are."""
+"""Operations of a factor that is simplified by trigonometric identities, at most; the time grows quickly with the length."""
 _HIGHEST_MULTIPLE = 100
-"""Whole numbers in arguments of sine and cosine up to which identities are sought: SymPy writes the sine of a multiple as a polynomial."""
+"""Largest whole number in an argument of sine or cosine for such identities: SymPy expands the sine of a multiple to a polynomial."""
 _CEILING = 20.0
-"""Seconds of processor time after which the search ends although the sizes promised less."""
+"""Seconds of processor time after which the search ends in any case; the limits above should end it earlier."""
 
 
 def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
@@ -41,7 +41,7 @@ def no_formula(equations: Equations) -> str:
 
 @lru_cache(maxsize=32)
 def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
-    """The factors, or why there are none. Whether a formula is sought depends on sizes alone; the clock only ends what nobody foresaw."""
+    """The factors, or the reason why there are none. Sizes decide whether a formula is sought; the clock is a last limit."""
     found: list[Expr] | None = None
     with deadline(_CEILING) as clock:
         symbolic = structure(equations)
@@ -60,9 +60,9 @@ def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
 
 
 def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Expr, Expr]]:
-    """Exponentials with long numbers as symbols, and what these stand for.
+    """The matrix with symbols for exponentials of long numbers, and the meaning of these symbols.
 
-    SymPy reads exp(-1.901641*x^2) as the power 1901641 of a variable, which takes minutes and the memory of a list as long as that.
+    SymPy converts exp(-1.901641*x^2) to the power 1901641 of a variable, a list of as many coefficients, which takes minutes.
     """
     high = [e for e in sorted(matrix.atoms(sympy.exp), key=str) if _highest_multiple(e) > _HIGHEST_MULTIPLE]
     symbols = {e: sympy.Dummy("exp", positive=True) for e in high}
@@ -70,7 +70,7 @@ def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Ex
 
 
 def _determinant(matrix: sympy.Matrix) -> Expr | None:
-    """The determinant written out, in a ring where sines and cosines are variables like others; None if it would be too long."""
+    """The determinant expanded in a ring where sines and cosines are variables; None if it would be too long."""
     if sum(sympy.count_ops(e) for e in matrix) > _LARGEST_MATRIX:
         return None
     read = DomainMatrix.from_Matrix(matrix, composite=True)
@@ -90,7 +90,7 @@ def _terms(entry: Any, domain: Any) -> int:
 
 
 def _simplified(base: Expr) -> list[Expr]:
-    """A factor simplified, if it is short enough for that to help; it is right in any case."""
+    """The factors of `base` after simplification, if it is short enough; else `base` itself, which is also right."""
     long = sympy.count_ops(base) > _LONGEST_SIMPLIFIED or _highest_multiple(base) > _HIGHEST_MULTIPLE
     return [base] if long else _numerator_factors(sympy.trigsimp(base))
 

@@ -27,14 +27,15 @@ from chetaev.mechanics.assignment import heaviest_assignment
 from chetaev.mechanics.equations import Equations
 
 _ABSENT = -(10**6)
+"""Weight of an unknown that does not occur in a row. It must outweigh the sum of all orders, so that no assignment uses it needlessly."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Offsets of rows and unknowns; `None` in place of a structure means that no assignment exists."""
+    """The offsets of rows and unknowns of a system."""
 
     rows: tuple[Any, ...]
-    """The residuals in some algebra, with jets removed that only seem to occur."""
+    """The residuals in some algebra, without jets that cancel."""
     unknowns: tuple[Jet, ...]
     signature: tuple[tuple[int | None, ...], ...]
     assignment: tuple[int, ...]
@@ -44,7 +45,7 @@ class Structure:
     algebra: Algebra[Any] = field(repr=False, compare=False)
     frame: Frame = field(repr=False, compare=False)
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
-    """What stands for the components of group coordinates in the state: all places for the first one, nothing for the others."""
+    """What the state contains for each component of a group coordinate: all stored numbers for the first one, nothing for the others."""
 
     @cached_property
     def top(self) -> tuple[Jet, ...]:
@@ -53,7 +54,7 @@ class Structure:
 
     @cached_property
     def state(self) -> tuple[Jet, ...]:
-        """The jets below the top; a group coordinate itself is there by its places."""
+        """The jets below the top; a group coordinate is represented by its stored numbers."""
         found: list[Jet] = []
         for z, d in zip(self.unknowns, self.unknown_offsets, strict=True):
             found += self.at_order(z, d, 0)
@@ -61,14 +62,14 @@ class Structure:
         return tuple(found)
 
     def at_order(self, z: Jet, d: int, k: int) -> list[Jet]:
-        """The jet of order `k` of an unknown with offset `d`, if it is below the top: at order 0 a group coordinate has places instead."""
+        """The jets of order `k` of `z` in the state, none if `k` reaches its offset `d`; at order 0 a group coordinate has stored numbers."""
         if k >= d:
             return []
         return list(self.places.get(z.base, ())) if k == 0 and z.base in self.places else [z.d(k)]
 
     @property
     def surplus(self) -> int:
-        """How many more numbers the state holds than it has directions: one for each quaternion, whose length means nothing."""
+        """The number of entries of the state beyond its dimension: one for each quaternion, whose length is arbitrary."""
         return sum(len(places) - len(places[0].components) for places in self.places.values() if places and places[0] in self.state)
 
     @property
@@ -102,9 +103,9 @@ def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structu
 
 
 def partial_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
-    """Offsets for any number of rows and unknowns: those of the rows that can be assigned, and what follows for the others.
+    """Offsets for any number of rows and unknowns: for the rows that can be assigned, and from these for the others.
 
-    An unmatched row is differentiated as often as its jets allow, an unmatched unknown counts with its own highest order.
+    An unmatched row is differentiated as often as its jets allow; an unmatched unknown has its own highest order.
     """
     rows, weights = _signature(equations, algebra)
     chosen, columns = heaviest_assignment(weights)
@@ -147,7 +148,7 @@ def _structure(
 
 
 def _with_places(equations: Equations, weights: NDArray[np.int64], assignment: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-    """The smallest offsets with every group coordinate in the state: a row that says where one stands moves it by its derivative."""
+    """The smallest offsets with every group coordinate in the state: a row that fixes its position is differentiated once more."""
     c, d = _offsets(weights, assignment)
     turning = equations.system.frame.turning
     first = [c[i] + int(equations.unknowns[j] in turning and d[j] == 0) for i, j in enumerate(assignment)]
@@ -157,8 +158,8 @@ def _with_places(equations: Equations, weights: NDArray[np.int64], assignment: N
 def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:
     """The structure with some rows differentiated once more, so that they become linear in the jets solved for.
 
-    A row that is not linear in its highest jets is linear in the next ones; what stood at the top becomes state, and the row itself a
-    constraint on it. Rows that share these jets have to follow, and so do the jets assigned to them.
+    A row that is not linear in its highest jets is linear in the next ones; the former top becomes part of the state, and the row itself a
+    constraint on it. Rows that share these jets are raised too, and so are the jets assigned to them.
     """
     weights = np.array([[_ABSENT if s is None else s for s in line] for line in found.signature])
     c, d = np.array(found.row_offsets), np.array(found.unknown_offsets)
@@ -181,10 +182,10 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
 
 
 def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any]:
-    """Rows without highest jets that they only seem to contain: a total derivative added to L writes jets that cancel.
+    """Rows without highest jets that cancel, as those of a total derivative added to L do.
 
-    Only what is formally absent goes. A slope may vanish where a jet stands inside sign; so where a slope is zero, the row itself is
-    compared at points that differ in this jet alone.
+    Only jets that are formally absent are removed. A derivative vanishes also by a jet inside sign; so where a derivative is zero, the row
+    itself is compared at points that differ in this jet alone.
     """
     found = list(rows)
     changing = list(range(len(found)))
@@ -203,7 +204,7 @@ def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any
 
 
 def _depends_on(row: Any, z: Jet, algebra: Algebra[Any]) -> bool:
-    """Whether a row changes with a jet, by its signature; where the field has no point it may."""
+    """Whether a row depends on `z`, by its signature; True if the field has no point."""
     symbols = sorted(algebra.symbols(row), key=lambda w: (w == z, w.name))
     program, _ = algebra.program([row], symbols)
     if not program.corners:
@@ -222,7 +223,7 @@ def _highest(symbols: Iterable[Symbol]) -> list[Jet]:
 
 
 def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: list[int] | None = None) -> tuple[list[int], list[int]]:
-    """The smallest offsets, or the smallest not below the first ones, by Pryce's fixpoint."""
+    """The smallest offsets, not below `first` if that is given, by Pryce's fixpoint iteration."""
     n = len(assignment)
     c = first or [0] * n
     while True:

@@ -173,7 +173,7 @@ def _verdict(found: Analysis, typeset: Typesetter) -> str:
     if found.index is not None:
         facts.append(f"differentiation index {found.index}")
     if found.hidden:
-        facts.append(f"on every state: {_zeros(found.hidden, found.equations.labels, typeset)}")
+        facts.append(f"initial values must satisfy: {_zeros(found.hidden, found.equations.labels, typeset)}")
     facts += [sentence(f"{name} follows from {', '.join(rows)}") for name, rows in found.origins.items()]
     facts += _singular(found, typeset)
     return html + (f"<ul>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>" if facts else "")

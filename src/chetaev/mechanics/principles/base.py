@@ -1,7 +1,7 @@
-r"""What a principle is: a rule that rewrites a system into normal form.
+r"""Principles: rules that rewrite a system into normal form.
 
 Normal form: rows $E_i = u_i + \lambda_a R_V^a{}_i$ together with $R_K = 0$, where $E_i$ is the Euler-Lagrange expression of the lowered
-Lagrangian. The assembler knows no principle, and a principle knows no assembler.
+Lagrangian. The assembler does not depend on the principles, nor the principles on the assembler.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import Point, Points, matrices_at, points_on, rank
 
 _POINTS = 9
-"""Enough for several scales: constraints and their rows may be defined in a part of space only."""
+"""Random points of a constraint manifold, at several scales: constraints and their rows may be undefined in parts of space."""
 
 RowV = Frozen[Coordinate, Expr]
 """One row of R_V: the coefficients of the variations."""
@@ -40,11 +40,11 @@ RowV = Frozen[Coordinate, Expr]
 class Lowered:
     """A system in normal form.
 
-    `lagrangian` is the one whose Euler-Lagrange expressions are formed. `reactions` maps a multiplier to the row of R_V that it multiplies.
-    `costates` are multipliers that stand in the Lagrangian and are varied like coordinates. With an `action` the expressions are those of
-    Herglotz.
+    The Euler-Lagrange expressions of `lagrangian` are formed. `reactions` maps a multiplier to the row of R_V that it multiplies.
+    `costates` are multipliers that occur in the Lagrangian and are varied like coordinates. With an `action` variable the expressions are
+    those of Herglotz.
 
-    Rows may be given as plain mappings and their coefficients as numbers: they are checked and made unchangeable here.
+    Rows may be given as plain mappings with numbers as coefficients; they are checked and frozen here.
     """
 
     system: System
@@ -75,29 +75,29 @@ class Lowered:
 
     @cached_property
     def multipliers(self) -> tuple[Multiplier, ...]:
-        """All multipliers, in the order of their numbers where there are both kinds."""
+        """All multipliers; if there are reactions and costates, in the order of their numbers."""
         if not self.costates or not self.reactions:
             return (*self.costates, *self.reactions)
         return tuple(sorted((*self.costates, *self.reactions), key=_number))
 
     def is_reaction(self, z: object) -> bool:
-        """Whether a jet is the multiplier of a reaction, or one of its derivatives: then it is no part of the state."""
+        """Whether `z` is the multiplier of a reaction, or one of its derivatives; these are no part of the state."""
         return isinstance(z, Multiplier) and Multiplier(z.base) in self.reactions
 
     def is_costate(self, z: object) -> bool:
-        """Whether a jet is a multiplier that is varied, or one of its derivatives."""
+        """Whether `z` is a costate, or one of its derivatives."""
         return isinstance(z, Multiplier) and Multiplier(z.base) in self.costates
 
     @cached_property
     def varied_rows(self) -> Frozen[int, Multiplier]:
-        """The kinematic rows that are variations of costates, by number."""
+        """The costates whose variations are kinematic rows, by the number of the row."""
         slopes = {self.lagrangian.diff(m): m for m in self.costates}
         rows = {k: slopes.get(row.residual) for k, row in enumerate(self.system.kinematic)}
         return Frozen({k: m for k, m in rows.items() if m is not None})
 
     @cached_property
     def varied(self) -> tuple[Coordinate, ...]:
-        """The coordinates on whose variations something acts; the row of any other coordinate would read 0 = 0."""
+        """The coordinates whose variation gives a row; the row of any other coordinate would read 0 = 0."""
         bases = (
             moved_by(self.lagrangian)
             | moved_by(self.system.dissipation)
@@ -107,7 +107,7 @@ class Lowered:
         return tuple(q for a, q in enumerate(self.system.coordinates) if q.base in bases or self._turns(a))
 
     def _turns(self, a: int) -> bool:
-        r"""Whether $C^c_{ab}\,\xi^b p_c$ is not zero: a momentum about one axis of a group coordinate acts on the others as they turn."""
+        r"""Whether $C^c_{ab}\,\xi^b p_c$ is not zero: a momentum about one axis of a group coordinate enters the rows of the others."""
         frame = self.system.frame
         turning = [(c, v * value) for b, v in enumerate(frame.velocities) for c, value in frame.bracket(a, b).items()]
         orders = range(order_in(self.lagrangian, Coordinate) if turning else 0)
@@ -115,7 +115,7 @@ class Lowered:
 
 
 def _expression(given: Any) -> Expr:
-    """An expression, or a number as one; a text is data, and is not read here."""
+    """`given` as an expression: an expression or a number. Texts are refused."""
     if isinstance(given, Expr):
         return given
     if isinstance(given, int | float) and not isinstance(given, bool):
@@ -124,17 +124,17 @@ def _expression(given: Any) -> Expr:
 
 
 class Principle(Specified, ABC):
-    """A rule that decides the motion. Principles are values: two of the same kind with the same settings are equal.
+    """Abstract: a rule that determines the motion. Principles are values: two of the same class with the same settings are equal.
 
-    The settings are the arguments of its constructor, kept under their names as attributes.
+    The settings are the arguments of the constructor, kept as attributes under the same names. A new principle implements `rewrite`.
     """
 
     takes_action: ClassVar[bool] = False
-    """Whether it gives a meaning to the action variable."""
+    """Whether the principle uses the action variable."""
 
     @final
     def lower(self, system: System) -> Lowered:
-        """The system in normal form, or a PrincipleError."""
+        """The system in normal form; a PrincipleError if the principle does not apply."""
         if system.action is not None and not self.takes_action:
             from chetaev.mechanics.principles.herglotz import Herglotz  # which is a principle itself
 
@@ -150,11 +150,11 @@ class Principle(Specified, ABC):
 
     @abstractmethod
     def rewrite(self, system: System) -> Lowered:
-        """The rule itself."""
+        """The rule itself: the system in normal form."""
 
     @final
     def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "") -> PrincipleError:
-        """The error that says why this principle does not apply."""
+        """The error for a system to which this principle does not apply."""
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
 
 
@@ -216,7 +216,7 @@ def points_of(system: System, rows: Sequence[Constraint]) -> Points:
 
 
 def with_entries(system: System, point: Point, seed: int = 0) -> Point:
-    """A point with values for the entries of all group coordinates, which its places determine; places it lacks are drawn by chance."""
+    """`point` with the entries of all group coordinates, from their stored numbers; missing stored numbers are random."""
     if not system.groups:
         return point
     places = [z for group in system.groups.values() for z in group.places]
@@ -244,5 +244,5 @@ def inclusion(
     exact = [exact_rank(part, rows) for part in (both, both[:n], both[n:])]
     ranks = [tuple(exact)] if None not in exact else [(rank(a), rank(a[:n]), rank(a[n:])) for a in matrices_at(both, points)]
     if not ranks:
-        return False, False  # no point where the rows are defined was found: agreement cannot be claimed
+        return False, False  # without a point at which the rows are defined nothing can be claimed
     return all(r == r1 for r, r1, _ in ranks), all(r == r2 for r, _, r2 in ranks)

@@ -1,4 +1,4 @@
-"""Chetaev's principle and its generalisation to constraints of higher order."""
+"""Chetaev's principle for constraints of any order, and the normal form it shares with d'Alembert's principle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
 
 _ELSEWHERE = 5
+"""Random points off the constraint at which the usual size of a row's coefficients is measured."""
 _SMALL = 1e-3
+"""Ratio to that size below which coefficients count as zero on the constraint. Newton's method comes near a multiple root only slowly, so
+a much smaller ratio would miss squares."""
 
 
 @final
@@ -72,7 +75,7 @@ class Chetaev(Principle):
 def _vanishes_on_itself(row: RowV, points: Points) -> bool:
     """Whether all coefficients of a row vanish on the constraint.
 
-    Where that cannot be told exactly: whether they are small there beside what they are elsewhere, since a multiple root is only neared.
+    Without an exact answer they are compared with their usual size: numerical points only come near a multiple root.
     """
     exact = exactly_zero(list(row.values()), points.rows)
     if exact is not None:
@@ -86,7 +89,7 @@ def _vanishes_on_itself(row: RowV, points: Points) -> bool:
 
 
 def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
-    """The lower-order equation that follows from dependent rows, in words, and what to do about it."""
+    """A sentence about the lower-order equation that follows from dependent rows, and a hint."""
     instead = "state the lower-order row instead of one of them"
     calculus = contact_calculus(system)
     top = max(row.order for row in system.kinematic)
@@ -109,8 +112,8 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
 def lowered_with(principle: Principle, system: System) -> Lowered:
     """Normal form with the rows R_V computed from R_K.
 
-    A system may state the same rows itself; equal means equal span on the constraint manifold, and then the stated rows
-    carry the multipliers. Different ones are refused, never discarded.
+    A system may state the same rows itself, that is, rows with the same span on the constraint manifold; then the stated rows have the
+    multipliers. Different rows are refused, not discarded.
     """
     if len(system.kinematic) > len(system.coordinates):
         raise principle.refusal(

@@ -15,8 +15,8 @@ from chetaev.mechanics.principles.chetaev import Chetaev, lowered_with
 class DAlembert(Principle):
     r"""$R_V = \partial R_K/\partial q'$ for rows affine in the velocities, $\partial R_K/\partial q$ for holonomic rows, at fixed time.
 
-    Agrees with `Chetaev` on these rows and with `Vakonomic` on holonomic ones. Other rows are refused: a quotient may be multiplied out,
-    a truly nonlinear row needs `Chetaev`.
+    Agrees with `Chetaev` on these rows and with `Vakonomic` on holonomic ones. Other rows are refused: a quotient can be multiplied out,
+    a nonlinear row needs `Chetaev`.
     """
 
     word = "dalembert"

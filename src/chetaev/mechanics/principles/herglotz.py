@@ -16,7 +16,7 @@ from chetaev.mechanics.principles.hamilton import Hamilton
 @final
 class Herglotz(Principle):
     r"""The action variable obeys $s' = L$ and is stationary at the end of the motion (002, (13)):
-    $E_i = \sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_i^{(k)}$ with the Lagrangian `inner` has lowered.
+    $E_i = \sum_k (-1)^{k+1} (D - L_s)^k\, \partial L/\partial q_i^{(k)}$ with the Lagrangian in the normal form of the principle `inner`.
 
     `Herglotz()` is `Herglotz(Hamilton())`; `Herglotz(DAlembert())` is the nonholonomic contact equation (27) of 002,
     `Herglotz(Vakonomic())` the reduced vakonomic equation of its section 5.4.

@@ -20,8 +20,8 @@ from chetaev.mechanics.principles.base import Lowered, Principle, RowV, multipli
 class Mixed(Principle):
     r"""Some rows vakonomic, others by reactions: $E_i[L + \lambda_b R_K^b] = u_i + \lambda_a R_V^a{}_i$.
 
-    `Mixed({"kinematic[0]": Vakonomic(), "kinematic[1]": DAlembert()})` names a principle for every kinematic row. The multiplier of
-    `kinematic[k]` is `lambda{k+1}`: part of the state if the row is varied, the multiplier of a reaction otherwise.
+    `rows` maps the label of every kinematic row to its principle: `Mixed({"kinematic[0]": Vakonomic(), "kinematic[1]": DAlembert()})`. The
+    multiplier of `kinematic[k]` is `lambda{k+1}`: a costate under the vakonomic principle, the multiplier of a reaction otherwise.
     """
 
     word = "mixed"
@@ -84,7 +84,7 @@ class Mixed(Principle):
         )
 
     def _instead(self, principle: Principle, advised: str | Fix) -> str | Fix:
-        """Advice to use another principle, as a mixture in which it takes the place of the one that does not apply."""
+        """Advice to use another principle, as a mixture in which it replaces the one that does not apply."""
         if not isinstance(advised, UsePrinciple) or isinstance(advised.principle, Mixed):
             return advised
         return replace(advised, principle=Mixed({label: advised.principle if p == principle else p for label, p in self.rows.items()}))
@@ -105,7 +105,7 @@ class Mixed(Principle):
         return found
 
     def _with_rows(self, system: System, principle: Principle, numbers: Sequence[int]) -> System:
-        """The system with some of its rows, called as they are in it. Stated variations belong to the principle that asks for them."""
+        """The system with the rows `numbers` under their labels; if one principle is `VirtualWork`, only that one gets stated variations."""
         asks = any(p.word == "virtual-work" for p in self.rows.values())
         stated = system.variational if not asks or principle.word == "virtual-work" else None
         rows = [replace(system.kinematic[k], name=system.kinematic_labels[k]) for k in numbers]

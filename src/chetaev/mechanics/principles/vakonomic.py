@@ -14,10 +14,10 @@ from chetaev.mechanics.principles.virtual_work import VirtualWork
 
 @final
 class Vakonomic(Principle):
-    r"""Multipliers become coordinates: $L \to L + \lambda_a R_K^a$, then Hamilton, with the forces on the coordinates only (004, (3.3)).
+    r"""The action is stationary among curves that obey the rows: $L \to L + \lambda_a R_K^a$ with varied multipliers (004, (3.3)).
 
-    A holonomic row enters undifferentiated and its multiplier equals d'Alembert's. For a nonholonomic row $\lambda(t_0)$ is free
-    data and $-\lambda'$ plays the part of d'Alembert's multiplier. Only normal extremals are described.
+    Forces act on the coordinates only. A holonomic row enters undifferentiated, and its multiplier equals d'Alembert's. For a nonholonomic
+    row $\lambda(t_0)$ is free data and $-\lambda'$ corresponds to d'Alembert's multiplier. Only normal extremals are described.
     """
 
     word = "vakonomic"

@@ -1,4 +1,4 @@
-"""The principle of virtual work with variational constraints of their own."""
+"""The principle of virtual work with stated variational constraints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chetaev.mechanics.principles.base import Lowered, Principle, with_reactions
 class VirtualWork(Principle):
     r"""$E_i = u_i + \lambda_a R_V^a{}_i$ with the rows $R_V$ the system states, independent of $R_K$ (001, section 4; 000, Theorem 17).
 
-    Tyres, servo-constraints and friction as a constraint. Any orders, any numbers: n + #C_V unknowns, n + #C_K equations.
+    For tyres, servo-constraints, and friction as a constraint. Rows of any order and number: n + #C_V unknowns, n + #C_K equations.
     """
 
     word = "virtual-work"

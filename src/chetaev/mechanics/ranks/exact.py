@@ -1,9 +1,9 @@
 """Generic ranks on a constraint manifold, found exactly: in a finite field, at random points that satisfy the rows.
 
-A rank off the manifold is the wrong rank: two rows may be independent everywhere except exactly where the motion lives. So random points
-of the manifold are made over the field (`chetaev.core.exact.manifold`), order by order as a motion is completed: rows without derivatives
-restrict positions, those with first derivatives velocities. Where that fails (loops of rods, rows of high degree) the answer is None, and
-numbers with their doubts have to tell.
+The rank off the manifold can differ: two rows may be independent everywhere except on the manifold. So random points of the manifold are
+made over the field (`chetaev.core.exact.manifold`), order by order: rows without derivatives restrict positions, rows with first
+derivatives velocities. Where that fails (loops of rods, rows of high degree) the answer is None, and `generic` decides by numbers with
+error bounds.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from chetaev.core.symbols import Input, Jet, Parameter
 from chetaev.core.zero import charted
 
 _ROOTED = 6
-"""Points where the rank is asked if roots occur: entries such as sqrt(u^2) - u vanish at half of them."""
+"""Points at which a rank is computed if roots occur: entries such as sqrt(u^2) - u vanish at half of them."""
 
 
 Staged = Sequence[tuple[Sequence[Any], Sequence[Symbol]]]
-"""Rows that are met one after the other, each group by moving some symbols."""
+"""Groups of rows that are solved one after the other, each with the symbols it is solved for."""
 
 
 class FieldPoints:
     """Points of a constraint manifold in the field, with a value for every symbol; empty if none is found.
 
-    Rows are met order by order, or in the given stages.
+    Rows are solved order by order, or in the given `stages`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class FieldPoints:
         self.spots: list[Spot] = [] if steps is None else points_of(whole, steps, count)
 
     def values(self, expressions: Sequence[Any]) -> list[tuple[Spot, list[Residue]]]:
-        """Expressions at those of the points at which they have values."""
+        """The values of `expressions` at the points at which they are defined."""
         program, _ = self.algebra.program(expressions, self.symbols)
         found = []
         for spot in self.spots:
@@ -70,7 +70,7 @@ class FieldPoints:
         return found
 
     def _steps(self, stages: Staged) -> list[Stage | Single] | None:
-        """What meets the rows one stage after the other; None if that is not known."""
+        """Steps that solve the rows one stage after the other; None if none are found."""
         steps: list[Stage | Single] = []
         met: set[Symbol] = set()
         for staged, moved in stages:
@@ -94,7 +94,7 @@ class FieldPoints:
         return [Stage(program, len(rows), tuple(self.symbols.index(z) for z in jets))]
 
     def _one_by_one(self, rows: Sequence[Any], jets: Sequence[Symbol], met: set[Symbol]) -> list[Stage | Single] | None:
-        """Each row by a jet of its own, or by a parameter of its own, which no row met before contains."""
+        """A step for each row, solved for a jet or a parameter that no earlier row contains; None if there is none."""
         steps: list[Stage | Single] = []
         left, fixed = list(rows), set(met)
         while left:
@@ -108,7 +108,7 @@ class FieldPoints:
         return steps
 
     def _next(self, rows: Sequence[Any], jets: Sequence[Symbol], fixed: set[Symbol]) -> tuple[Any, Single] | None:
-        """A row that can be met without moving what is fixed. Rows with the fewest such symbols come first, the others can wait."""
+        """A row that can be solved without changing the symbols `fixed`, and its step. Rows with the fewest choices come first."""
         choices = []
         for row in rows:
             present = self.algebra.symbols(row) - fixed
@@ -124,7 +124,7 @@ class FieldPoints:
         return row, Single(program, self.symbols.index(z))
 
     def _slopes(self, row: Any, z: Symbol) -> list[Any] | None:
-        """The first and the second slope of a row by a symbol of which it is a polynomial of degree two at most; None if it is not."""
+        """The first and second derivatives of a row by `z`, if its degree in `z` is at most two; else None."""
         first = self.algebra.gradient(row, [z])
         second = self.algebra.gradient(first[0], [z])
         return None if any(self.algebra.which_contain(second, [z])) else [*first, *second]
@@ -147,7 +147,7 @@ def exact_rank(
 def free_columns(
     entries: Sequence[Sequence[Any]], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
 ) -> list[int] | None:
-    """The first unknowns, greedily, that linear equations leave free where the rows hold; None if there is no point over the field."""
+    """Unknowns that linear equations leave free where the rows hold, chosen greedily from the first; None without a point."""
     if not entries:
         return None
     width = len(entries[0])

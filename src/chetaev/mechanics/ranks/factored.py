@@ -1,15 +1,15 @@
 r"""Rank, null space and solutions of least norm of a matrix, from one decomposition.
 
-Units must not matter, so rows and columns are scaled first. Two scalings are known that do not depend on units: one brings the logarithms
+The result must not depend on units, so rows and columns are scaled first. Two scalings do not depend on units: one brings the logarithms
 of all entries nearest to zero, one brings the largest entry of every row and column to one. The first is right where masses and lengths
-differ by many orders; it is bent by entries that are small for another reason, such as a difference of two coordinates in a position
-that is almost symmetric. Scaling changes no rank, so the scaling that shows the larger rank is believed.
+differ by many orders of magnitude; entries that are small for another reason, such as a difference of two coordinates in a nearly
+symmetric position, distort it. Scaling does not change the rank, so the scaling with the larger numerical rank is used.
 
-Entries that have no digits are cleared before: scaling would make ones of them. They are told by their doubts (`numerics.doubts`), or, at
-random points of order one, by a noise relative to the largest entry.
+Entries without correct digits are set to zero before scaling, which would magnify them. They are recognised by their error bounds
+(`numerics.doubts`), or, at random points of order one, by a noise level relative to the largest entry.
 
-What the rank leaves out has a size. It is zero if it is not larger than the doubts of the entries can make it (Weyl); between that and the
-cut nobody can tell with the digits at hand, and the matrix is *ill-conditioned*.
+The largest neglected singular value is zero within the error bounds of the entries if it is not larger than these allow (Weyl). Between
+that bound and the cut the digits do not decide, and the matrix is *ill-conditioned*.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 
 CUT = 1e-9
-"""Singular values of the scaled matrix below this part of the largest count as zero: solutions keep six digits above it."""
+"""Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
+admit solutions without digits, larger ones drop true directions."""
 NOISE = 1e-11
-"""At random points of order one, found by iteration, entries below this part of the largest are errors of the iteration."""
+"""Entries below this part of the largest are errors of Newton's iteration, at random points of order one."""
 _DIGITLESS = 4.0
 """An entry whose size is at most this multiple of its error bound counts as zero. Larger values clear small entries that are right,
 smaller ones let round-off become a pivot."""
 _ROUND_OFF = 2 * float(np.finfo(float).eps)
-"""Error of a singular value per row or column, relative to the largest: that of the decomposition itself."""
+"""Error of a singular value relative to the largest, per row or column, caused by the decomposition itself."""
 _PASSES = 2
 """Passes over rows, then columns, after which the largest entry of each is one."""
 _BALANCING = 6
 """Passes of Ruiz' scaling, after which the largest entries of rows and columns are one within a few per cent."""
 _FITS = 4
-"""Fits of the scales to logarithms of entries; each leaves out the outliers of the one before."""
+"""Fits of the scales to logarithms of entries; each leaves out the outliers of the previous one."""
 _OUTLIER = -7.0
-"""Natural logarithm of a scaled entry below which the entry is left out of the fit: about a thousandth of the usual size. With a larger
-value ordinary entries would drop out, with a smaller one a single tiny entry would bend all scales."""
+"""Natural logarithm of a scaled entry below which it is left out of the fit: about a thousandth of the usual size. Larger values drop
+ordinary entries; with smaller ones a single tiny entry distorts all scales."""
 _REFINED = 3
 """Steps of iterative refinement of a solution; it ends earlier where the residual stops shrinking."""
 
@@ -50,12 +51,12 @@ def rank(matrix: Matrix) -> int:
 
 
 def null_space(matrix: Matrix, noise: float = NOISE) -> Matrix:
-    """A basis of the null space at a random point of order one, as columns; the unknowns are measured by their scales."""
+    """A basis of the null space at a random point of order one, as columns, with unknowns in units of their scales."""
     return Factored(matrix, noise).null
 
 
 def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Matrix, Matrix]:
-    """The solution of least norm, and a basis of the null space as columns, in which the unknowns are measured by their scales."""
+    """The solution of least norm, and a basis of the null space as columns, with unknowns in units of their scales."""
     found = Factored(jacobian, noise)
     return found.solved(right), found.null
 
@@ -82,10 +83,10 @@ class _Decomposed:
 
 
 class Factored:
-    """A matrix made ready for questions about its rank and for solutions of least norm.
+    """The decomposition of a scaled matrix: rank, null space and solutions of least norm.
 
-    `doubts` are bounds of the errors of the entries; `noise` clears entries below that part of the largest; singular values below `cut` of
-    the largest are left out. A `rank` that is known exactly, from elsewhere, is taken as it is.
+    `doubts` are error bounds of the entries; entries below `noise` times the largest are set to zero; singular values below `cut` times the
+    largest are neglected. A `rank` that is known exactly replaces the numerical one.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class Factored:
                 self._found, self.rank = other, int(np.sum(other.sizes > cut))
         self.rank = self.rank if rank is None else rank
         self.null: Matrix = self._found.vt[self.rank :].T
-        """An orthonormal basis of the null space of the scaled matrix, as columns: what it moves does not depend on units."""
+        """An orthonormal basis of the null space of the scaled matrix, as columns; it does not depend on units."""
         self._doubts = known
 
     @property
@@ -118,17 +119,17 @@ class Factored:
 
     @property
     def kept(self) -> float:
-        """The smallest singular value that the rank keeps, relative to the largest of all."""
+        """The smallest singular value within the rank, relative to the largest."""
         return float(self._found.sizes[self.rank - 1]) if self.rank else 0.0
 
     @property
     def dropped(self) -> float:
-        """The largest singular value that the rank leaves out, relative to the largest of all; 0 if there is none."""
+        """The largest neglected singular value, relative to the largest; 0 if there is none."""
         return float(self._found.sizes[self.rank]) if self.rank < len(self._found.s) else 0.0
 
     @property
     def blur(self) -> float:
-        """How large a singular value of zero may look: by the decomposition itself, and by the doubts of the entries (Weyl)."""
+        """The largest computed value of a singular value that is zero, by the decomposition and the error bounds of the entries (Weyl)."""
         found = self._found
         blur = _ROUND_OFF * max(self.jacobian.shape)
         if self._doubts is None or not len(found.s) or found.s[0] == 0:
@@ -141,13 +142,13 @@ class Factored:
         return self.jacobian.shape[1] - self.rank
 
     def of_columns(self, columns: Sequence[int]) -> Factored:
-        """Some columns of the matrix by themselves."""
+        """The decomposition of some columns of the matrix."""
         chosen = list(columns)
         return Factored(self.jacobian[:, chosen], doubts=None if self._doubts is None else self._doubts[:, chosen])
 
     @property
     def ill_conditioned(self) -> bool:
-        """Whether what the rank leaves out is neither zero, up to the doubts, nor large enough to be divided by."""
+        """Whether the largest neglected singular value is neither zero within its error nor large enough to divide by."""
         return self.dropped > self.blur
 
     def solved(self, right: Matrix) -> Matrix:
@@ -155,22 +156,22 @@ class Factored:
         rows = self._found.rows
         step = self._once(right)
         left = right - self.jacobian @ step
-        for _ in range(_REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
+        for _ in range(_REFINED):  # with very different scales, small components have no correct digits at first
             better = step + self._once(left)
             rest = right - self.jacobian @ better
             if not np.linalg.norm(rest / rows) < np.linalg.norm(left / rows):
                 break
             step, left = better, rest
-        if self.null.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
+        if self.null.shape[1]:  # scaling changed the norm: take the least norm in the user's variables
             null = self.null / self._found.columns[:, None]
             null /= np.linalg.norm(null, axis=0)
             step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
         return step
 
     def null_in(self, units: Matrix) -> Matrix:
-        """A basis of the null space, as columns, in which the unknowns are measured by given sizes.
+        """A basis of the null space, as columns, with unknowns in the given `units`.
 
-        Scales make a large slope of a slope that almost vanishes; where the sizes of the unknowns are known these say what moves.
+        The scales magnify slopes that almost vanish; known sizes of the unknowns give a better measure of motion.
         """
         null = self.null / (self._found.columns * units)[:, None]
         found: Matrix = np.linalg.qr(null / np.linalg.norm(null, axis=0))[0] if null.shape[1] else null
@@ -185,8 +186,8 @@ class Factored:
 def equilibrated(matrix: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, Matrix]:
     """Row scales, scaled matrix and column scales, with `matrix = diag(rows) @ scaled @ diag(columns)`.
 
-    At random points of order one, entries below the noise are round-off of zeros and are cleared; with a user's values a small
-    entry may be a small mass, and nothing is cleared.
+    Entries below `noise` times the largest are set to zero: at random points of order one they are round-off. With a user's values a small
+    entry may be a small mass, and `noise` is 0.
     """
     a = _cleared(matrix, noise)
     rows, columns = _geometric_scales(a)
@@ -208,7 +209,7 @@ def _cleared(matrix: Matrix, noise: float) -> Matrix:
 
 
 def _balanced(matrix: Matrix, noise: float) -> tuple[Matrix, Matrix, Matrix]:
-    """The same with scales that bring the largest entry of every row and column near one (D. Ruiz)."""
+    """As `equilibrated`, with scales that bring the largest entry of every row and column near one (D. Ruiz)."""
     a = _cleared(matrix, noise)
     rows, columns = np.ones(a.shape[0]), np.ones(a.shape[1])
     for _ in range(_BALANCING):
@@ -219,9 +220,9 @@ def _balanced(matrix: Matrix, noise: float) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
-    """Scales that bring the logarithms of the entries nearest to zero (Curtis and Reid): units drop out.
+    """Scales that bring the logarithms of the entries nearest to zero, independently of units (Curtis and Reid).
 
-    An entry that stays very small is left out and the rest fitted again: a small entry does no harm, bent scales do.
+    An entry that stays very small is left out and the rest is fitted again: a small entry is harmless, distorted scales are not.
     """
     m, n = a.shape
     present = a != 0
@@ -230,7 +231,7 @@ def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
     for _ in range(_FITS):
         if not present.any():
             break
-        # the normal equations of logs = rows + columns: as many unknowns as rows and columns, however many entries there are
+        # the normal equations of logs = rows + columns, with one unknown per row and column
         counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)])
         normal = np.diag(counts.astype(float))
         normal[:m, m:], normal[m:, :m] = present, present.T

@@ -1,6 +1,6 @@
-"""Generic ranks of matrices of expressions, taken at random points of a constraint manifold.
+"""Generic ranks of matrices of expressions at random points of a constraint manifold.
 
-A rank off the manifold is the wrong rank: two rows may be independent everywhere except exactly where the motion lives.
+The rank off the manifold can differ: two rows may be independent everywhere except on the manifold.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "nu
 Point = Mapping[Symbol, float]
 
 _STEPS = 60
+"""Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them."""
 
 
 class Points(list[Point]):
-    """Random points of the set where some rows vanish; the rows come along, so that formal questions can be asked exactly."""
+    """Random points of the set where `rows` vanish; the rows are kept for exact questions."""
 
     def __init__(self, points: Iterable[Point] = (), rows: Sequence[Any] = ()) -> None:
         super().__init__(points)
@@ -39,10 +40,10 @@ class Points(list[Point]):
 def points_on(
     rows: Sequence[Any], symbols: Sequence[Symbol], count: int = 3, algebra: Algebra[Any] = SYMBOLIC, sizes: Sizes | None = None
 ) -> Points:
-    """Random points where all rows vanish, reached by moving jets only. If none is found (no real point, perhaps) the list is empty.
+    """Random points where all `rows` vanish; parameters stay random, jets are solved for. The list is empty if none is found.
 
-    Rows are met in stages, positions first, each by moving its own highest jets; a joint solution from the start would be drawn to
-    special points, where charts and matrices degenerate. The points have the sizes that the rows suggest, or given ones.
+    Rows are solved in stages, positions first, each for its highest jets; a joint Newton iteration converges to special points, where
+    charts and matrices degenerate. The values have the given `sizes`, or sizes that the rows suggest.
     """
     sizes = natural_sizes(rows, algebra, symbols=symbols) if sizes is None else sizes
     present = [algebra.symbols(r) for r in rows]
@@ -67,7 +68,7 @@ def points_on(
 
 
 class _Stage:
-    """Some rows and the jets that may move to satisfy them, in units in which both are of order one."""
+    """Some rows and the jets that are solved for, in units in which both are of order one."""
 
     def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any], sizes: Sizes) -> None:
         present = set().union(*[algebra.symbols(r) for r in rows])
@@ -75,7 +76,7 @@ class _Stage:
         self.slopes = Slopes(rows, self.jets, algebra, sizes)
 
     def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
-        """Damped Gauss-Newton of least norm from a point; None without convergence in the step."""
+        """A solution by damped Gauss-Newton steps of least norm from `point`; None without convergence."""
         at = dict(point or {})
         units = self.slopes.units
         for _ in range(_STEPS):
@@ -88,7 +89,7 @@ class _Stage:
             if not np.isfinite(length):
                 return None
             far = float(np.linalg.norm(np.array([at[z] for z in self.jets]) / units))
-            reach = max(1.0, 0.5 * far)  # the set may be far away
+            reach = max(1.0, 0.5 * far)  # longer steps if the set is far from the start
             damping = min(1.0, reach / length) if length > 0 else 1.0
             at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step * units, strict=True)}
             if length < 1e-11 * reach:
@@ -104,7 +105,7 @@ def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algeb
 
 
 def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]) -> list[Matrix | None]:
-    """What a tape gives at several points, in the shape of a matrix; None where it is undefined."""
+    """The values of `tape` at several points, as matrices; None where they are undefined."""
     others = random_point(tape.symbols, 0)
     found: list[Matrix | None] = []
     for point in points:
@@ -127,9 +128,9 @@ def measured_at(
 ) -> list[tuple[Matrix, Matrix] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
-    `error` is that of the jets of a point, relative to each of them; a larger one, as an iteration leaves it, relative to the largest jet
-    of the same kind and order, in units of their sizes. `drawn` says that the
-    points were drawn at the sizes of the jets, and not near a state: then a jet far below its size is a zero that the iteration met.
+    `error` is the relative error of the jets of a point; above `_BY_ITERATION` it is relative to the largest jet of the same kind and
+    order, in units of `sizes`. `drawn` says that the points are random at these sizes, and not near a state: then a jet far below its size
+    is zero.
     """
     others = random_point(tape.symbols, 0)
     found: list[tuple[Matrix, Matrix] | None] = []
@@ -148,9 +149,9 @@ def measured_at(
 
 
 _SMALL = 1e-6
-"""Entries below this part of the largest in their row and in their column may be round-off: then all doubts are computed."""
+"""Entries below this part of the largest in their row and column may be round-off; then error bounds of all entries are computed."""
 _AMPLIFIED = 100.0
-"""How much more uncertain than the jets of a point an entry is that is no difference of large numbers, at most."""
+"""Bound for the relative error of an entry that is no difference of large numbers, in multiples of the error of the jets."""
 
 
 def _may_be_round_off(numbers: Matrix) -> bool:
@@ -160,9 +161,9 @@ def _may_be_round_off(numbers: Matrix) -> bool:
 
 
 POINT_ERROR = 1e-11
-"""Error of a random point of the constraint manifold, found by iteration, in parts of its largest jet of the same order."""
+"""Error of a random point of the constraint manifold, found by iteration, relative to its largest jet of the same order."""
 STATE_ERROR = 2e-15
-"""Error of a given state, or of a random point that meets no rows, in parts of each jet: some units of its last place."""
+"""Error of a given state, or of a random point without rows, relative to each jet: some units in the last place."""
 
 
 def factored_at(
@@ -173,7 +174,7 @@ def factored_at(
     error: float = POINT_ERROR,
     drawn: bool = False,
 ) -> list[Factored]:
-    """A matrix of graphs at several points, with the doubts of its entries; points where it is undefined are left out."""
+    """Decompositions of a matrix of graphs at `points`, with error bounds of its entries; points where it is undefined are left out."""
     shape = (len(entries), len(entries[0]) if entries else 0)
     if 0 in shape:
         return [Factored(np.zeros(shape)) for _ in points]
@@ -190,14 +191,14 @@ def rank_at(
 
 
 _BY_ITERATION = 1e-12
-"""Errors above this are those of an iteration, which are of one size for all jets that it moves together."""
+"""Relative errors above this come from an iteration, which has the same absolute error for all jets that it solves for together."""
 
 
 _MET = 1e-10
-"""Jets of a kind that are smaller than this part of the others of their order are what an iteration leaves of zero, and have its error: a
-double root is met to 4e-12."""
+"""Jets of a kind below this part of the other jets of their order are zeros up to the error of the iteration, which is 4e-12 at a double
+root; they get the error of the others."""
 _NONE = 1e-16
-"""Where all jets of an order are smaller, in units of their sizes, the iteration met zero, and they have the error of the sizes."""
+"""If all jets of an order are smaller than this in units of their sizes, they are zero, and get the error of their sizes."""
 
 
 def _errors(point: Point, error: float, sizes: Sizes, drawn: bool) -> dict[Symbol, float]:
@@ -216,7 +217,7 @@ def _errors(point: Point, error: float, sizes: Sizes, drawn: bool) -> dict[Symbo
 
 
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:
-    """The rank on the set of the points: exact where a finite field has points of that set, else the one met most often in numbers."""
+    """The rank on the set of `points`: exact if the finite field has points of that set, else the most frequent numerical rank."""
     exact = exact_rank(entries, points.rows) if isinstance(points, Points) else None
     if exact is not None:
         return exact
@@ -225,13 +226,13 @@ def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> 
 
 
 _LARGER = 1e-6
-"""Sizes of a sum, relative to its terms, that show a value at points that satisfy their rows to 1e-11."""
+"""Size of a sum relative to its terms above which it is not zero, at points that satisfy their rows to 1e-11."""
 
 
 def zero_on(expressions: Sequence[Expr], points: Sequence[Point]) -> list[bool | None]:
-    """Which expressions vanish on the set of the points, exactly, where a finite field has points of it.
+    """Which expressions vanish on the set of `points`: True or False exactly if the finite field has points of that set.
 
-    Elsewhere numbers show that an expression does not vanish, and None says that it does not at the points tried.
+    Otherwise False if an expression does not vanish at some point, and None if it vanishes at all of them.
     """
     exact = exactly_zero(expressions, points.rows) if isinstance(points, Points) else None
     if exact is not None:

@@ -1,4 +1,4 @@
-"""Row reduction of matrices of expressions, with pivots that do not vanish where it matters."""
+"""Row reduction of matrices of expressions, with pivots that do not vanish at given points."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from chetaev.mechanics.ranks.generic import Point, matrices_at, zero_on
 _SMALL = 1e-9
 """Entries below this, at points of order one, are pivots only if there are no others."""
 _LONG = 200
+"""Nodes of an expression up to which its length is counted; longer pivots count as equally long."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Reduced:
     pivots: dict[int, int]
     """The pivot column of each row that has one."""
     divisors: tuple[Expr, ...]
-    """What was divided by and is not constant."""
+    """The non-constant expressions that were divided by."""
 
     def free_columns(self) -> list[int]:
         """The columns without a pivot."""
@@ -33,9 +34,9 @@ class Reduced:
 
 
 def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Reduced:
-    """Gauss-Jordan elimination with the simplest pivots, constants first; those that have a size at all points are preferred.
+    """Gauss-Jordan elimination with the simplest pivots, constants first; pivots that are not small at any point are preferred.
 
-    It ends where everything left is zero on the set of the points, which is a formal question.
+    It ends when all remaining entries are zero on the set of `points`, by an exact test.
     """
     rows = [list(row) for row in matrix]
     pivots: dict[int, int] = {}

@@ -1,13 +1,13 @@
-r"""How large the jets of a system are: the units in which its numbers are of order one.
+r"""The sizes of jets: units in which the numbers of a system are of order one.
 
-A random point of order one is a random point of nothing where lengths are written in nanometres. The rows themselves tell their units: the
-terms of a sum are alike in size, arguments of sine or exp are of order one, and $\dot q$ is $q$ by a time that all coordinates share. In
-logarithms these are linear equations for the sizes of coordinates and of time, with the numbers of the text on the right-hand side; they
-are met in the mean. Another choice of units changes the sizes as it should, and no misfit, so that what is sampled at these sizes does not
+A random point of order one is meaningless for lengths in nanometres. The rows determine their units: the terms of a sum have similar
+sizes, arguments of sine or exp are of order one, and $\dot q$ has the size of $q$ divided by a time that all coordinates share. In
+logarithms these are linear equations for the sizes of coordinates and of time, with the numbers of the rows on the right-hand side, solved
+in the least-squares sense. Other units change the sizes accordingly and leave the residuals unchanged, so that points of these sizes do not
 depend on units.
 
-Where all numbers are of order one there is nothing to find. Numbers that no choice of units explains, a speed of light beside a speed of a
-train, have no common size: then nothing is said either, and points of order one are as good as others.
+If all numbers are of order one, all sizes are 1. Numbers that no choice of units explains, such as the speed of light beside that of a
+train, have no common size; then all sizes are 1 too.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from chetaev.core.symbols import TIME, Jet, Parameter, Place
 from chetaev.mechanics.ranks.factored import Matrix
 
 _ORDINARY = 10.0
-"""Numbers between 2^-10 and 2^10 are of order one."""
+"""Binary logarithm of the largest number of order one."""
 _EXPLAINED = 10.0
-"""What two terms of a sum may differ by, as a power of two, in a choice of units that explains the numbers."""
+"""Largest residual of the fit, as a binary logarithm, for units that explain the numbers: terms of a sum may differ by 2^10."""
 
 Form = tuple[float, Mapping[Any, float]]
 """The logarithm, to base two, of a size: a number and multiples of unknown logarithms."""
 
 
 Sizes = Mapping[Symbol, float]
-"""The sizes of symbols; one for what is not listed."""
+"""The sizes of symbols; a symbol that is not listed has size 1."""
 ORDINARY: Sizes = MappingProxyType({})
 """All symbols are of order one."""
 
 
 class Slopes:
-    """Rows and their slopes by some jets at points, in units in which rows and jets are of order one."""
+    """Rows and their derivatives by some jets at points, in units in which rows and jets are of order one."""
 
     def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any], sizes: Sizes) -> None:
         self.count, self.jets = len(rows), jets
@@ -54,11 +54,11 @@ class Slopes:
 
     @property
     def symbols(self) -> frozenset[Symbol]:
-        """What a point has to have values for."""
+        """The symbols for which a point must have values."""
         return self._tape.symbols
 
     def __call__(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
-        """The rows and their slopes; `Undefined` where one has no value."""
+        """The rows and their derivatives; raises `Undefined` where one has no value."""
         values = np.array(self._tape(at), dtype=float)
         jacobian = values[self.count :].reshape(self.count, len(self.jets))
         return values[: self.count] / self._rows, jacobian * self.units / self._rows[:, None]
@@ -70,7 +70,7 @@ def units_of(symbols: Sequence[Symbol], sizes: Sizes) -> Matrix:
 
 
 def largest_of_kind(jets: Mapping[Jet, float], sizes: Sizes) -> dict[Jet, float]:
-    """For each jet the largest value among those of its kind and order, compared and written in units of their sizes."""
+    """For each jet the largest value among jets of its kind and order, compared in units of their sizes."""
     largest: dict[tuple[type[Jet], int], float] = {}
     for z, v in jets.items():
         kind = type(z), z.order
@@ -81,7 +81,7 @@ def largest_of_kind(jets: Mapping[Jet, float], sizes: Sizes) -> dict[Jet, float]
 def natural_sizes(
     rows: Sequence[Any], algebra: Algebra[Any], known: Mapping[Symbol, float] | None = None, symbols: Sequence[Symbol] = ()
 ) -> Sizes:
-    """The sizes of symbols that rows suggest, with values of some parameters; empty where they are of order one or none suit all rows."""
+    """The sizes of symbols that `rows` suggest, with `known` values of parameters; empty if all are of order one or no sizes fit."""
     program, order = algebra.program(rows)
     values = {z: abs(float(v)) for z, v in (known or {}).items() if isinstance(z, Parameter) and v != 0 and isfinite(v)}
     if not _extreme(program, order, values):
@@ -96,7 +96,7 @@ def natural_sizes(
 
 
 def row_sizes(rows: Sequence[Any], algebra: Algebra[Any], sizes: Sizes) -> Matrix:
-    """The size of each row: that of its largest term, where symbols have given sizes."""
+    """The size of each row, that of its largest term, for symbols of the given `sizes`."""
     if not sizes:
         return np.ones(len(rows))
     program, order = algebra.program(rows)
@@ -143,7 +143,7 @@ class _Fit:
         return 0.0, {z: 1.0}
 
     def read(self, program: Program) -> list[Form | None]:
-        """Take up the equations of a program; the sizes of its outputs, None for zero."""
+        """Add the equations of a program; returns the sizes of its outputs, None for zero."""
         for operation, target, a, b in program.lines:
             self._slots[target] = self._line(operation, a, b)
         return [self._slots[slot] for slot in program.outputs]
@@ -177,7 +177,7 @@ class _Fit:
         return (a[0] + 1.0, a[1]) if operation == "twice" else _scaled(a, _FACTORS[operation])
 
     def _alike(self, a: Form | None, b: Form | None) -> Form | None:
-        """The size of a sum, to which both terms are alike."""
+        """The size of a sum, an unknown to which both terms should be equal."""
         if a is None or b is None:
             return b if a is None else a
         if not a[1] and not b[1]:
@@ -188,7 +188,7 @@ class _Fit:
         return total
 
     def _function(self, operation: str, a: Form | None, b: Form | None) -> Form:
-        """Functions have arguments and values of order one; signs ask nothing of their argument, comparisons and angles two equal ones."""
+        """The size 1 of a function's value. Arguments have size 1; those of comparisons and `atan2` have equal sizes, of signs any."""
         if operation in ("less", "equal", "atan2"):
             self._alike(a, b)
         elif operation not in ("sign", "step", "not"):
@@ -196,7 +196,7 @@ class _Fit:
         return 0.0, {}
 
     def solved(self) -> Any:
-        """What reads a size; None where no sizes suit all equations."""
+        """A function from forms to logarithms of sizes; None if no sizes fit all equations."""
         names = {name: k for k, name in enumerate(dict.fromkeys(name for _, parts in self._equations for name in parts))}
         if not names:
             return None
@@ -216,8 +216,11 @@ class _Fit:
 
 
 _ALIKE = frozenset("add sub min max".split())
+"""Operations whose arguments should have equal sizes."""
 _SAME = frozenset("neg assign abs".split())
+"""Operations that keep the size of their argument."""
 _FACTORS = {"mul": 1.0, "div": 1.0, "sq": 2.0, "twice": 1.0, "inv": -1.0, "sqrt": 0.5}
+"""Operations that multiply the logarithm of a size."""
 
 
 def _scaled(form: Form, factor: float) -> Form:

@@ -49,7 +49,7 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     >>> from chetaev import System
     >>> print(analyze(derive(System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="spring"))))
     spring · Hamilton()
-      REGULAR: unique motion; nothing restricts the state but the stated rows and their time derivatives
+      REGULAR: unique motion; no constraints beyond yours and their time derivatives
       2 free initial values, for example x x'
       differentiation index 0
       singular where m = 0
