@@ -62,7 +62,7 @@ class Structure:
         return tuple(found)
 
     def at_order(self, z: Jet, d: int, k: int) -> list[Jet]:
-        """The jets of order `k` of `z` in the state, none if `k` reaches its offset `d`; at order 0 a group coordinate has stored numbers."""
+        """The jets of order `k` of `z` in the state, none if `k` reaches its offset `d`; at order 0 the stored numbers of a group."""
         if k >= d:
             return []
         return list(self.places.get(z.base, ())) if k == 0 and z.base in self.places else [z.d(k)]

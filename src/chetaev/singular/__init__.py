@@ -1,8 +1,8 @@
-"""Systems whose equations do not determine the motion at once, and equations without a Lagrangian.
+"""Singular systems, whose equations do not determine all accelerations, and equations without a Lagrangian.
 
-`forms` is exterior calculus on jets, `dynamical` holds dynamical forms with their constraint structures (Krupková), `inverse` the inverse
-problem of the calculus of variations, `algorithm` the search for final constraint manifolds, `regularity_classes` how regular a form is,
-`dirac_bergmann` the Hamiltonian side: Dirac brackets and presymplectic systems.
+`forms` is exterior calculus on jets, `dynamical` holds dynamical forms and constraint structures (Krupková), `inverse` the inverse problem
+of the calculus of variations, `algorithm` the search for final constraint manifolds, `regularity_classes` the regularity of a form, and
+`dirac_bergmann` Dirac's theory in phase space and presymplectic systems.
 """
 
 from chetaev.core.support.lazy import lazily

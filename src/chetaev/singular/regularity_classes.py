@@ -22,12 +22,10 @@ from chetaev.core.support.recursion import deep
 from chetaev.singular.algorithm.branches import Branch, substitute
 from chetaev.singular.algorithm.leaf import codimension_of
 from chetaev.singular.algorithm.points import Sampler
-from chetaev.singular.algorithm.reality import NeedsSurd
+from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd
 from chetaev.singular.algorithm.search import Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
-
-_MOST_SURDS = 3
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,9 @@ class Conflict:
     """A part of the phase space on which the rows are solvable only where more expressions vanish."""
 
     constraints: tuple[Expr, ...]
-    """What vanishes on that part."""
+    """Expressions that vanish on that part."""
     expressions: tuple[Expr, ...]
-    """What must vanish for the rows to be solvable."""
+    """Expressions that must vanish for the rows to be solvable."""
     real: bool | None
     """True if a real point of the part is known where one of them does not vanish."""
 
@@ -119,7 +117,17 @@ class Regularity:
 
 
 def regularity(given: Any, seconds: float = 20.0) -> Regularity:
-    """The class of a dynamical form, of equations, of a system or of a model.
+    """The regularity class of a dynamical form.
+
+    Args:
+        given: A dynamical form, equations, a system or a model.
+        seconds: The budget, counted in operations.
+
+    Returns:
+        Whether the form is regular, weakly regular, semiregular and strongly semiregular, with the strata of constant rank.
+
+    Raises:
+        UsageError: If `given` has no rows.
 
     >>> print(regularity(DynamicalForm("x y", ["-x'' - y", "y'' + x*x'"])))
     regular: yes
@@ -149,7 +157,7 @@ def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
     done = False
     with allowance(seconds), deep():
         dynamics = dynamics_of(form, kind)
-        while not done and len(surds) <= _MOST_SURDS:
+        while not done and len(surds) <= MOST_SURDS:
             try:
                 space = Space(form.phase, [e for row in dynamics.entries for e in row], form.parameters, surds)
                 search = Search(space, Rows(space, dynamics), tangency=False)

@@ -25,7 +25,7 @@ _MOST_BITS = 1329
 """Bits of a number: 400 decimal digits."""
 _MOST_BITS_UNDER_A_ROOT = 133
 """Bits of a number under a root: 40 decimal digits. SymPy factorises such numbers, which takes minutes for longer ones."""
-_NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
+NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
 """SymPy's values that are no finite numbers; each exists once."""
 
 
@@ -107,7 +107,7 @@ def node_fault(node: Expr) -> str | None:
     """Why a single node cannot be accepted, or None."""
     if node.is_Rational:
         return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
-    if any(node is infinite for infinite in _NOT_FINITE):  # identity is enough, and comparing values would double the time
+    if any(node is infinite for infinite in NOT_FINITE):  # identity is enough, and comparing values would double the time
         return "this has no finite value (a division by zero?)."
     # `is_Rational` comes before `is_negative`, which takes SymPy long for a general base
     if node is sympy.I or (node.is_Pow and node.base.is_Rational and node.base.is_negative and node.exp.is_Rational and node.exp.q > 1):

@@ -105,7 +105,7 @@ class Mixed(Principle):
         return found
 
     def _with_rows(self, system: System, principle: Principle, numbers: Sequence[int]) -> System:
-        """The system with the rows `numbers` under their labels; if one principle is `VirtualWork`, only that one gets stated variations."""
+        """The system with the rows `numbers` under their labels; if one principle is `VirtualWork`, only it gets stated variations."""
         asks = any(p.word == "virtual-work" for p in self.rows.values())
         stated = system.variational if not asks or principle.word == "virtual-work" else None
         rows = [replace(system.kinematic[k], name=system.kinematic_labels[k]) for k in numbers]

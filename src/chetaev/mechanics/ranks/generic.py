@@ -25,6 +25,8 @@ __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "nu
 
 Point = Mapping[Symbol, float]
 
+RANK_POINTS = 5
+"""Random points at which verbs compute a generic rank. Fewer may all lie outside the domain or at special places."""
 _STEPS = 60
 """Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them."""
 

@@ -94,7 +94,7 @@ def contradiction(
     loose = [z for z in at if z not in fixed]
     needed = _needed(rows, fixed, at, loose, guess)
     named = rows.pairs[size.worst : size.worst + 1] if needed else rows.pairs
-    needed = needed or f"  These must vanish initial values must satisfy: {', '.join(rows.labels)}."
+    needed = needed or f"  These must vanish on every state: {', '.join(rows.labels)}."
     return InitialError(
         f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.",
         where=rows.problem.where,

@@ -1,8 +1,8 @@
 r"""The constraint algorithm with branches (sections 7 and 9 of Krupková, and the presymplectic algorithm of Vignolo and Bruno).
 
-Where do the motions of a singular system live? Rows $A + B\,\xi = 0$ restrict the states to where they are solvable; motions must stay
-there, which restricts them further. The states form a tree of submanifolds. Its leaves are closed: at each of their points there are
-motions, all of them tangent, and their rates are known up to free functions.
+The algorithm finds the manifolds on which the motions of a singular system lie. Rows $A + B\,\xi = 0$ are solvable on a subset of the
+states; motions must stay there, which restricts them further. The states form a tree of submanifolds. Its leaves are closed: at each of
+their points there are motions, all of them tangent, and their rates are known up to free functions.
 
     >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
     >>> cawley = DynamicalForm("q1 q2 q3", ["-q3''", "q2*q3", "q2^2/2 - q1''"], name="Cawley")
@@ -11,7 +11,11 @@ motions, all of them tangent, and their rates are known up to free functions.
     (q2, q2') 0 5 0
     (q3, q3') 1 5 q2**2/2
 
-The answer is exact algebra over the rational functions of the parameters. What algebra cannot decide is said: `Leaf.real`, `Tree.complete`.
+The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report what algebra cannot decide.
+
+`translation` replaces functions by algebraic variables, `ring` and `space` hold the polynomial ring, `ideals` Gröbner bases, `reality` what
+the real numbers add, `branches` sets of zeros and their splitting, `elimination` linear equations on a branch, `search` the search itself,
+`redundancy` removes leaves inside others, `points` finds real points, `leaf` and `tree` are the result.
 """
 
 from __future__ import annotations
@@ -19,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import sympy
 from sympy import Expr
 
 from chetaev.core.errors import UsageError
@@ -27,7 +30,7 @@ from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep
 from chetaev.singular.algorithm.branches import Infeasible
 from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
-from chetaev.singular.algorithm.reality import NeedsSurd, sign_of
+from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd, parameter_assumptions
 from chetaev.singular.algorithm.redundancy import essential
 from chetaev.singular.algorithm.search import Dynamics, Final, Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
@@ -37,19 +40,29 @@ from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
 __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
 
 _KINDS = ("proper", "extended")
+"""Values of the argument `dynamics`."""
 _SEARCH = 0.8
-"""The part of the time given to the search; the rest is for redundancy, involutivity and real points."""
+"""Share of the budget for the search; the rest is for redundancy, involutivity and real points."""
 _LEAST = 0.2
-"""Seconds of operations that a part of the description may take although nothing is left."""
-_MOST_SURDS = 3
+"""Seconds of operations for each later part even if the search used the whole budget."""
 
 
 def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 20.0) -> Tree:
-    """The tree of final constraint manifolds of a dynamical form, of equations, of a system or of a model.
+    """The final constraint manifolds of a singular system, with the motions on them.
 
-    `dynamics="proper"` asks for motions, `"extended"` for Hamilton paths on the phase space (of the Lepagean equivalent if the form is
-    variational, of the Lepage form with no further contact part otherwise). After the operations of
-    so many `seconds` the branches that are finished are returned: operations are counted, so that the answer depends on no clock.
+    Args:
+        given: A dynamical form, equations, a system or a model.
+        dynamics: `"proper"` for motions, `"extended"` for Hamilton paths on the phase space: of the Lepagean equivalent if the form is
+            variational, else of the Lepage form without further contact part.
+        seconds: The budget, counted in operations, so that the answer does not depend on the machine. When it is spent, the finished
+            branches are returned, and `complete` is False.
+
+    Returns:
+        The tree whose leaves are the final constraint manifolds.
+
+    Raises:
+        UsageError: For another value of `dynamics`, a budget that is not positive, or a `given` without rows.
+        PrincipleError: If a system needs a principle.
     """
     if dynamics not in _KINDS:
         raise UsageError(f"no dynamics {dynamics!r}.", where="constraint_algorithm", hint='dynamics="proper" or dynamics="extended"')
@@ -64,7 +77,7 @@ def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 
 
 
 class _Run:
-    """One run under one budget; every attribute is usable whenever it is spent."""
+    """One run under one budget; all attributes are valid whenever the budget ends."""
 
     def __init__(self, form: DynamicalForm, kind: str, seconds: float) -> None:
         self.form, self.kind, self.left = form, kind, seconds
@@ -89,8 +102,8 @@ class _Run:
                         break
                     except NeedsSurd as need:
                         surds.append(need.square)
-                        if len(surds) > _MOST_SURDS:
-                            self.reasons.append(f"quadratic forms split over more than {_MOST_SURDS} square roots")
+                        if len(surds) > MOST_SURDS:
+                            self.reasons.append(f"quadratic forms split over more than {MOST_SURDS} square roots")
                             break
             except NotImplementedError as fact:
                 self.reasons.append(str(fact))
@@ -127,14 +140,14 @@ class _Run:
             tuple(sorted(self.leaves, key=_order)),
             tuple({str(e): e for e in discarded}.values()),
             not self.reasons,
-            _assumptions(search.space) if search else (),
+            parameter_assumptions(search.space) if search else (),
             "; ".join(self.reasons),
             tuple(self._entries(search)) if search else (),
             tuple(self.notes),
         )
 
     def _account(self, spent: Allowance, found: str) -> None:
-        """Subtract what a part took, and tell if it was more than was allowed."""
+        """Subtract the cost of a part from the budget, and record it if the part was interrupted."""
         self.left -= spent.seconds
         if spent.expired:
             self.reasons.append(f"the {'clock' if spent.by_clock else 'work allowed'} ran out {found}")
@@ -162,15 +175,3 @@ def _order(leaf: Leaf) -> tuple[int, int, str]:
 
 def _empty(space: Space, infeasible: Infeasible) -> Empty:
     return Empty(tuple(space.expression(g) for g in infeasible.constraints), space.expression(infeasible.certificate))
-
-
-def _assumptions(space: Space) -> tuple[Expr, ...]:
-    """The irreducible parameter expressions that were divided by, without those that cannot vanish."""
-    found: dict[str, Expr] = {}
-    for c in dict.fromkeys(space.divisors):
-        for part in (c.numer, c.denom):
-            for f, _ in part.factor_list()[1]:
-                e = space.in_jets(f.as_expr(*space.parameters))
-                if sign_of(space, space.domain(f)) == 0:
-                    found.setdefault(str(e), e)
-    return tuple(sorted(found.values(), key=lambda e: (sympy.count_ops(e), str(e))))

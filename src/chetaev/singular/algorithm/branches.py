@@ -1,8 +1,8 @@
-r"""A branch: where some polynomials vanish and others do not, kept in a form in which zeros are easily seen.
+r"""Branches: sets where some polynomials vanish and others do not, in a normal form.
 
-Constraints that are linear in a variable with a constant coefficient are *solved*: the variable is replaced everywhere. What is left are
-nonlinear generators, mostly few, with a Gröbner basis. Adding constraints to a branch may split it: products into their factors, sums of
-squares into their bases, quadratic forms into their quadratic_factors.
+Constraints that are linear in a variable with a constant coefficient are *solved*: the variable is replaced everywhere. The remaining
+nonlinear generators, mostly few, have a Gröbner basis. Adding constraints to a branch may split it: products into their factors, sums of
+squares into their bases, quadratic forms into two linear factors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
 from chetaev.singular.algorithm.reality import must_vanish, quadratic_factors
-from chetaev.singular.algorithm.ring import Poly, weight
+from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
 
 
@@ -29,7 +29,7 @@ class Branch:
     nonzero: tuple[Poly, ...] = ()
 
     def key(self) -> object:
-        """What two branches share exactly if they are the same."""
+        """A hashable key that is equal for equal branches."""
         return frozenset(self.solved.items()), frozenset(self.basis), frozenset(self.nonzero)
 
     def constraints(self, space: Space) -> list[Poly]:
@@ -52,7 +52,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Infeasible:
-    """A set that turned out to be empty, and why; `certificate` is the sum of squares that cannot vanish, if it is that."""
+    """A set without points; `certificate` is a sum of squares that cannot vanish, if that is the reason."""
 
     constraints: tuple[Poly, ...]
     certificate: Poly | None = None
@@ -71,7 +71,7 @@ class _Task:
 
 def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
     """The polynomial with some variables replaced."""
-    present = _variables(f)
+    present = support(f)
     pairs = [(space.variables[i], values[i]) for i in present if i in values]
     if not pairs:
         return f
@@ -81,7 +81,7 @@ def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
 
 
 def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Infeasible]]:
-    """The branches into which a branch falls when further polynomials vanish, and what was found empty."""
+    """The branches into which `branch` splits when the polynomials `new` vanish, and the sets that were found empty."""
     stack = [_Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero)]
     found: dict[object, Branch] = {}
     infeasible: list[Infeasible] = []
@@ -97,9 +97,9 @@ def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Bran
 
 
 def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
-    """Work off what is pending: one branch, nothing, or several tasks to go on with."""
+    """Process all pending polynomials: one branch, an empty set, or several tasks."""
     while True:
-        outcome = _work_off(space, task)
+        outcome = _process_pending(space, task)
         if outcome is not None:
             return outcome
         nonzero = _nonzero(space, task)
@@ -125,14 +125,14 @@ def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
         return Branch(task.solved, tuple(generators), tuple(basis), nonzero)
 
 
-def _work_off(space: Space, task: _Task) -> Infeasible | list[_Task] | None:
+def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | None:
     while task.pending:
         task.pending = [g for g in (substitute(space, f, task.solved) for f in task.pending) if g]
         constant = next((f for f in task.pending if f.is_ground), None)
         if constant is not None:
-            space.record(constant.LC)  # a parameter expression that would have to vanish: generically it does not
+            space.record(constant.LC)  # an expression in parameters, which is not zero for generic values
             return _infeasible(space, task)
-        signed = next((f for f in task.pending if _variables(f) & space.positive and _impossible(space, f)), None)
+        signed = next((f for f in task.pending if support(f) & space.positive and _impossible(space, f)), None)
         if signed is not None:
             return _infeasible(space, task, signed)
         if _solve_one(space, task) or _solve_block(space, task):
@@ -175,10 +175,9 @@ def _infeasible(space: Space, task: _Task, certificate: Poly | None = None) -> I
 
 
 def _linear_variable(space: Space, f: Poly, others: Sequence[Poly]) -> int | None:
-    """A variable that occurs in `f` as constant times itself and nowhere else.
+    """A variable that occurs in `f` only in one term, a constant times itself.
 
-    Multipliers are preferred, then high derivatives, then variables that occur seldom elsewhere: states are then told by low jets of
-    coordinates.
+    Multipliers are preferred, then high derivatives, then variables that are rare in `others`; so low jets of coordinates remain.
     """
     best: tuple[int, int, int, int] | None = None
     for i, z in enumerate(space.symbols):
@@ -231,14 +230,14 @@ def _solve_block(space: Space, task: _Task, most: int = 3) -> bool:
                 for k, i in enumerate(columns):
                     changed = [[-r if n == k else e for n, e in enumerate(row)] for row, r in zip(matrix, rest, strict=True)]
                     values[i] = normal_form(determinant(space, changed), basis).mul_ground(1 / d.LC)
-                _replace(space, task, values)  # the polynomials stay pending: they become zero modulo the generators, or say more
+                _replace(space, task, values)  # the polynomials stay pending: modulo the generators they may not be zero
                 task.pending = [normal_form(f, basis) for f in task.pending]
                 return True
     return False
 
 
 def _replace(space: Space, task: _Task, values: dict[int, Poly]) -> None:
-    """Put values for variables in everywhere; generators that change are pending again."""
+    """Substitute `values` for variables everywhere; generators that change are pending again."""
     task.solved = {k: substitute(space, e, values) for k, e in task.solved.items()} | values
     task.pending = [substitute(space, f, values) for f in task.pending]
     changed = [(g, substitute(space, g, values)) for g in task.generators]
@@ -261,7 +260,7 @@ def _slope(space: Space, f: Poly, i: int) -> Poly:
 
 
 def determinant(space: Space, matrix: Sequence[Sequence[Poly]]) -> Poly:
-    """By expansion along the first row: the matrices are small."""
+    """The determinant of a small matrix, by expansion along the first row."""
     if len(matrix) == 1:
         return matrix[0][0]
     total = space.zero
@@ -284,14 +283,14 @@ def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:
 
 
 def _entangled(basis: Sequence[Poly], nonzero: Sequence[Poly]) -> list[Poly]:
-    """The polynomials by which an ideal has to be saturated.
+    """The polynomials of `nonzero` by which the ideal has to be saturated.
 
-    Generators fall into groups that share no variable. A group of one irreducible generator is prime: taking the zeros of something else
-    away does not change its closure.
+    Generators fall into groups that share no variable. A group of one irreducible generator is prime: removing the zeros of another
+    polynomial does not change its closure.
     """
     groups: list[tuple[set[int], int]] = []
     for g in basis:
-        variables, count = _variables(g), 1
+        variables, count = support(g), 1
         apart = []
         for known, number in groups:
             if known & variables:
@@ -300,15 +299,11 @@ def _entangled(basis: Sequence[Poly], nonzero: Sequence[Poly]) -> list[Poly]:
                 apart.append((known, number))
         groups = [*apart, (variables, count)]
     knotted = set().union(*[variables for variables, count in groups if count > 1])
-    return [n for n in nonzero if _variables(n) & knotted]
-
-
-def _variables(f: Poly) -> set[int]:
-    return {i for m in f for i, e in enumerate(m) if e}
+    return [n for n in nonzero if support(n) & knotted]
 
 
 def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) -> bool:
-    """Whether the basis shows a linear variable, a factor, or a sum of squares that the generators hid."""
+    """Whether an element of the basis has a linear variable, a factor, or a sum of squares that the generators did not show."""
     for g in basis:
         if g in space.relations and len(space.factors(g)) == 1:
             continue
@@ -321,7 +316,7 @@ def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) ->
 
 
 def _implied(space: Space, task: _Task, basis: Sequence[Poly]) -> list[Poly]:
-    """What solved jets say about the functions of them, unless it is known already."""
+    """Relations for functions of solved jets that are not zero modulo the basis."""
     found = []
     for i in space.generators:
         f = space.implied(i, task.solved)

@@ -2,8 +2,7 @@ r"""Linear equations for the rates, solved modulo the ideal of a branch without 
 
 The unknowns are components $\xi_j$ of the vector field; a row is $\sum_j a_j \xi_j + r = 0$ with $a_j, r$ in the ring. Pivots are taken in
 this order: constants; products of factors that do not vanish on the branch; square blocks whose determinant is constant on the branch.
-What is then left without unknowns are constraints. Only when there are none is a pivot that may vanish considered, and that is a question
-to the caller.
+Rows that are left without unknowns are constraints. Only if there are none, pivots that may vanish are returned for a case distinction.
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ from chetaev.singular.algorithm.space import Space
 Row = list[Poly]
 """The coefficients of the unknowns, then the term without them."""
 _BLOCK_ROWS = 6
+"""Rows up to which square blocks are tried; the number of blocks grows as the cube of the rows and columns."""
 _CHOICES = 4
-"""Pivots of which one is sought that has no real zero."""
+"""Uncertain pivots among which one without real zeros is sought."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The rates: `pivots` maps an unknown to its row; the others are free."""
+    """The solution for the rates: `pivots` maps an unknown to its row; the other unknowns are free."""
 
     branch: Branch
     pivots: dict[int, Row]
@@ -56,7 +56,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class Constraints:
-    """Polynomials that must vanish for the rows to be consistent; `radical` if they already vanish on the branch, as a power does."""
+    """Polynomials that must vanish for consistent rows; `radical` if they vanish on the branch but not in its ideal, as $x$ for $x^2$."""
 
     polynomials: list[Poly]
     radical: bool = False
@@ -70,7 +70,7 @@ class Split:
 
 
 def eliminate(space: Space, branch: Branch, rows: Sequence[Row]) -> Solved | Constraints | Split:
-    """Gauss and Jordan's elimination as far as it goes without a case distinction."""
+    """Gauss-Jordan elimination as far as possible without a case distinction."""
     work = Elimination(space, branch, rows)
     while True:
         reached = work.advance()
@@ -91,7 +91,7 @@ def _without_zeros(space: Space, branch: Branch, f: Poly) -> bool:
 
 
 class Elimination:
-    """Rows on their way to reduced form, on a branch that may be narrowed by what its pivots need."""
+    """The state of an elimination; `branch` is narrowed by pivots that must not vanish."""
 
     def __init__(self, space: Space, branch: Branch, rows: Sequence[Row]) -> None:
         self.space, self.branch = space, branch
@@ -102,7 +102,7 @@ class Elimination:
         """The column of the pivot by row."""
 
     def advance(self) -> Solved | Constraints | list[list[Poly]]:
-        """Eliminate as far as pivots are certain: the solution, rows that became constraints, or the factors of doubtful pivots."""
+        """Eliminate with certain pivots: returns the solution, rows that became constraints, or the factors of uncertain pivots."""
         while self.pivot_by_unit() or self.pivot_by_block():
             pass
         left = self.residuals()
@@ -134,7 +134,7 @@ class Elimination:
         return True
 
     def doubtful(self) -> list[tuple[int, int]]:
-        """Pivots that may vanish, the simplest first."""
+        """The places of pivots that may vanish, the simplest first."""
 
         def score(place: tuple[int, int]) -> tuple[int, ...]:
             p = self.rows[place[0]][place[1]]

@@ -1,4 +1,4 @@
-"""Ideals: Gröbner bases that remember what they divided by, saturation, radical membership, dimension."""
+"""Ideals: Gröbner bases with a record of divisors, saturation, radical membership, dimension."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chetaev.singular.algorithm.space import Space
 def normal_form(f: Poly, basis: Sequence[Poly]) -> Poly:
     """The remainder modulo monic polynomials; unique if they are a Gröbner basis.
 
-    Terms are taken from a heap, largest first, so that each is looked at once; leading monomials of the basis are found once.
+    Terms are taken from a heap, largest first, so that each is reduced once; leading monomials of the basis are found once.
     """
     if not f or not basis:
         return f
@@ -72,7 +72,7 @@ def basis_of(space: Space, polynomials: Iterable[Poly]) -> list[Poly]:
 
 
 def saturate(space: Space, basis: Sequence[Poly], nonzero: Iterable[Poly]) -> list[Poly]:
-    """The ideal of the closure of what remains when the zeros of some polynomials are taken away (Rabinowitsch's trick)."""
+    """The ideal of the closure of the zeros of `basis` without the zeros of the polynomials `nonzero` (Rabinowitsch's trick)."""
     factors = [n for n in nonzero if not n.is_ground]
     if not basis or not factors:
         return list(basis)
@@ -105,7 +105,7 @@ def vanishes_on(space: Space, f: Poly, basis: Sequence[Poly], nonzero: Sequence[
 
 
 def dimension(space: Space, solved: Iterable[int], basis: Sequence[Poly]) -> int:
-    """The dimension of the zeros: the largest set of variables that no leading monomial is made of."""
+    """The dimension of the set of zeros: the size of the largest set of variables that contains no leading monomial."""
     if any(g.is_ground for g in basis):
         return -1
     leading = [frozenset(i for i, e in enumerate(g.LM) if e) for g in basis]

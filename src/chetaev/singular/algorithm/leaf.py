@@ -1,4 +1,10 @@
-"""A leaf of the tree: a final constraint manifold and the motions on it, in the user's notation."""
+r"""A leaf of the tree: a final constraint manifold and the motions on it, in the user's notation.
+
+Frobenius' condition decides whether the motions are involutive. Their distribution is spanned by
+$X = \partial_t + \sum_j r_j\,\partial_{z_j}$ and $V_k = \partial_{z_k} + \sum_j s_{jk}\,\partial_{z_j}$, one for each free rate $z_k$. All
+brackets have vanishing components along $\partial_t$ and the $\partial_{z_k}$, so the distribution is involutive exactly if the brackets
+vanish on the branch. All fields are tangent to it, so the brackets do not depend on how the fields are continued off the branch.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +29,25 @@ from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
 from chetaev.singular.algorithm.ring import Fraction, Poly
 from chetaev.singular.algorithm.search import Final, Rows
-from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.space import Space, free_names
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 
 Field = dict[Symbol, Fraction]
 
 _POINTS = 3
+"""Real points of a leaf at which its formulas are checked."""
 _FAULT = 1e-7
+"""Largest relative residual at such a point, which is found to 1e-10. Smaller limits reject right formulas with large slopes."""
 
 
 @dataclass(frozen=True)
 class Leaf:
     """A final constraint manifold.
 
-    `constraints` vanish on it and generate its ideal. `excluded` are expressions at whose zeros the formulas do not hold; what happens
-    there is told by other leaves, and crossing it is not analysed. `dimension` counts time. `rank` is the rank of the distribution of
-    motions, one more than the number of free functions. `field` maps jets to their rates, with `u1`, `u2`, ... free. `real` is "yes" if a
-    real point was found, for positive parameters, at which the leaf is a manifold of its dimension, and "undecided" if none was.
+    `constraints` vanish on it and generate its ideal. `excluded` are expressions at whose zeros the formulas do not hold; other leaves
+    describe these sets, and crossing them is not analysed. `dimension` counts time. `rank` is the rank of the distribution of motions, one
+    more than the number of free functions. `field` maps jets to their rates, with `u1`, `u2`, ... free. `real` is "yes" if a real point was
+    found, for positive parameters, at which the leaf is a manifold of its dimension, and "undecided" otherwise.
     """
 
     constraints: tuple[Expr, ...]
@@ -51,7 +59,7 @@ class Leaf:
     free_functions: int
     field: Mapping[str, Expr]
     free: Mapping[str, str]
-    """What the free functions are the rates of: `{"u1": "q2'"}`."""
+    """The jets whose rates are the free functions: `{"u1": "q2'"}`."""
     involutive: bool
     real: str
     class_: str
@@ -61,7 +69,7 @@ class Leaf:
     point: Mapping[str, float] | None = part(repr=False, compare=False)
     """A real point with the values of parameters it was found for."""
     confirmed: bool | None = part(compare=False)
-    """Whether rows and tangency were confirmed by numbers at real points; None if there was no point."""
+    """Whether rows and tangency hold numerically at real points; None without a point."""
 
     def residuals(self, state: Mapping[str, float], parameters: Mapping[str, float] | None = None) -> dict[str, float]:
         """The values of the constraints at a state, by their text. Names missing in the state are an error; `t` defaults to 0."""
@@ -69,7 +77,7 @@ class Leaf:
         return {show(e): _number(e, values, show(e)) for e in self.constraints}
 
     def contains(self, state: Mapping[str, float], parameters: Mapping[str, float] | None = None, tolerance: float = 1e-9) -> bool:
-        """Whether a state satisfies the constraints, each measured by its terms and sizes of jets, and lies off the excluded set."""
+        """Whether a state satisfies the constraints within `tolerance`, relative to their terms, and lies off the excluded set."""
         values = _values(self, {"t": 0.0, **state, **(parameters or {})})
         if largest_fault(self.constraints, values) > tolerance:
             return False
@@ -89,9 +97,9 @@ class Leaf:
 
 
 def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
-    """The leaf of a final branch, with real points looked for and the formulas checked at them."""
+    """The leaf of a final branch, with its formulas checked at real points."""
     form, solved, branch = rows.dynamics.form, final.solved, final.branch
-    names = _free_names(form, len(solved.free))
+    names = free_names({q.base for q in form.coordinates} | {p.name for p in form.parameters}, len(solved.free))
     symbols = {k: Symbol(name, real=True) for k, name in zip(solved.free, names, strict=True)}
     unknowns = rows.dynamics.unknowns
     rates = {z: _rate(space, final, j, symbols) for j, z in enumerate(unknowns)}
@@ -140,7 +148,7 @@ def codimension_of(space: Space, branch: Branch) -> int:
 
 
 def is_reduced(space: Space, branch: Branch) -> bool:
-    """Whether the differentials have the rank that the dimension demands: if not, the ideal misses constraints, as $x^2$ misses $x$."""
+    """Whether the differentials have the rank that the dimension requires; if not, the ideal lacks constraints, as $x^2$ lacks $x$."""
     expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.solved, branch.basis)
     return codimension_of(space, branch) == expected - len(_implied(space, branch))
 
@@ -155,26 +163,12 @@ def _implied(space: Space, branch: Branch) -> list[int]:
     return found
 
 
-def _free_names(form: DynamicalForm, count: int) -> list[str]:
-    """`u1`, `u2`, ..., or longer names where these are taken."""
-    taken = {q.base for q in form.coordinates} | {p.name for p in form.parameters}
-    letter = "u"
-    while any(f"{letter}{k + 1}" in taken for k in range(count)):
-        letter += "u"
-    return [f"{letter}{k + 1}" for k in range(count)]
-
-
 def _rate(space: Space, final: Final, j: int, symbols: Mapping[int, Symbol]) -> Expr:
     term, slopes = final.solved.rate(space, j)
-    total = _quotient(space, term)
+    total = space.quotient(term)
     for k, slope in slopes.items():
-        total += _quotient(space, slope) * symbols[k]
+        total += space.quotient(slope) * symbols[k]
     return in_own_functions(total)
-
-
-def _quotient(space: Space, f: Fraction) -> Expr:
-    n, d = f
-    return space.expression(n) / space.expression(d) if n else S.Zero
 
 
 def _constraints(space: Space, branch: Branch) -> tuple[Expr, ...]:
@@ -198,8 +192,7 @@ def _clean(space: Space, g: Poly) -> Expr:
 def _excluded(space: Space, rows: Rows, final: Final) -> tuple[Expr, ...]:
     """Where the equations are not defined, and where a denominator of the rates vanishes.
 
-    Other factors that were assumed not to vanish on the way are not listed: the rates are continuous there, so rows and tangency still
-    hold.
+    Other factors that were assumed not to vanish are not listed: the rates are continuous there, so rows and tangency still hold.
     """
     branch = final.branch
     candidates: list[Poly] = [*space.nonzero, *rows.denominators]

@@ -18,14 +18,17 @@ from chetaev.singular.algorithm.space import Space
 Point = dict[Symbol, float]
 
 _TRIES = 80
+"""Random starts for Newton's iteration. A branch with few real points may need most of them; each takes about a millisecond."""
 _STEPS = 40
+"""Steps of Newton's iteration; an iteration that is not finished then converges linearly, to a multiple zero, and is discarded."""
 _SMALL = 1e-6
-"""Part of its size at a random start below which an expression that must not vanish, or a slope of the equations, counts as zero."""
+"""An expression that must not vanish, or a slope, counts as zero below this part of its size at the random start."""
 _MET = 1e-10
-"""Part of its change over a distance of order one to which an equation is met: points without a root nearby keep more."""
+"""Largest residual of an equation at a solution, relative to its change over a distance of order one."""
 _BELOW = 1e-6
-"""Part of the largest jet that every jet counts as at least: what is smaller may be left by round-off where zero is meant."""
+"""Least size of a jet, relative to the largest jet; smaller values may be round-off of zero."""
 _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
+"""Sizes of the random starts, one after the other."""
 
 
 class Sampler:
@@ -33,7 +36,7 @@ class Sampler:
 
     def __init__(self, space: Space, branch: Branch, codimension: int) -> None:
         given = {space.symbols[i]: space.expression(e) for i, e in branch.solved.items() if i not in space.generators}
-        # functions of solved jets may stand in a solution: then it is an equation like others
+        # a solution that contains functions of solved jets stays an equation
         solved = {z: e for z, e in given.items() if e.free_symbols.isdisjoint(given)}
         functions = [(space.generators[i].definition, space.expression(e)) for i, e in branch.solved.items() if i in space.generators]
         equations = [space.expression(g) for g in branch.generators if g not in space.relations]
@@ -47,7 +50,7 @@ class Sampler:
         self.expected = codimension - len(solved)
         gradient = [in_own_functions(e.diff(z)) for e in self.equations for z in self.variables]
         self._system = Tape([*self.equations, *gradient])
-        # the functions of the equations are computed too, so that a point outside their domains is no point: log(x) at x = -1
+        # the functions are evaluated too, so that points outside their domains are rejected: log(x) at x = -1
         functions_there = [in_own_functions(g.definition.xreplace(solved)) for g in space.generators.values()]
         self._avoided = [Tape([e]) for e in self.avoided]
         self._rest = Tape([*solved.values(), *self.avoided, *self.signs, *functions_there])
@@ -79,7 +82,7 @@ class Sampler:
         return point
 
     def _slopes(self, start: Point) -> np.ndarray | None:
-        """The largest slope of each equation at a random start: what the units of the equation make of order one; None if undefined."""
+        """The largest slope of each equation at a random start, which measures its units; None if undefined."""
         _, jacobian = self._at(start)
         return None if jacobian is None else np.abs(jacobian).max(axis=1, initial=0.0)
 
@@ -94,13 +97,13 @@ class Sampler:
             length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
-            reach = max(2.0, max(map(abs, point.values()), default=0.0))  # the set may be far away
+            reach = max(2.0, max(map(abs, point.values()), default=0.0))  # longer steps if the set is far from the start
             damping = min(1.0, reach / length) if length > 0 else 1.0
             point = {**point, **{z: point[z] + damping * float(h) for z, h in zip(self.variables, step, strict=True)}}
             if length < 1e-13 * (1 + max(map(abs, point.values()), default=0.0)):
                 break
         else:
-            return None  # where the equations have a zero of higher order steps only halve, and what is not zero yet would seem not to be
+            return None  # at a multiple zero steps only halve, and expressions that vanish there are still far from zero
         residual, jacobian = self._at(point)
         if residual is None or jacobian is None:
             return None
@@ -128,7 +131,7 @@ class Sampler:
         return {**point, **dict(zip(self.solved, values[:k], strict=True))}
 
     def _usual(self, start: Point) -> list[float]:
-        """The sizes of what must not vanish at a random start; 0 where it has no value there."""
+        """The sizes of the expressions that must not vanish at a random start; 0 for one without a value."""
         found = []
         for tape in self._avoided:
             try:
@@ -148,9 +151,9 @@ class Sampler:
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
-    """The largest residual of some sums at a point, measured by their terms and by their change when jets change by their sizes.
+    """The largest residual of `equations` at a point, relative to their terms and to their change when jets change by their sizes.
 
-    The size of a jet is that of the largest one of its order, so that units do not matter. Infinite where a sum is undefined.
+    The size of a jet is that of the largest jet of its order, so that units do not matter. Infinite where an equation is undefined.
     """
     sizes = _sizes(values)
     worst = 0.0

@@ -1,8 +1,8 @@
-r"""What the real numbers add: sums of squares, signs, and quadratic forms that split over $\sqrt d$.
+r"""Arguments that hold over the real numbers only: sums of squares, signs, and quadratic forms that factor over $\sqrt d$.
 
 A polynomial that is a sum of squares with positive coefficients vanishes at a real point only if every square does; with a positive
-constant among them it never vanishes. The squares are found by completing them one variable after another, which is exact but not
-complete: that no certificate is found proves nothing.
+constant among them it never vanishes. The squares are found by completing them one variable after another; the result is exact, but a
+polynomial without such a certificate may still have no real zero.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from chetaev.singular.algorithm.ring import Poly
 from chetaev.singular.algorithm.space import Space
 
 _LARGEST = 60
-"""Terms above which no squares are sought."""
+"""Terms of a polynomial above which no sum of squares is sought; completing squares may double the terms with each variable."""
 _MOST_ANGLES = 3
+"""Angles of a polynomial up to which sines and cosines are exchanged; there are 2^n variants."""
+MOST_SURDS = 3
+"""Square roots adjoined to the ring in one search; each doubles the degree of everything that follows."""
 
 
 class NeedsSurd(Exception):
-    """A quadratic form splits over the square root of a positive element that the ring does not contain yet."""
+    """A quadratic form factors over the square root of a positive element, `square`, that the ring does not contain yet."""
 
     def __init__(self, square: Expr, factors: tuple[Expr, Expr]) -> None:
         super().__init__(str(square))
@@ -44,8 +47,20 @@ def sign_of(space: Space, c: Any) -> int:
     return sign
 
 
+def parameter_assumptions(space: Space) -> tuple[Expr, ...]:
+    """The irreducible expressions in parameters that were divided by, without those that cannot vanish."""
+    found: dict[str, Expr] = {}
+    for c in dict.fromkeys(space.divisors):
+        for part in (c.numer, c.denom):
+            for f, _ in part.factor_list()[1]:
+                if sign_of(space, space.domain(f)) == 0:
+                    e = space.in_jets(f.as_expr(*space.parameters))
+                    found.setdefault(str(e), e)
+    return tuple(sorted(found.values(), key=lambda e: (sympy.count_ops(e), str(e))))
+
+
 def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
-    """Polynomials that all vanish at every real zero of `f`; the constant 1 among them means that there is none. None: no certificate."""
+    """Polynomials that all vanish at every real zero of `f`; a constant among them means that `f` has none. None without a certificate."""
     if f.is_ground or len(f) > _LARGEST:
         return None
     for form in _variants(space, f):
@@ -129,7 +144,7 @@ def _squares(space: Space, f: Poly) -> list[Poly] | None:
 
 
 def _squares_times_square(space: Space, f: Poly) -> list[Poly] | None:
-    """The bases of $g^2 h$ where $h$ is a sum of squares: $y^2 (t - 1)^2$ has no coefficient that is a number to complete a square with."""
+    """The bases of $g^2 h$ where $h$ is a sum of squares; $y^2 (t - 1)^2$ has no constant coefficient for completing a square."""
     if len(f) > _LARGEST:
         return None
     lead, factors = space.factor_list(f)

@@ -1,4 +1,4 @@
-r"""Which final branches say nothing new.
+r"""Redundant final branches: those whose motions another branch contains.
 
 A branch $b$ inside the closure of a branch $a$ is redundant if its motions are motions of $a$: the rates on $b$ are the restriction of
 those on $a$, or the linear system of $a$ keeps its rank on $b$ and the rates on $b$ solve it. An envelope lies in the closure of another
@@ -49,16 +49,16 @@ def _restricts(space: Space, small: Final, large: Final) -> bool:
         expected: dict[int, Fraction] = {-1: term}
         for k, slope in slopes.items():
             for key, value in rates[k].items():
-                expected[key] = _add(space, expected.get(key), _times(slope, value))
+                expected[key] = _add(space, expected.get(key), space.times(slope, value))
         for key in expected.keys() | rates[j].keys():
-            n, _ = _add(space, expected.get(key), _times((-space.one, space.one), rates[j].get(key, (space.zero, space.one))))
+            n, _ = _add(space, expected.get(key), space.minus(rates[j].get(key, (space.zero, space.one))))
             if not b.vanishes(space, n):
                 return False
     return True
 
 
 def _general(space: Space, final: Final, j: int) -> dict[int, Fraction]:
-    """A rate by free function; -1 stands for the term without one."""
+    """The coefficients of a rate by the number of the free function; -1 is the key of the term without one."""
     term, slopes = final.solved.rate(space, j)
     return {-1: term, **slopes}
 
@@ -75,7 +75,7 @@ def _keeps_rank(space: Space, rows: Rows, small: Final, large: Final) -> bool:
         for j, entry in enumerate(row[:-1]):
             if entry:
                 for key, value in rates[j].items():
-                    total[key] = _add(space, total.get(key), _times((entry, space.one), value))
+                    total[key] = _add(space, total.get(key), space.times((entry, space.one), value))
         if any(not b.vanishes(space, n) for n, _ in total.values()):
             return False
     return True
@@ -104,10 +104,6 @@ def rank_on(space: Space, branch: Branch, matrix: Sequence[Row]) -> int:
 
 def _not_zero(space: Space, branch: Branch, e: Poly) -> bool:
     return bool(e) and not vanishes_on(space, e, branch.basis, branch.nonzero)
-
-
-def _times(a: Fraction, b: Fraction) -> Fraction:
-    return a[0] * b[0], a[1] * b[1]
 
 
 def _add(space: Space, a: Fraction | None, b: Fraction) -> Fraction:

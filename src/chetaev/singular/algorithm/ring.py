@@ -1,4 +1,4 @@
-"""Polynomials over the rational functions of some parameters: divisors, factors, fractions, and a record of what was divided by."""
+"""Polynomials over the rational functions of some parameters: divisors, factors, fractions, and a record of divisions."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ Poly = Any
 Fraction = tuple[Poly, Poly]
 """Numerator and denominator."""
 _DIVISOR = 20
-"""Operations for each term and degree of two polynomials whose greatest common divisor is sought."""
+"""Operations that a greatest common divisor counts for, per term and degree. With wrong weights budgets depend on the kind of work."""
 _FACTORS = 60
-"""Operations for each term and degree of a polynomial whose factors are sought."""
-
-
+"""Operations that a factorisation counts for, per term and degree."""
 _QUOTIENT = 4
-"""Operations for each term of a rational function of the parameters: sums and products of these have to be reduced."""
+"""Operations that a coefficient counts for, per term, if it is a rational function of parameters, which has to be reduced."""
 
 
 def terms_of(f: Poly, coefficient: Any) -> int:
-    """The operations that a coefficient of a polynomial stands for: one if it is a number."""
+    """The operations that a coefficient of `f` counts for: one if it is a number."""
     return _QUOTIENT * (len(coefficient.numer) + len(coefficient.denom) - 1) if f.ring.domain.is_Composite else 1
 
 
 def weight(f: Poly) -> int:
-    """The operations that the coefficients of a polynomial stand for."""
+    """The operations that the coefficients of `f` count for together."""
     return sum(terms_of(f, c) for c in f.values()) if f.ring.domain.is_Composite else len(f)
 
 
 def _place(factor: tuple[Poly, int]) -> tuple[int, ...]:
-    """The place of a factor among others: by the variables of the whole ring, not by those of the ring in which it was found."""
+    """The sort key of a factor, by the variables of the whole ring."""
     degrees = factor[0].degrees()
     return (next(k for k, degree in enumerate(degrees) if degree), len(factor[0]), *[-degree for degree in degrees])
+
+
+def support(f: Poly) -> set[int]:
+    """The numbers of the variables that occur in `f`."""
+    return {i for m in f for i, e in enumerate(m) if e}
 
 
 def _degree(f: Poly) -> int:
@@ -57,10 +60,10 @@ class Ring:
         self.domain = QQ.frac_field(*self.parameters) if self.parameters else QQ
         self.ring = ring_of(self.symbols, self.domain, blocks)
         self.flat_ring = PolyRing([*self.parameters, *self.ring.symbols], QQ, grevlex)
-        """The same polynomials with parameters as variables: greatest common divisors are found much faster there."""
+        """The same polynomials with parameters as variables, where greatest common divisors are computed much faster."""
         self.zero, self.one, self.variables = self.ring.zero, self.ring.one, self.ring.gens
         self.divisors: list[Any] = []
-        """Elements of the coefficient field that were divided by."""
+        """Divisors from the coefficient field."""
         self._factored: dict[Poly, tuple[Any, list[tuple[Poly, int]]]] = {}
 
     def sum(self, parts: Sequence[Fraction]) -> Fraction:
@@ -80,7 +83,7 @@ class Ring:
         if not self.parameters:
             return f.set_ring(self.flat_ring)
         whole = f.mul_ground(self._denominator([f]))
-        # a least common denominator over the rationals is unique up to a number only, so numbers may be left below
+        # a least common denominator is unique up to a rational factor, so numbers may remain in denominators
         return self.flat_ring.from_dict({(*k, *m): v / c.denom.LC for m, c in whole.items() for k, v in c.numer.items()})
 
     def _denominator(self, polynomials: Sequence[Poly]) -> Any:
@@ -126,7 +129,7 @@ class Ring:
         return (n, d) if common.is_ground else (n.exquo(common), d.exquo(common))
 
     def primitive(self, row: Sequence[Poly]) -> tuple[list[Poly], Poly]:
-        """Polynomials without common denominators and factors in the parameters, and what else divides all of them."""
+        """The row without common denominators and factors in the parameters, and the remaining common divisor."""
         entries = [e for e in row if e]
         if not entries:
             return list(row), self.one
@@ -150,12 +153,23 @@ class Ring:
         """The sum of two fractions, not reduced."""
         return (a[0] + b[0], a[1]) if a[1] == b[1] else (a[0] * b[1] + b[0] * a[1], a[1] * b[1])
 
+    def times(self, a: Fraction, b: Fraction) -> Fraction:
+        """The product of two fractions, not reduced."""
+        return a[0] * b[0], a[1] * b[1]
+
+    def cleared(self, row: Sequence[Fraction]) -> tuple[list[Poly], Poly]:
+        """A row multiplied by its common denominator, and that denominator."""
+        common = self.one
+        for _, d in row:
+            common = self.lcm(common, d)
+        return [n * common.exquo(d) if n else n for n, d in row], common
+
     def minus(self, a: Fraction) -> Fraction:
         """The negative of a fraction."""
         return -a[0], a[1]
 
     def record(self, coefficient: Any) -> None:
-        """Remember a coefficient that is divided by."""
+        """Record a coefficient that is divided by."""
         if self.parameters and coefficient != self.domain.one:
             self.divisors.append(coefficient)
 
@@ -170,10 +184,10 @@ class Ring:
         return [] if f.is_ground else [self.monic(g) for g, _ in self.factor_list(f)[1]]
 
     def factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
-        """A coefficient, and the irreducible factors of positive degree with their powers. Remembered: the same ones are asked again.
+        """A coefficient, and the irreducible factors of positive degree with their powers; cached.
 
-        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are left
-        out there: with twenty of them sympy needs a hundred times as long for five terms.
+        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are left out:
+        with twenty of them SymPy takes a hundred times as long for five terms.
         """
         if f not in self._factored:
             self._factored[f] = self._factor_list(f)
@@ -209,7 +223,7 @@ def _spread(monomial: Sequence[int], places: Sequence[int], count: int) -> tuple
 class BlockOrder(MonomialOrder):
     """Blocks of variables one after the other, each ordered by total degree, then reversed lexicographically.
 
-    Keys are remembered: the same monomials are compared over and over.
+    Keys are cached, since the same monomials are compared many times.
     """
 
     is_global = True

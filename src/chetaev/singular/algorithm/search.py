@@ -1,8 +1,13 @@
-"""The search: constraints, tangency, further constraints, and case distinctions, until every branch is closed or empty.
+r"""The search: constraints, tangency, further constraints, and case distinctions, until every branch is closed or empty.
 
 One node is one branch. Its rows are the dynamical ones and the tangency of its generators. If the rows are consistent with constant rank
-the branch is final. If they leave constraints these are added, which may split the branch. If a pivot may vanish, the places where it does
-and the rest are looked at separately.
+the branch is final. If they leave constraints these are added, which may split the branch. If a pivot may vanish, its zeros and the rest of
+the branch become separate nodes.
+
+Proper dynamics (paths): $\xi = \partial_t + \sum_{k<s-1} q_{k+1}\,\partial_{q_k} + \xi_{s-1}\,\partial_{q_{s-1}}$ is a semispray, and
+(5.12) of Krupková says $A_\sigma + B_{\sigma\nu}\,\xi^\nu_{s-1} = 0$. Extended dynamics (Hamilton paths): all components are unknown and
+obey (5.10), $\sum_k 2F^{ik}_{\sigma\nu}(\xi_k^\nu - q_{k+1}^\nu) + \delta^{i0}(A_\sigma + \dots) = 0$. A constraint $g$ adds the row
+$\xi(g) = 0$.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ Steps = tuple[tuple[Poly, ...], ...]
 
 @dataclass
 class Node:
-    """A node of the tree: what was added to its parent, and what became of it."""
+    """A node of the tree: the constraints added to its parent, and its status."""
 
     number: int
     parent: int | None
@@ -48,7 +53,7 @@ class Final:
 
 @dataclass
 class Search:
-    """The state of the search; `finals` and `nodes` are usable at any time, also when the budget interrupts."""
+    """The state of the search; `finals` and `nodes` are valid at any time, also after an interruption by the budget."""
 
     space: Space
     rows: Rows
@@ -62,7 +67,7 @@ class Search:
     _seen: set[object] = field(default_factory=set)
 
     def run(self) -> None:
-        """Work until nothing is open."""
+        """Expand nodes until none is open."""
         start = Branch(nonzero=(*self.space.nonzero, *self.rows.denominators))
         self._push(None, start, self.space.relations, (), case=True, count=False)
         while self._queue:
@@ -70,7 +75,7 @@ class Search:
 
     @property
     def open(self) -> list[Node]:
-        """Nodes that nothing is known about yet."""
+        """Nodes that have not been expanded."""
         return [node for node in self.nodes if node.status == "open"]
 
     def _expand(self, number: int, branch: Branch, steps: Steps) -> None:
@@ -109,7 +114,7 @@ class Search:
 
 
 def added_to(space: Space, parent: Branch, child: Branch) -> tuple[Poly, ...]:
-    """Constraints of a branch that are new against its parent, none a combination of those before it."""
+    """Constraints of `child` that are new relative to `parent`; none is a combination of those before it."""
     kept: list[Poly] = []
     for g in child.constraints(space):
         rest = normal_form(parent.reduce(space, g), kept)
@@ -120,7 +125,7 @@ def added_to(space: Space, parent: Branch, child: Branch) -> tuple[Poly, ...]:
 
 @dataclass(frozen=True)
 class Dynamics:
-    """What is asked of the vector field, in expressions: rows over unknown components, and the known components."""
+    """Equations for the vector field, in expressions: rows over unknown components, and the known components."""
 
     form: DynamicalForm
     kind: str
@@ -170,10 +175,8 @@ class Rows:
         return [*self.dynamical, *[self.tangency(g) for g in constraints]]
 
     def _cleared(self, row: Sequence[Fraction], keep: bool) -> Row:
-        """The row multiplied by its common denominator, which does not vanish where the functions are defined."""
-        common = self.space.one
-        for _, d in row:
-            common = self.space.lcm(common, d)
+        """The row without denominators; `keep` records the common denominator, which does not vanish where the functions are defined."""
+        found, common = self.space.cleared(row)
         if keep and not common.is_ground:
             self.denominators.append(common)
-        return [n * common.exquo(d) if n else n for n, d in row]
+        return found

@@ -1,7 +1,7 @@
-r"""The ring in which constraints live: polynomials in jets, generators and time over rational functions of the parameters.
+r"""The ring of the constraints: polynomials in jets, generators and time over rational functions of the parameters.
 
-Parameters are generic: every expression in them that is divided by is recorded. The partial derivatives of a polynomial take the chain rule
-through the generators, so that $\partial \cos\theta / \partial\theta = -\sin\theta$ although $c$ and $s$ are variables of the ring.
+Parameters are generic: every divisor that depends on them is recorded. Partial derivatives follow the chain rule through the generators, so
+that $\partial \cos\theta / \partial\theta = -\sin\theta$ although $c$ and $s$ are variables of the ring.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from sympy import Expr, S, Symbol
 from sympy.polys.domains import QQ
 
 from chetaev.core.functions import in_own_functions
+from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.symbols import TIME, Jet
-from chetaev.singular.algorithm.ring import Fraction, Poly, Ring
+from chetaev.singular.algorithm.ring import Fraction, Poly, Ring, support
 from chetaev.singular.algorithm.translation import Translation
 
 
@@ -119,6 +120,11 @@ class Space(Ring):
         """A polynomial in the user's notation."""
         return self.in_jets(f.as_expr(*self.symbols)) if f else S.Zero
 
+    def quotient(self, f: Fraction) -> Expr:
+        """A fraction in the user's notation."""
+        n, d = f
+        return self.expression(n) / self.expression(d) if n else S.Zero
+
     def in_jets(self, e: Expr) -> Expr:
         """An expression in symbols with every generator written out."""
         return e.xreplace(self._back) if self._back else e
@@ -145,25 +151,25 @@ class Space(Ring):
         return {z: (n, d) for z, (n, d) in sums.items() if n}
 
     def implied(self, i: int, values: dict[int, Poly]) -> Poly | None:
-        r"""What a generator equals once jets have been substituted, if that is expressible: $\exp x = 1$ on $x = 0$.
+        r"""A polynomial relation for generator `i` after the substitution of `values` for jets: $\exp x = 1$ on $x = 0$. None without one.
 
-        The constant 1, which vanishes nowhere, if there it has no real value.
+        The constant 1, which vanishes nowhere, if the generator then has no real value.
         """
         generator = self.generators[i]
         if generator.definition.is_Pow and generator.relation is not None:
-            return None  # a root says all it knows by its relation
+            return None  # the relation of a root is enough
         known: dict[Expr, Expr] = {}
         for z in generator.definition.free_symbols:
             j = self.index.get(z)
-            if j is not None and j in values and not any(k in self.generators for k in _support(values[j])):
+            if j is not None and j in values and not any(k in self.generators for k in support(values[j])):
                 known[z] = values[j].as_expr(*self.symbols)
         if not known:
             return None
         value = in_own_functions(generator.definition.xreplace(known))
-        if value.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity):
-            return None  # the branch lies outside the domain of the function, which other polynomials exclude
+        if value.has(*NOT_FINITE):
+            return None  # the branch lies outside the domain of the function; other polynomials exclude it
         if value.is_extended_real is False:
-            return self.one  # a value such as log(-1) is no real number, so that no real point is left
+            return self.one  # with a value such as log(-1) the branch has no real point
         count = len(self.translation.generators), len(self.translation.constants)
         changed = self.translation.rational(value)
         if (len(self.translation.generators), len(self.translation.constants)) != count:
@@ -180,5 +186,9 @@ def _blocks(levels: Sequence[int]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(cuts) if b > a]
 
 
-def _support(f: Poly) -> set[int]:
-    return {i for m in f for i, e in enumerate(m) if e}
+def free_names(taken: set[str], count: int) -> list[str]:
+    """Names `u1`, `u2`, ... for free functions; more letters `u` if one of these is taken."""
+    letter = "u"
+    while any(f"{letter}{k + 1}" in taken for k in range(count)):
+        letter += "u"
+    return [f"{letter}{k + 1}" for k in range(count)]

@@ -2,12 +2,12 @@ r"""Functions become algebraic variables: $\cos\theta, \sin\theta$ with $c^2 + s
 
 Every function of the notation that depends on jets or on time is replaced by a *generator*, a symbol with a definition, sometimes an
 algebraic relation, and partial derivatives that are again rational in jets and generators. Angles are integer combinations of base angles,
-so $\sin(\theta - \epsilon)$ and $\cos 2\theta$ share the generators of $\theta$ and $\epsilon$; exponentials likewise. Where only a very
-small angle would serve several arguments, as 0.001 for 1.379 and 0.88, each of them is a base angle of its own. Functions of
+so $\sin(\theta - \epsilon)$ and $\cos 2\theta$ share the generators of $\theta$ and $\epsilon$; exponentials likewise. Arguments whose
+common base angle would be very small, as 0.001 for 1.379 and 0.88, are base angles of their own. Functions of
 parameters alone become parameters: an angle through the tangent of its half, so that the coefficients stay a field of rational functions.
 
 Where a coordinate and a function of it both occur (`q` and `cos(q)`) the two are treated as algebraically independent. That is an
-*algebraic relaxation*: it can hide coincidences such as $q = \cos q$, never invent one.
+*algebraic relaxation*: it can miss coincidences such as $q = \cos q$, but never adds one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from chetaev.core.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, 
 from chetaev.core.symbols import TIME, Jet, Parameter
 
 _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
+"""Functions written in the sine and cosine of base angles."""
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
+"""Functions written in powers of exponentials."""
 _LARGEST_MULTIPLE = 32
-"""Multiples of one base angle or exponent. Each is a power of its generator, and the time for divisors and factors grows with the degree:
-decimals of three digits lead to powers in the thousands, their squares to millions, which no budget can interrupt in time. Arguments that
-are no small multiples of another one are treated as independent, an algebraic relaxation."""
+"""Largest multiple of a base angle or exponent. It is a power of a generator, and the time for divisors and factors grows with the degree:
+decimals of three digits would lead to powers in the thousands, which no budget can interrupt in time. Arguments that are no small
+multiples of another one are treated as independent, an algebraic relaxation."""
 _OPAQUE = (*(function.make for function in SMOOTH.values() if function.opaque), sympy.atan2)
+"""Functions without an algebraic relation; each occurrence with new arguments is a generator of its own."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,15 @@ class Translation:
     def __init__(self, expressions: Iterable[Expr], surds: Sequence[Expr] = ()) -> None:
         self.generators: list[Generator] = []
         self.constants: dict[Symbol, Expr] = {}
-        """Further parameters, with what they stand for."""
+        """Functions of parameters alone, by the parameters that replace them."""
         self.nonzero: list[Expr] = []
-        """What must not vanish for the functions to be defined and smooth."""
+        """Expressions that must not vanish for the functions to be defined and smooth."""
         self._made: dict[object, Expr] = {}
         self._units: dict[tuple[str, Expr], list[Rational]] = {}
         self._known: dict[Expr, Expr] = {}
         self._collect(expressions)
         self.surds = {square: self._root(square, 2) for square in surds}
-        """Adjoined square roots of positive numbers and parameters, over which quadratic forms split."""
+        """Adjoined square roots of positive numbers and parameters, over which quadratic forms factor."""
 
     def rational(self, e: Expr) -> Expr:
         """The expression without functions."""
@@ -81,7 +84,7 @@ class Translation:
         return self.rational(in_own_functions(generator.definition.diff(z)))
 
     def _collect(self, expressions: Iterable[Expr]) -> None:
-        """Find base angles of all arguments: if multiples stay small, the largest of which all are integer multiples."""
+        """Find base angles and exponents of all arguments: the greatest common divisor, if all are small multiples of it."""
         met: dict[tuple[str, Expr], set[Rational]] = {}
         for e in expressions:
             for kinds, kind in ((_TRIGONOMETRIC, "angle"), (_EXPONENTIAL, "exponent")):
@@ -93,7 +96,7 @@ class Translation:
     def _shares(self, kind: str, coefficient: Rational, rest: Expr) -> list[tuple[int, Rational]]:
         """A coefficient of an angle or exponent as a sum of multiples of base units.
 
-        An argument met only in a derivative may be no such sum; a unit of its own is sound.
+        An argument that occurs only in a derivative may be no such sum; it becomes a unit of its own.
         """
         units = self._units.setdefault((kind, rest), [])
         found = _shares(abs(coefficient), units)
@@ -248,7 +251,7 @@ def _terms(argument: Expr) -> list[tuple[Rational, Expr]]:
 
 
 def _units(coefficients: Sequence[Rational]) -> list[Rational]:
-    """Base units of some positive coefficients, in ascending order: one for all if they are small multiples of it."""
+    """Base units of positive coefficients in ascending order: one unit if all are small multiples of it."""
     common = sympy.gcd_list(coefficients)
     if coefficients[-1] / common <= _LARGEST_MULTIPLE:
         return [common]
@@ -260,7 +263,7 @@ def _units(coefficients: Sequence[Rational]) -> list[Rational]:
 
 
 def _shares(coefficient: Rational, units: Sequence[Rational]) -> list[tuple[int, Rational]] | None:
-    """A positive coefficient as a small multiple of one unit, or as the sum or difference of two: sin(1.379*x + 0.88*x) is known."""
+    """A positive coefficient as a small multiple of one unit, or as the sum or difference of two, as in sin(1.379*x + 0.88*x)."""
     for u in units:
         times = coefficient / u
         if times.is_Integer and times <= _LARGEST_MULTIPLE:

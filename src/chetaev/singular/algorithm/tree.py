@@ -1,4 +1,4 @@
-"""The answer of the constraint algorithm: leaves, what was discarded, and an account of the way."""
+"""The result of the constraint algorithm: leaves, discarded sets, and a record of the search."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Tree:
     """All final constraint manifolds of a dynamical form.
 
     `leaves` are not redundant: none is contained in another one with the same motions. `discarded` sets were proved empty over the reals.
-    `complete` is False when the work allowed ran out or a step was not decided; the leaves are sound then, but there may be others, and
-    `reason` tells why. `assumptions` are the expressions in parameters that were divided by.
+    `complete` is False if the budget ran out or a step was not decided; the leaves are right then, but there may be others, and `reason`
+    says why. `assumptions` are expressions in parameters that must not vanish.
     """
 
     form: DynamicalForm
@@ -70,7 +70,7 @@ class Tree:
         return "\n".join(lines)
 
     def report(self) -> str:
-        """The tree itself: what was added at each node and what became of it."""
+        """The tree as text: the constraints added at each node, and its status."""
         children: dict[int | None, list[Entry]] = {}
         for entry in self.entries:
             children.setdefault(entry.parent, []).append(entry)

@@ -1,8 +1,8 @@
 """Dirac and Bergmann's theory of singular Lagrangians in phase space, and its presymplectic form.
 
-`analysis` runs the algorithm, `legendre_map` finds primary constraints, `closure` is the loop, `classes` holds first and second class and
-Dirac's bracket, `gauge` counts what the free functions move; `presymplectic` is the same on forms, and `vakonomic` compares Dirac's
-bracket with the canonical one of the reduced phase space.
+`analysis` runs the algorithm on what `source` reads, `legendre_map` finds primary constraints, `closure` is the loop, with `generic` for
+one manifold, `classes` finds first and second class, Dirac's bracket (`poisson`) and gauge directions, `result` holds the answer;
+`presymplectic` is the algorithm on forms, and `vakonomic` compares Dirac's bracket with the canonical one of the reduced phase space.
 """
 
 from chetaev.singular.dirac_bergmann.analysis import dirac

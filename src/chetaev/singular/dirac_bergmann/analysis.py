@@ -22,20 +22,35 @@ from chetaev.core.symbols import TIME
 from chetaev.mechanics.principles import Principle
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.singular.algorithm.elimination import Row, Solved
-from chetaev.singular.algorithm.space import Fraction, Poly, Space
+from chetaev.singular.algorithm.reality import parameter_assumptions
+from chetaev.singular.algorithm.space import Fraction, Poly, Space, free_names
 from chetaev.singular.dirac_bergmann.classes import Classes, classify, gauge_directions, independent
-from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful, parameter_assumptions
+from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful
 from chetaev.singular.dirac_bergmann.generic import Manifold
 from chetaev.singular.dirac_bergmann.legendre_map import Primary, legendre_map, tidied
-from chetaev.singular.dirac_bergmann.poisson import Pairs, cleared, poisson_bracket, ring_bracket, slopes
+from chetaev.singular.dirac_bergmann.poisson import Pairs, poisson_bracket, ring_bracket, slopes
 from chetaev.singular.dirac_bergmann.result import Dirac
 from chetaev.singular.dirac_bergmann.source import Source, read_source
 
 _POINTS = 4
+"""Real points of the final manifold at which gauge directions are counted; the largest count is taken."""
 
 
 def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30.0) -> Dirac:
-    """Dirac and Bergmann's analysis of a system, a model or equations, with a Lagrangian of first order, singular or not.
+    """Dirac and Bergmann's analysis of a Lagrangian of first order, singular or not.
+
+    Args:
+        given: A system, a model or equations without forces, reactions and dissipation.
+        principle: The principle, for a system that needs one.
+        seconds: The budget: of processor time for the Legendre map, of counted operations for the constraints.
+
+    Returns:
+        Constraints, their classes, the total Hamiltonian, multipliers and rates.
+
+    Raises:
+        UsageError: If `seconds` is not a positive number.
+        PrincipleError: If the equations are not those of a first-order Lagrangian alone, if the states split into several manifolds, or if
+            the budget does not suffice.
 
     >>> from chetaev import System
     >>> print(dirac(System("x y", "B", lagrangian="B/2*(x*y' - y*x') - x^2/2", name="strong field")))
@@ -144,7 +159,7 @@ class _Analysis:
         values = _multipliers(space, closure.solved, names)
         free = tuple(names[k] for k in closure.solved.free)
         classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
-        # independent constraints may vanish elsewhere too: r x p = 0 is more than two of its components, which also hold where r3 = p3 = 0
+        # two independent components of r x p = 0 also vanish where r3 = p3 = 0, so points are sought with all generators
         vanishing = [space.expression(g) for g in closure.branch.constraints(space) if g not in space.relations]
         points = points_on(vanishing, self._symbols(), count=_POINTS)
         generators = self._generators(values, free, names)
@@ -211,31 +226,24 @@ class _Consistency:
         for g in constraints:
             parts = slopes(space, (g, space.one))
             drift = space.sum([ring_bracket(space, parts, energy, self.pairs), *([parts[TIME]] if TIME in parts else [])])
-            row, _ = cleared(space, [*[ring_bracket(space, parts, f, self.pairs) for f in primaries], drift])
+            row, _ = space.cleared([*[ring_bracket(space, parts, f, self.pairs) for f in primaries], drift])
             rows.append(row)
-        # without a constraint there is nothing to solve, but the number of multipliers must be known
+        # without a constraint one empty row gives the number of multipliers
         return rows or [[space.zero] * (len(primaries) + 1)]
 
 
 def _names(source: Source, count: int) -> list[Symbol]:
-    """`u1`, `u2`, ..., or longer names where these are taken."""
+    """The multipliers `u1`, `u2`, ... of the primary constraints."""
     taken = {z.base for z in (*source.coordinates, *source.momenta)} | {p.name for p in source.parameters}
-    letter = "u"
-    while any(f"{letter}{k + 1}" in taken for k in range(count)):
-        letter += "u"
-    return [Symbol(f"{letter}{k + 1}", real=True) for k in range(count)]
+    return [Symbol(name, real=True) for name in free_names(taken, count)]
 
 
 def _multipliers(space: Space, solved: Solved, names: Sequence[Symbol]) -> dict[Symbol, Expr]:
     values = {}
     for j, u in enumerate(names):
         term, free = solved.rate(space, j)
-        values[u] = tidied(Add(_quotient(space, term), *[_quotient(space, c) * names[k] for k, c in free.items()]))
+        values[u] = tidied(Add(space.quotient(term), *[space.quotient(c) * names[k] for k, c in free.items()]))
     return values
-
-
-def _quotient(space: Space, f: Fraction) -> Expr:
-    return space.expression(f[0]) / space.expression(f[1])
 
 
 def _loci(solved: Solved, space: Space) -> list[Expr]:

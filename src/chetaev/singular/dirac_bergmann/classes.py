@@ -6,6 +6,10 @@ class*, and the block $C_{ab} = \{\chi_a, \chi_b\}$ of a skew matrix on independ
 $$ \psi_i = \varphi_i - \{\varphi_i, \chi_a\}\, C^{ab}\, \chi_b, \qquad \{f, g\}^* = \{f, g\} - \{f, \chi_a\}\, C^{ab}\, \{\chi_b, g\} $$
 
 are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and Dirac's bracket.
+
+A change of the free functions displaces a state along $X_\psi$ for the primary constraints $\psi$ of first class, then also along
+$X_{\partial_t\psi + \{\psi, H'\}}$, and so on, brackets included. Dirac's conjecture says that all constraints of first class are reached.
+It fails where a constraint is the square of another one (Cawley): $X_{z^2}$ vanishes on $z = 0$.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.ideals import basis_of, normal_form
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.generic import Manifold
-from chetaev.singular.dirac_bergmann.poisson import Pairs, Slopes, cleared, poisson_bracket, ring_bracket, slopes
+from chetaev.singular.dirac_bergmann.poisson import Pairs, Slopes, poisson_bracket, ring_bracket, slopes
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def independent(manifold: Manifold, constraints: Sequence[Fraction], variables: 
     rows = []
     for f in constraints:
         parts = slopes(space, f)
-        row, _ = cleared(space, [parts.get(z, nothing) for z in variables])
+        row, _ = space.cleared([parts.get(z, nothing) for z in variables])
         rows.append([branch.reduce(space, e) for e in row])
     return _independent_rows(manifold, rows)
 
@@ -66,7 +70,7 @@ def classify(manifold: Manifold, constraints: Sequence[Fraction], pairs: Pairs) 
     parts = [slopes(space, f) for f in constraints]
     matrix = [_row(space, branch, parts, i, pairs) for i in range(len(parts))]
     chosen = _independent_rows(manifold, matrix)
-    written = [_expression(space, f) for f in constraints]
+    written = [space.quotient(f) for f in constraints]
     inverse, denominators = _inverse(space, [[ring_bracket(space, parts[i], parts[j], pairs) for j in chosen] for i in chosen])
     second = tuple(written[i] for i in chosen)
     first = []
@@ -80,7 +84,7 @@ def classify(manifold: Manifold, constraints: Sequence[Fraction], pairs: Pairs) 
 
 
 def _row(space: Space, branch: Branch, parts: Sequence[Slopes], i: int, pairs: Pairs) -> list[Poly]:
-    row, _ = cleared(space, [ring_bracket(space, parts[i], other, pairs) for other in parts])
+    row, _ = space.cleared([ring_bracket(space, parts[i], other, pairs) for other in parts])
     return [branch.reduce(space, e) for e in row]
 
 
@@ -119,17 +123,11 @@ def _inverse(space: Space, matrix: Sequence[Sequence[Fraction]]) -> tuple[Matrix
 
 def _value(space: Space, f: Fraction, branch: Branch) -> Expr:
     """A fraction on the branch, in the user's notation."""
-    n, d = branch.reduce(space, f[0]), branch.reduce(space, f[1])
-    return _expression(space, (n, d))
-
-
-def _expression(space: Space, f: Fraction) -> Expr:
-    n, d = f
-    return space.expression(n) if d == space.one else space.expression(n) / space.expression(d)
+    return space.quotient((branch.reduce(space, f[0]), branch.reduce(space, f[1])))
 
 
 def gauge_directions(generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs, points: Sequence[Mapping[Symbol, float]]) -> int | None:
-    """The number of directions at the points where it is largest; None if there is no point."""
+    """The number of directions in which free functions move a state, the largest over `points`; None without a point."""
     if not generators:
         return 0
     known = list(generators)

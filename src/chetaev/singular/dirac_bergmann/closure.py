@@ -1,9 +1,8 @@
-"""The loop that Dirac's and the presymplectic algorithm share: rows linear in unknowns, what they demand of the state, and so on until
-closed.
+"""The loop that Dirac's and the presymplectic algorithm share: rows linear in unknowns give constraints, which give rows, until closed.
 
 A state is admissible if the rows of the constraints found so far can be solved for the unknowns: multipliers in one case, components of the
-vector field in the other. What is left over are further constraints. The algebra is that of `chetaev.singular.algorithm`; this
-loop follows one manifold and refuses where the states split into several.
+vector field in the other. Rows left without unknowns are further constraints. The algebra is that of `chetaev.singular.algorithm`; this
+loop follows one manifold and raises `Branching` where the states split into several.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import sympy
 from sympy import Expr
 
 from chetaev.core.symbols import TIME
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.elimination import Constraints, Row, Solved
-from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes, sign_of
+from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes
 from chetaev.singular.algorithm.search import added_to
 from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.dirac_bergmann.generic import Manifold, with_nonzero
@@ -36,19 +34,19 @@ class Branching(Exception):
 
 @dataclass(frozen=True)
 class Closure:
-    """Where the loop ended: `solved` is None if no state is admissible, and then `failing` holds what cannot vanish."""
+    """The end of the loop: `solved` is None if no state is admissible, and then `failing` holds polynomials that cannot vanish."""
 
     branch: Branch
     solved: Solved | None
     steps: tuple[tuple[Poly, ...], ...]
-    """The constraints of the start, and those that each step added: first as they were found, then generators of the ideal.
+    """The constraints at the start, and those that each step added: first as they were found, then generators of the ideal.
 
-    The generators alone may be more than the codimension, and some of them may vanish in more places than all of them.
+    The generators alone may be more than the codimension, and some of them together may vanish on a larger set than all.
     """
     irregular: tuple[Poly, ...]
-    """Constraints whose differential vanishes with them, such as a square; the loop goes on with what has the same zeros."""
+    """Constraints whose differential vanishes with them, such as a square; polynomials with the same zeros replace them."""
     assumed: tuple[Poly, ...]
-    """Pivots that were assumed not to vanish; what happens at their zeros is not analysed."""
+    """Pivots that were assumed not to vanish; their zeros are not analysed."""
     failing: tuple[Poly, ...] = ()
 
 
@@ -105,7 +103,7 @@ def _as_found(space: Space, branch: Branch, polynomials: Sequence[Poly]) -> list
 
 
 def _at_an_instant(space: Space, branch: Branch) -> bool:
-    """Whether a branch fixes the time: no motion stays there."""
+    """Whether a branch fixes the time, so that no motion stays on it."""
     found = [space.expression(g).free_symbols for g in branch.constraints(space) if g not in space.relations]
     return any(TIME in symbols and symbols <= {TIME, *space.parameters} for symbols in found)
 
@@ -116,21 +114,9 @@ def _flat_on(manifold: Manifold, f: Poly) -> bool:
 
 
 def doubtful(space: Space, factors: Sequence[Poly]) -> list[Expr]:
-    """Expressions out of some factors that may have real zeros."""
+    """The factors that may have real zeros, as expressions."""
     return [space.expression(f) for f in dict.fromkeys(factors) if not never_vanishes(space, f) and not _positive(space, f)]
 
 
 def _positive(space: Space, f: Poly) -> bool:
     return len(f) == 1 and all(i in space.positive for m in f for i, e in enumerate(m) if e)
-
-
-def parameter_assumptions(space: Space) -> tuple[Expr, ...]:
-    """The irreducible expressions in parameters that were divided by, without those that cannot vanish."""
-    found: dict[str, Expr] = {}
-    for c in dict.fromkeys(space.divisors):
-        for part in (c.numer, c.denom):
-            for f, _ in part.factor_list()[1]:
-                if sign_of(space, space.domain(f)) == 0:
-                    e = space.in_jets(f.as_expr(*space.parameters))
-                    found.setdefault(str(e), e)
-    return tuple(sorted(found.values(), key=lambda e: (sympy.count_ops(e), str(e))))

@@ -4,8 +4,8 @@ For momenta affine in the velocities, $p = W \dot q + b$ with $W$ of rank $r$, a
 
 $$ \varphi_\alpha = p_\alpha - b_\alpha - W_{\alpha a} W_{aa}^{-1} (p_a - b_a) = 0 $$
 
-are the primary constraints. Solved for momenta as they are, their multipliers in the total Hamiltonian are the velocities $\dot q^\alpha$
-themselves. The canonical Hamiltonian $p_i \dot q^i - L$ does not depend on $\dot q^\alpha$ there, and these are put to zero.
+are the primary constraints. Since they are solved for momenta, their multipliers in the total Hamiltonian are the velocities
+$\dot q^\alpha$. The canonical Hamiltonian $p_i \dot q^i - L$ does not depend on $\dot q^\alpha$ there, and these are set to zero.
 
 Other momenta (the relativistic particle) are treated by elimination: a Gröbner basis of the relations between $p$, $q$, $\dot q$ and
 $h = p_i \dot q^i - L$ in which velocities stand first.
@@ -27,29 +27,33 @@ from chetaev.core.errors import PrincipleError
 from chetaev.core.symbols import Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import vanishes
-from chetaev.mechanics.ranks.generic import generic_rank, points_on
+from chetaev.mechanics.ranks.generic import RANK_POINTS, generic_rank, points_on
 from chetaev.singular.algorithm.ideals import groebner
 from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.dirac_bergmann.source import Source
 
 _ENERGY = Symbol("_h", real=True)
+"""The energy as a variable of the elimination."""
 _POINTS = 6
+"""Random velocities at which a formula for the energy is compared with it; half of them must be defined."""
 
 _MOST_BLOCKS = 200
+"""Principal blocks compared for the simplest determinant; there may be very many."""
 _SMALL = 1e-6
+"""Values below this do not decide the sign of a constraint, at points of order one."""
 _LONG = 400
-"""Operations above which nothing is tidied."""
+"""Operations above which an expression is not shortened, since SymPy would take seconds."""
 
 
 @dataclass(frozen=True)
 class Primary:
-    """Primary constraints, the canonical Hamiltonian, and what must not vanish for the formulas to hold."""
+    """Primary constraints, the canonical Hamiltonian, and expressions that must not vanish for the formulas to hold."""
 
     constraints: tuple[Expr, ...]
     hamiltonian: Expr
     nonzero: tuple[Expr, ...]
     velocities: tuple[int, ...] | None
-    """The coordinates whose velocities the multipliers are; None if the constraints are not solved for momenta."""
+    """The coordinates whose velocities are the multipliers; None if the constraints are not solved for momenta."""
 
 
 def legendre_map(source: Source, where: str) -> Primary:
@@ -65,7 +69,7 @@ def legendre_map(source: Source, where: str) -> Primary:
 
 def _affine(source: Source, hessian: Matrix, offset: Matrix, where: str) -> Primary:
     n = len(source.coordinates)
-    points = points_on([], sorted(hessian.free_symbols, key=lambda z: z.name), count=5)
+    points = points_on([], sorted(hessian.free_symbols, key=lambda z: z.name), count=RANK_POINTS)
     rank = generic_rank(hessian.tolist(), points) if hessian.free_symbols else hessian.rank()
     solved = _regular_block(hessian, rank)
     free = tuple(i for i in range(n) if i not in solved)
@@ -94,7 +98,7 @@ def _affine(source: Source, hessian: Matrix, offset: Matrix, where: str) -> Prim
 
 
 def _regular_block(hessian: Matrix, rank: int) -> tuple[int, ...]:
-    """The principal block of a symmetric matrix with the simplest determinant that does not vanish; later rows are kept first."""
+    """The rows of the principal block with the simplest determinant that does not vanish."""
     best: tuple[tuple[int, int], tuple[int, ...]] | None = None
     for count, rows in enumerate(combinations(range(hessian.rows), rank)):
         determinant = hessian.extract(list(rows), list(rows)).det(method="berkowitz") if rank else S.One
@@ -134,10 +138,10 @@ def _general(source: Source, slopes: Sequence[Expr], hessian: Matrix, where: str
 
 
 def _oriented(constraint: Expr, source: Source, slopes: Sequence[Expr]) -> Expr:
-    r"""The constraint with the sign for which $\dot q = u\,\partial\varphi/\partial p + \dots$ with $u > 0$ has the velocities that the
-    momenta belong to.
+    r"""The constraint with the sign for which $\dot q = u\,\partial\varphi/\partial p + \dots$ with $u > 0$ gives the velocities of the
+    momenta.
 
-    A Lagrangian homogeneous of first degree leaves the size of $u$ open, not its sign: the momenta change theirs with the velocities.
+    A Lagrangian homogeneous of first degree leaves the size of $u$ free, but not its sign: the momenta change sign with the velocities.
     """
     velocities = [q.d() for q in source.coordinates]
     at = dict(zip(source.momenta, slopes, strict=True))
@@ -154,7 +158,7 @@ def _oriented(constraint: Expr, source: Source, slopes: Sequence[Expr]) -> Expr:
 
 
 def tidied(e: Expr) -> Expr:
-    """An expression as one short sum or fraction, unless it is long; it is right in either case."""
+    """The shortest of `e` and two other forms, a fraction and a sum; `e` itself if it is long."""
     if not (e.is_Add or e.is_Mul) or sympy.count_ops(e) > _LONG:
         return e
     short = sympy.cancel(e) if not e.atoms(sympy.Function) else sympy.together(e)
@@ -229,7 +233,7 @@ def _relations(source: Source, slopes: Sequence[Expr], energy: Expr | None, spac
 
 
 def _hamiltonian(source: Source, slopes: Sequence[Expr], energy: Expr, relations: Sequence[Expr], where: str) -> Expr:
-    """The root of a relation of degree one or two in the energy that belongs to the Lagrangian's own values."""
+    """The root of a relation of degree one or two in the energy that agrees with the energy at random velocities."""
     for relation in sorted(relations, key=sympy.count_ops):
         degree = sympy.degree(relation, _ENERGY)
         if degree > 2:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sympy import Add, Expr, Symbol
 
 from chetaev.core.functions import in_own_functions
-from chetaev.singular.algorithm.space import Fraction, Poly, Space
+from chetaev.singular.algorithm.space import Fraction, Space
 
 Pairs = Sequence[tuple[Symbol, Symbol]]
 """Coordinates with their momenta."""
@@ -55,19 +55,7 @@ def ring_bracket(space: Space, f: Slopes, g: Slopes, pairs: Pairs) -> Fraction:
     parts: list[Fraction] = []
     for q, p in pairs:
         if q in f and p in g:
-            parts.append(_product(f[q], g[p]))
+            parts.append(space.times(f[q], g[p]))
         if p in f and q in g:
-            parts.append(_product((-f[p][0], f[p][1]), g[q]))
+            parts.append(space.times(space.minus(f[p]), g[q]))
     return space.sum(parts)
-
-
-def cleared(space: Space, row: Sequence[Fraction]) -> tuple[list[Poly], Poly]:
-    """A row multiplied by its common denominator, and that denominator."""
-    common = space.one
-    for _, d in row:
-        common = space.lcm(common, d)
-    return [n * common.exquo(d) if n else n for n, d in row], common
-
-
-def _product(a: Fraction, b: Fraction) -> Fraction:
-    return a[0] * b[0], a[1] * b[1]

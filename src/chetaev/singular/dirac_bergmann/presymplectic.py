@@ -1,5 +1,4 @@
-r"""The presymplectic constraint algorithm (Gotay and Nester; 002, section 2.1): where $i_X \omega = dE$ has solutions tangent to where it
-has them.
+r"""The presymplectic constraint algorithm (Gotay and Nester; 002, section 2.1): the set on which $i_X \omega = dE$ has tangent solutions.
 
 A vector $Z$ of the kernel of $\omega$ demands $Z(E) = 0$, the compatibility conditions. A solution must be tangent to the set they
 define, which demands more, until nothing new arises. For a time-dependent system $\Omega$ is the Poincaré-Cartan form, the equations are
@@ -29,7 +28,6 @@ from chetaev.singular.dirac_bergmann.classes import independent
 from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful
 from chetaev.singular.dirac_bergmann.generic import Manifold
 from chetaev.singular.dirac_bergmann.legendre_map import tidied
-from chetaev.singular.dirac_bergmann.poisson import cleared
 from chetaev.singular.dirac_bergmann.source import read_source
 from chetaev.singular.forms.distributions import Distribution, characteristic_distribution
 from chetaev.singular.forms.exterior import Form, d, exact, interior, zero_form
@@ -37,22 +35,26 @@ from chetaev.singular.forms.exterior import Form, d, exact, interior, zero_form
 
 @dataclass(frozen=True)
 class Presymplectic:
-    """The kernel of the form, the compatibility conditions, the final constraint set and the field on it.
-
-    Components of the field that nothing determines are written u1, u2, ...
-    """
+    """The kernel of the form, the compatibility conditions, the final constraint set and the field on it."""
 
     kernel: Distribution = field(repr=False)
+    """The kernel of the 2-form."""
     compatibility: tuple[Expr, ...]
     """$Z(E)$ for the fields $Z$ that span the kernel."""
     steps: tuple[tuple[Expr, ...], ...]
+    """The constraints that each step added."""
     constraints: tuple[Expr, ...]
+    """All constraints."""
     consistent: bool
+    """Whether there is a solution."""
     dimension: int
     """The dimension of the final constraint set, time not counted; -1 if it is empty."""
     free_components: int
+    """The number of components of the field that are not determined."""
     field: Mapping[Symbol, Expr] = field(repr=False)
+    """The components of the field on the final set; free ones are u1, u2, ..."""
     excluded: tuple[Expr, ...]
+    """Expressions whose zeros are not analysed."""
 
     def __str__(self) -> str:
         lines = [f"kernel         {', '.join(map(str, self.kernel.fields)) or 'none'}"]
@@ -67,7 +69,21 @@ class Presymplectic:
 def presymplectic(
     omega: Form, energy: Any = None, variables: Sequence[Symbol] = (), on: Sequence[Expr] = (), *, seconds: float = 30.0
 ) -> Presymplectic:
-    r"""The algorithm for $i_X\omega = dE$ on the space of some variables, or on its subset where the functions `on` vanish.
+    r"""The presymplectic constraint algorithm for $i_X\omega = dE$.
+
+    Args:
+        omega: The 2-form; with time among the variables, the Poincaré-Cartan form.
+        energy: The function E; None with time among the variables, for $i_X\Omega = 0$, $X(t) = 1$.
+        variables: The coordinates of the space.
+        on: Functions that vanish on the subset to which the equations are restricted.
+        seconds: The budget, counted in operations.
+
+    Returns:
+        Kernel, compatibility conditions, final constraint set and field.
+
+    Raises:
+        UsageError: If `omega` is not a 2-form, or energy and time do not fit together.
+        PrincipleError: If the solutions lie on several manifolds, or the budget does not suffice.
 
     >>> from chetaev.core.symbols import coordinates
     >>> x, v, z = coordinates("x v z")
@@ -117,7 +133,7 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
     ]
     parameters = _parameters([*[e for row in rows for e in row], *on])
     space = Space(list(unknowns), [*[e for row in rows for e in row], *on, *unknowns], parameters)
-    fixed = [cleared(space, [space.read(e) for e in row]) for row in rows]
+    fixed = [space.cleared([space.read(e) for e in row]) for row in rows]
 
     def rows_for(constraints: Sequence[Poly]) -> list[Row]:
         found = [row for row, _ in fixed]
@@ -125,7 +141,7 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
             parts = space.partials(g)
             nothing: Fraction = (space.zero, space.one)
             tangency = [*[parts.get(z, nothing) for z in unknowns], parts.get(TIME, nothing)]
-            found.append(cleared(space, tangency)[0])
+            found.append(space.cleared(tangency)[0])
         return found
 
     denominators = [f for _, common in fixed for f in space.factors(common)]
@@ -139,8 +155,8 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
         names_of = {k: Symbol(f"u{n + 1}", real=True) for n, k in enumerate(free)}
         for j, z in enumerate(unknowns):
             term, slopes = closure.solved.rate(space, j)
-            terms = [_quotient(space, c) * names_of[k] for k, c in slopes.items()]
-            rates[z] = tidied(Add(_quotient(space, term), *terms))
+            terms = [space.quotient(c) * names_of[k] for k, c in slopes.items()]
+            rates[z] = tidied(Add(space.quotient(term), *terms))
     return Presymplectic(
         kernel=kernel,
         compatibility=tuple(tidied(slope(v)) for v in kernel.fields) if TIME not in names else (),
@@ -180,14 +196,19 @@ def _parameters(expressions: Sequence[Expr]) -> list[Parameter]:
     return sorted(found, key=lambda p: p.name)
 
 
-def _quotient(space: Space, f: Fraction) -> Expr:
-    return space.expression(f[0]) / space.expression(f[1])
-
-
 def lagrangian_forms(given: Any, principle: Principle | None = None) -> tuple[Form, Expr, tuple[Symbol, ...]]:
-    r"""$\omega_L = -d\theta_L$, $E_L$ and the variables $(q, \dot q)$ of a Lagrangian without explicit time (002, section 2.1).
+    r"""The presymplectic form and the energy of a Lagrangian (002, section 2.1), as arguments of `presymplectic`.
 
-    With explicit time: the Poincaré-Cartan form $-d(\theta_L - E_L\,dt)$, $E_L$, and $(t, q, \dot q)$.
+    Args:
+        given: A system, a model or equations without forces, reactions and dissipation.
+        principle: The principle, for a system that needs one.
+
+    Returns:
+        $\omega_L = -d\theta_L$, $E_L$ and the variables $(q, \dot q)$; for a Lagrangian with explicit time the Poincaré-Cartan form
+        $-d(\theta_L - E_L\,dt)$, $E_L$ and $(t, q, \dot q)$.
+
+    Raises:
+        PrincipleError: If the equations are not those of a first-order Lagrangian alone.
     """
     source = read_source(given, principle, "lagrangian_forms")
     velocities = [q.d() for q in source.coordinates]

@@ -1,4 +1,4 @@
-"""The result of Dirac and Bergmann's analysis, and how it is read."""
+"""The result of Dirac and Bergmann's analysis: constraints, classes, brackets, and how they are printed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
 from chetaev.singular.dirac_bergmann.source import Source
 
 _SECONDS = 5.0
+"""Processor time for shortening a function on the final manifold; after that it is returned as it is."""
 _GENERATIONS = ("primary", "secondary", "tertiary", "quaternary")
+"""Names of the first generations of constraints."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,13 @@ class Dirac:
     """Constraints in phase space, their classes, the total Hamiltonian and the motion.
 
     `generations` are the primary, secondary, tertiary, ... constraints as they arise, each reduced by those before it. `hamiltonian` is the
-    canonical one, `total` adds the primary constraints with the multipliers u1, u2, ...; `multipliers` gives their values, in which the
-    free ones stand for themselves. `rates` maps positions and momenta to their rates on the final manifold. With `consistent` False there
-    is no motion: `failing` cannot vanish.
+    canonical one, `total` adds the primary constraints with the multipliers u1, u2, ...; `multipliers` gives their values in terms of the
+    free ones. `rates` maps positions and momenta to their rates on the final manifold. If `consistent` is False there is no motion, because
+    the expressions `failing` cannot vanish.
     """
 
     source: Source = field(repr=False)
+    """The Lagrangian with its coordinates and momenta."""
     hamiltonian: Expr
     generations: tuple[tuple[Expr, ...], ...]
     consistent: bool
@@ -42,20 +45,22 @@ class Dirac:
     total: Expr
     multipliers: Mapping[Symbol, Expr]
     free: tuple[Symbol, ...]
-    """The multipliers that nothing determines: the free functions of the motion."""
+    """The multipliers that are not determined: the free functions of the motion."""
     velocities: Mapping[Symbol, Jet]
-    """The velocities that the multipliers are, where the primary constraints are solved for momenta."""
+    """The velocities that equal the multipliers, where the primary constraints are solved for momenta."""
     classes: Classes = field(repr=False)
+    """The constraints of first and second class."""
     primary_first_class: tuple[Expr, ...]
+    """The combinations of primary constraints that the free multipliers multiply."""
     gauge_directions: int | None
-    """How many independent directions the free functions move a state in; None if no real point was found to count at."""
+    """The number of independent directions in which the free functions move a state; None without a real point."""
     rates: Mapping[Symbol, Expr] = field(repr=False)
     irregular: tuple[Expr, ...]
-    """Constraints that vanish together with their differential; what has the same zeros took their place."""
+    """Constraints that vanish together with their differential; expressions with the same zeros replaced them."""
     excluded: tuple[Expr, ...]
-    """Expressions at whose zeros the formulas do not hold; these places are not analysed."""
+    """Expressions at whose zeros the formulas do not hold; these sets are not analysed."""
     assumptions: tuple[Expr, ...]
-    """Expressions in parameters that were divided by."""
+    """Expressions in parameters that must not vanish."""
     point: Mapping[Symbol, float] | None = field(repr=False, compare=False)
     """A real point of the final manifold with values of the parameters, if one was found."""
 
@@ -130,12 +135,12 @@ class Dirac:
         return tidied(poisson_bracket(self.read(f), self.read(g), self.pairs))
 
     def bracket(self, f: Any, g: Any, *, on_manifold: bool = True) -> Expr:
-        """Dirac's bracket of two functions; its value on the final manifold unless told otherwise."""
+        """Dirac's bracket of two functions, reduced on the final manifold unless `on_manifold` is False."""
         value = self.classes.bracket(self.read(f), self.read(g), self.pairs)
         return self.reduce(value) if on_manifold else tidied(value)
 
     def reduce(self, e: Any) -> Expr:
-        """A function on the final manifold, with the constraints used to shorten it as far as that does not take long."""
+        """A function on the final manifold, shortened by the constraints within `_SECONDS`."""
         e = self.read(e)
         found = [e]
         with deadline(_SECONDS):

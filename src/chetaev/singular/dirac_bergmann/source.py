@@ -1,4 +1,4 @@
-"""What Dirac's analysis reads: a Lagrangian of first order, out of a system, a model or equations that have nothing besides it."""
+"""The input of Dirac's analysis: a Lagrangian of first order, from a system, a model or equations without other forces."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sympy import Expr
 
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import SetInput, UsePrinciple, listed
-from chetaev.core.functions import in_own_functions
-from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in
+from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Principle, Vakonomic
+from chetaev.singular.dynamical.dynamical import input_values
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Source:
 
     @property
     def label(self) -> str:
-        """How messages call the system."""
+        """The name of the system in messages."""
         return self.system.label
 
 
 def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
-    """The Lagrangian of equations that are its Euler-Lagrange equations; anything else is refused."""
+    """The Lagrangian of `given`; a PrincipleError if its equations are not the Euler-Lagrange equations of one of first order."""
     equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
     where = f"{verb} {system.label}"
@@ -66,15 +66,13 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
 
 def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
     """The Lagrangian with every input replaced by the function of time it stands for."""
-    values: dict[Expr, Expr] = {}
-    for z in sorted(jets_in(lagrangian, Input), key=lambda z: z.name):
-        given = next((u for known, u in system.inputs.items() if known.base == z.base), None)
-        if given is None:
-            raise PrincipleError(
-                f"the input {z.base} has no value.",
-                where=where,
-                why="Constraints are differentiated in time, and what is not known cannot be.",
-                hint=SetInput((z.base,), "sin(t)"),
-            )
-        values[z] = in_own_functions(given.diff(TIME, z.order)) if z.order else given
+    values = input_values([lagrangian], system.inputs)
+    missing = next((z.base for z, value in values.items() if value is None), None)
+    if missing is not None:
+        raise PrincipleError(
+            f"the input {missing} has no value.",
+            where=where,
+            why="Constraints are differentiated in time, which needs a formula for the input.",
+            hint=SetInput((missing,), "sin(t)"),
+        )
     return lagrangian.xreplace(values)

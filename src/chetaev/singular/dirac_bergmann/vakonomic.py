@@ -61,7 +61,17 @@ class ReducedPhaseSpace:
 
 
 def reduced_phase_space(system: Any, *, seconds: float = 30.0) -> ReducedPhaseSpace:
-    """The reduced phase space of a system under the vakonomic principle, with rows affine in the velocities.
+    """The reduced phase space of vakonomic motion, with rows affine in the velocities.
+
+    Args:
+        system: A system or a model.
+        seconds: The budget of `dirac`.
+
+    Returns:
+        The multipliers as functions of positions and momenta, and both brackets.
+
+    Raises:
+        PrincipleError: If the multipliers are not functions of positions and momenta, or `dirac` fails.
 
     >>> from chetaev import System
     >>> reduced = reduced_phase_space(System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["y' = x*x'"]))

@@ -35,8 +35,9 @@ class ConstrainedSystem:
     """A dynamical form on a constraint: the matrices $A'$, $B'$ of (11.6), the rows (11.7) and the 2-form (11.5)."""
 
     form: DynamicalForm
+    """The dynamical form without the constraint."""
     structure: ConstraintStructure
-    """The constraint at the order at which the system lives: $s - 1$, or its own order if that is higher."""
+    """The constraint prolonged to order $s - 1$, or at its own order if that is higher."""
     own: ConstraintStructure
     """The constraint as it was given."""
 
@@ -54,7 +55,7 @@ class ConstrainedSystem:
 
     @cached_property
     def drift(self) -> Matrix:
-        r"""$\hat d g^i/dt$: what the highest derivatives of the dependent coordinates are, up to terms in those of the independent ones."""
+        r"""$\hat d g^i/dt$: the highest derivatives of the dependent coordinates without terms in those of the independent ones."""
         s = self.form.order
         tops = [q.d(s) for q in self.form.coordinates]
         rates = [SYMBOLIC.without(total_derivative(e), tops) for e in self.structure.rows]
@@ -86,7 +87,7 @@ class ConstrainedSystem:
         return p.T * (self.form.A + self.form.B * lifted)
 
     def _on_constraint(self, matrix: Matrix) -> Matrix:
-        """Entries with the dependent jets put in, where the rows are solved."""
+        """The matrix with the dependent jets substituted, if the rows are solved."""
         values = self.structure.solved or {}
         return matrix.applyfunc(lambda e: tidied(e.xreplace(values)))
 
@@ -117,7 +118,18 @@ class ConstrainedSystem:
 
 
 def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: float = 30.0) -> ConstrainedSystem:
-    """The constrained system of a dynamical form and a constraint on the same coordinates; formulas are formed within so many seconds.
+    """The constrained system of a dynamical form and a constraint on the same coordinates.
+
+    Args:
+        form: A dynamical form with one row for each coordinate.
+        structure: The constraint.
+        seconds: Processor time for the formulas of the reduced equations.
+
+    Returns:
+        The constrained system.
+
+    Raises:
+        ModelError: If the coordinates or the numbers of rows do not fit, or the time does not suffice.
 
     >>> free = DynamicalForm("x y", ["-x''", "-y'' - 1"])
     >>> system = constrain(free, ConstraintStructure("x y", ["y' = x*x'"]))

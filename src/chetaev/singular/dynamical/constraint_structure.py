@@ -17,8 +17,8 @@ is a statement at its points.
     >>> disk.order, disk.corank, disk.integrable
     (1, 2, False)
 
-Rows of lower order, holonomic ones too, are differentiated up to the order of the structure, as in (11.8); `prolonged` holds what they
-say below.
+Rows of lower order, holonomic ones too, are differentiated up to the order of the structure, as in (11.8); `prolonged` holds the rows of
+lower order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.group_chart import require_coordinates
-from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at, points_on
+from chetaev.mechanics.ranks.generic import RANK_POINTS, Points, generic_rank, matrices_at, points_on
 from chetaev.mechanics.ranks.generic import rank as numerical_rank
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 from chetaev.singular.forms.contact import contact_form
@@ -48,16 +48,26 @@ from chetaev.singular.forms.distributions import Distribution, annihilated_by, i
 from chetaev.singular.forms.exterior import Form, all_of, d, exact, pull_back, zero_form
 from chetaev.singular.forms.fields import VectorField
 
-_POINTS = 5
 _LONG = 400
-"""Operations above which nothing is tidied."""
+"""Operations above which an expression is not shortened, since SymPy would take seconds."""
 
 
 class ConstraintStructure:
     """A constraint of order r with its canonical distribution."""
 
     def __init__(self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, name: str = "") -> None:
-        """Read the rows: texts in the notation or expressions in jets; `lhs = rhs` means `lhs - rhs`."""
+        """Read and check the rows.
+
+        Args:
+            coordinates: Names or symbols, as in `System`.
+            rows: Texts in the notation or expressions in jets; `lhs = rhs` means `lhs - rhs`. Fewer than there are coordinates.
+            parameters: Names or symbols, as in `System`.
+            name: The name of the constraint in messages.
+
+        Raises:
+            ModelError: If there are too many rows, no real points, or rows that depend on each other in their highest derivatives.
+            NotationError: For a text that is not in the notation.
+        """
         read = DynamicalForm(coordinates, rows, parameters, name=name)
         self._fill(read.coordinates, read.parameters, read.rows, name)
 
@@ -77,7 +87,7 @@ class ConstraintStructure:
 
     @classmethod
     def of(cls, system: Any) -> ConstraintStructure:
-        """The structure of the kinematic rows of a system or a model; rows with the action variable are refused, and group coordinates."""
+        """The structure of the kinematic rows of a system or a model; inputs, the action variable and group coordinates are refused."""
         system = getattr(system, "system", system)
         require_coordinates(system, "a constraint structure")
         where = f"constraint structure of {system.label}"
@@ -109,7 +119,7 @@ class ConstraintStructure:
         ]  # (11.8): u_r = 0, u_{r+1} = 0, ...
         self.rows = tuple(tower[-1] for tower in towers)
         self.prolonged = tuple(e for tower in towers for e in tower[:-1])
-        """What rows of lower order say below the order of the structure: the manifold $\\mathcal P \\subset \\mathcal Q$ of (11.8)."""
+        """Rows of lower order with their derivatives below the order of the structure: the manifold $\\mathcal P \\subset \\mathcal Q$."""
         if len(rows) >= len(coordinates):
             raise ModelError(
                 f"{len(rows)} rows for {len(coordinates)} coordinates.",
@@ -138,7 +148,7 @@ class ConstraintStructure:
     def points(self) -> Points:
         """Random points of the constraint."""
         symbols = [*self.jets, *self.parameters, TIME]
-        return points_on([*self.prolonged, *self.rows], symbols, count=_POINTS)
+        return points_on([*self.prolonged, *self.rows], symbols, count=RANK_POINTS)
 
     @cached_property
     def jets(self) -> tuple[Jet, ...]:
@@ -324,7 +334,7 @@ class ConstraintStructure:
 
 
 def tidied(e: Expr) -> Expr:
-    """An expression with its cancellations done, unless it is long; it is right in either case."""
+    """The shorter of `e` and its form after cancellation; `e` itself if it is long."""
     if not (e.is_Add or e.is_Mul) or sympy.count_ops(e) > _LONG:
         return e
     short = sympy.cancel(e) if not e.atoms(sympy.Function) else sympy.expand(e)

@@ -12,7 +12,7 @@ space is $J^{s-1}Y$. The sign is Krupková's, $E_\sigma = \sum_k (-1)^k D^k\, \p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import SetInput
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in
 from chetaev.core.system import System
@@ -57,10 +58,22 @@ class DynamicalForm:
     labels: tuple[str, ...] = field(compare=False)
     name: str = field(compare=False)
     variational: bool | None = field(compare=False)
-    """True if the rows are known to be the Euler-Lagrange expressions of a Lagrangian; None if nobody has asked."""
+    """True if the rows are known to be the Euler-Lagrange expressions of a Lagrangian; None if that was not tested."""
 
     def __init__(self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, name: str = "") -> None:
-        """Read the rows: texts in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`."""
+        """Read the rows.
+
+        Args:
+            coordinates: Names or symbols, as in `System`.
+            rows: Texts in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`.
+            parameters: Names or symbols, as in `System`.
+            name: The name of the form in messages.
+
+        Raises:
+            UsageError: If `rows` is not a list of rows.
+            ModelError: If no coordinate is declared, or a name cannot be.
+            NotationError: For a text that is not in the notation.
+        """
         name = checked_name(name, "dynamical form")
         place = f"dynamical form {name!r}" if name else "dynamical form"
         names = Names(place)
@@ -97,7 +110,7 @@ class DynamicalForm:
 
     @property
     def label(self) -> str:
-        """How messages call the form."""
+        """The name of the form in messages."""
         return f"'{self.name}'" if self.name else "form"
 
     @cached_property
@@ -200,7 +213,7 @@ def _read_row(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
 
 
 def _affine(e: Expr, top: Sequence[Jet]) -> bool:
-    """Whether an expression is provably affine in some jets; a doubt counts as no, because raising the order is always right."""
+    """Whether `e` is provably affine in some jets; without a proof False, since raising the order is always right."""
     present = [z for z in top if z in e.free_symbols]
     if has_corner_in(e, present):
         return False
@@ -209,13 +222,13 @@ def _affine(e: Expr, top: Sequence[Jet]) -> bool:
     if curved:
         return False
     rest = SYMBOLIC.without(e, present)
-    return not rest.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+    return not rest.has(*NOT_FINITE)
 
 
 def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
-    """The form of equations, of a system or of a model; where only velocities of group coordinates occur, these count as those of others.
+    """The form of equations, of a system or of a model; velocities `A1'` of group coordinates are treated as those of coordinates.
 
-    Ranks and constraints do not mind that `A1'` is no derivative of a coordinate. Whether a form is variational is another question.
+    That is right for ranks and constraints, but not for the question whether a form is variational.
     """
     if isinstance(given, DynamicalForm):
         return given
@@ -253,15 +266,23 @@ def _by_coordinate(rows: list[Expr], labels: list[str], coordinates: Sequence[Co
 
 def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[Expr]:
     """The rows with every input replaced by the function of time it stands for, derivatives included."""
-    values: dict[Expr, Expr] = {}
-    for z in sorted({z for e in rows for z in jets_in(e, Input)}, key=lambda z: z.name):
-        given = next((u for known, u in inputs.items() if known.base == z.base), None)
-        if given is None:
-            raise ModelError(
-                f"the input {z.base} has no value.",
-                where=f"dynamical form of {label}",
-                why="Constraints are differentiated in time, and what is not known cannot be.",
-                hint=(SetInput((z.base,), "sin(t)"), ", or a coordinate for a quantity that is sought"),
-            )
-        values[z] = in_own_functions(given.diff(TIME, z.order)) if z.order else given
+    values = input_values(rows, inputs)
+    missing = next((z.base for z, value in values.items() if value is None), None)
+    if missing is not None:
+        raise ModelError(
+            f"the input {missing} has no value.",
+            where=f"dynamical form of {label}",
+            why="Constraints are differentiated in time, which needs a formula for the input.",
+            hint=(SetInput((missing,), "sin(t)"), ", or a coordinate for a quantity that is sought"),
+        )
     return [e.xreplace(values) for e in rows]
+
+
+def input_values(expressions: Sequence[Expr], inputs: Mapping[Input, Expr | None]) -> dict[Jet, Expr | None]:
+    """The functions of time for the jets of inputs in `expressions`, by name; None for an input without a function."""
+    given = {z.base: e for z, e in inputs.items()}
+    found: dict[Jet, Expr | None] = {}
+    for z in sorted({z for e in expressions for z in jets_in(e, Input)}, key=lambda z: z.name):
+        value = given.get(z.base)
+        found[z] = value if value is None or not z.order else in_own_functions(value.diff(TIME, z.order))
+    return found

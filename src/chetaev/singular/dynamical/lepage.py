@@ -119,7 +119,7 @@ def lepage(form: DynamicalForm) -> Lepage:
 
 
 def is_variational(form: DynamicalForm) -> bool:
-    r"""Whether the Anderson-Duchamp-Krupka identities (8.1) are proved; a doubt counts as no, because $\eta = 0$ is always a member."""
+    r"""Whether the Anderson-Duchamp-Krupka identities (8.1) are proved; without a proof False, since $\eta = 0$ is always a member."""
     q, top = form.coordinates, form.highest
     for sigma, a in enumerate(q):
         for nu, b in enumerate(q):

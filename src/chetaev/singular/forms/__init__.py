@@ -1,8 +1,8 @@
 """Exterior calculus on jets, and the toolbox of higher-order tangent bundles.
 
-`exterior` holds forms and what every manifold has; `contact` the splitting into horizontal and contact parts; `fields` vector fields and
-prolongations; `distributions` ranks, annihilators and Frobenius' theorem; `tangent` the natural maps of $T^{(k)}Q$; `connection` what an
-affine connection adds to them.
+`exterior` holds forms and the operations of every manifold; `contact` the splitting into horizontal and contact parts; `fields` vector
+fields and prolongations; `distributions` ranks, annihilators and Frobenius' theorem; `tangent` the natural maps of $T^{(k)}Q$;
+`connection` affine connections and covariant derivatives.
 """
 
 from chetaev.singular.forms.connection import (

@@ -1,4 +1,4 @@
-r"""What an affine connection adds to the tangent bundles, and the Euler-Lagrange operator through it (000, sections II B, II C, III A).
+r"""Affine connections: covariant derivatives on tangent bundles, and the Euler-Lagrange operator (000, sections II B, II C, III A).
 
 A connection $\nabla_{\partial_j}\partial_k = \Gamma^i_{jk}\,\partial_i$ differentiates vectors along a curve,
 $(DV/Dt)^i = \dot V^i + \Gamma^i_{jk}\,\dot q^j V^k$, and covectors, $(DP/Dt)_k = \dot P_k - \Gamma^i_{jk}\,\dot q^j P_i$. Its torsion is
@@ -29,7 +29,7 @@ from chetaev.singular.forms.tangent import DoubleVector, HigherVector, Vector, c
 
 @dataclass(frozen=True)
 class Connection:
-    r"""An affine connection in a chart. `symbols[i, j, k]` is $\Gamma^i_{jk}$; those left out are zero."""
+    r"""An affine connection in a chart with `coordinates`. `symbols[i, j, k]` is $\Gamma^i_{jk}$; those left out are zero."""
 
     coordinates: tuple[Coordinate, ...]
     symbols: Mapping[tuple[int, int, int], Expr]
@@ -41,16 +41,16 @@ class Connection:
                 raise UsageError(f"The Christoffel symbol {key} depends on velocities.", where="connection")
 
     def __call__(self, along: Sequence[Expr], vector: Sequence[Expr]) -> Vector:
-        r"""$\Gamma^i_{jk}\, a^j V^k$, what a connection adds to the derivative of a vector along `a`."""
+        r"""$\Gamma^i_{jk}\, a^j V^k$, the term of the connection in the derivative of a vector along `a`."""
         return _contracted(self.symbols, len(self.coordinates), along, vector)
 
     def on_covectors(self, along: Sequence[Expr], covector: Sequence[Expr]) -> Vector:
-        r"""$\Gamma^i_{jk}\, a^j P_i$, what is taken from the derivative of a covector along `a`."""
+        r"""$\Gamma^i_{jk}\, a^j P_i$, the term of the connection in the derivative of a covector along `a`, which is subtracted."""
         turned = {(k, j, i): g for (i, j, k), g in self.symbols.items()}
         return _contracted(turned, len(self.coordinates), along, covector)
 
     def horizontal(self, vector: Sequence[Expr], covector: Sequence[Expr]) -> Vector:
-        r"""$\Gamma^i_{jk}\, V^k P_i$ by $j$: how a pairing changes when the vector is carried along $\partial_j$ without turning."""
+        r"""$\Gamma^i_{jk}\, V^k P_i$ by $j$: the change of a pairing under parallel transport of the vector along $\partial_j$."""
         turned = {(j, k, i): g for (i, j, k), g in self.symbols.items()}
         return _contracted(turned, len(self.coordinates), vector, covector)
 
@@ -75,7 +75,15 @@ class Connection:
 
 
 def velocities(connection: Connection, order: int) -> tuple[Vector, ...]:
-    r"""The vectors $\gamma', D\gamma'/Dt, \dots, D^{k-1}\gamma'/Dt^{k-1}$ as functions of the jets."""
+    r"""The vectors $\gamma', D\gamma'/Dt, \dots, D^{k-1}\gamma'/Dt^{k-1}$ as functions of the jets.
+
+    Args:
+        connection: The connection.
+        order: The number k of vectors.
+
+    Returns:
+        The vectors, lowest order first, each as a tuple of components.
+    """
     velocity: Vector = tuple(q.d() for q in connection.coordinates)
     found = [velocity]
     while len(found) < order:
@@ -84,13 +92,29 @@ def velocities(connection: Connection, order: int) -> tuple[Vector, ...]:
 
 
 def covariant_derivative(connection: Connection, vector: Sequence[Expr]) -> Vector:
-    r"""$DV/Dt$ of a vector along the motion, its components functions of jets."""
+    r"""$DV/Dt$ of a vector along the motion, its components functions of jets.
+
+    Args:
+        connection: The connection.
+        vector: The components of the vector, functions of jets.
+
+    Returns:
+        The components of the derivative.
+    """
     velocity = [q.d() for q in connection.coordinates]
     return tuple(total_derivative(c) + turn for c, turn in zip(vector, connection(velocity, vector), strict=True))
 
 
 def covariant_derivative_of_covector(connection: Connection, covector: Sequence[Expr]) -> Vector:
-    r"""$DP/Dt$ of a covector along the motion, its components functions of jets."""
+    r"""$DP/Dt$ of a covector along the motion, its components functions of jets.
+
+    Args:
+        connection: The connection.
+        covector: The components of the covector, functions of jets.
+
+    Returns:
+        The components of the derivative.
+    """
     velocity = [q.d() for q in connection.coordinates]
     return tuple(total_derivative(c) - turn for c, turn in zip(covector, connection.on_covectors(velocity, covector), strict=True))
 
@@ -99,14 +123,30 @@ def zeta(connection: Connection, v: HigherVector) -> tuple[Vector, ...]:
     r"""The covariant velocities $\zeta_k: T^{(k)}Q \to TQ \oplus \dots \oplus TQ$ ($k$ terms),
     $[\gamma]^{(k)} \mapsto \gamma' \oplus D\gamma'/Dt \oplus \dots \oplus D^{k-1}\gamma'/Dt^{k-1}$.
 
-    (44) of 000 goes on to $D^k\gamma'/Dt^k$, one term more than (43) has room for.
+    (44) of 000 goes on to $D^k\gamma'/Dt^k$, one term more than (43) has.
+
+    Args:
+        connection: The connection.
+        v: An element of $T^{(k)}Q$.
+
+    Returns:
+        The covariant velocities at `v`, lowest order first.
     """
     values = values_of(v, connection.coordinates)
     return tuple(tuple(c.xreplace(values) for c in vector) for vector in velocities(connection, v.order))
 
 
 def from_zeta(connection: Connection, point: Vector, vectors: Sequence[Vector]) -> HigherVector:
-    r"""$\zeta_k^{-1}$: the element over a point with given covariant velocities, found from the lowest order up."""
+    r"""$\zeta_k^{-1}$: the element over a point with given covariant velocities, found from the lowest order up.
+
+    Args:
+        connection: The connection.
+        point: The point of Q.
+        vectors: The covariant velocities, lowest order first.
+
+    Returns:
+        The element of $T^{(k)}Q$.
+    """
     values: dict[Symbol, Expr] = dict(zip(connection.coordinates, point, strict=True))
     parts = [point]
     for order, (formula, vector) in enumerate(zip(velocities(connection, len(vectors)), vectors, strict=True), start=1):
@@ -123,6 +163,16 @@ def t_zeta(connection: Connection, x: DoubleVector) -> tuple[HigherVector, tuple
     $[\Lambda]^{(l)} \mapsto ([\gamma]^{(l)}, \Lambda \oplus D\Lambda/Dt \oplus \dots \oplus D^l\Lambda/Dt^l)$.
 
     The coordinate formula for $l = 1$ carries the label $t\zeta_2$ in 000; and $t\zeta_1 = \beta\circ\kappa$ holds without torsion only.
+
+    Args:
+        connection: The connection.
+        x: An element of $T^{(l)}TQ$.
+
+    Returns:
+        The element of $T^{(l)}Q$ below, and the vectors $\Lambda, D\Lambda/Dt, \dots$
+
+    Raises:
+        UsageError: If `x` is not an element of $T^{(l)}TQ$.
     """
     if x.inner != 1:
         raise UsageError(f"An element of T^({x.outer})T^({x.inner})Q; one of T^(l)TQ is needed.", where="t_zeta")
@@ -137,7 +187,18 @@ def t_zeta(connection: Connection, x: DoubleVector) -> tuple[HigherVector, tuple
 
 
 def beta(connection: Connection, x: DoubleVector) -> tuple[Vector, Vector, Vector]:
-    r"""$\beta: TTQ \to TQ \oplus TQ \oplus TQ$ (18): a curve $W$ in $TQ$ gives $W \oplus \dot\gamma \oplus DW/Dt$."""
+    r"""$\beta: TTQ \to TQ \oplus TQ \oplus TQ$ (18): a curve $W$ in $TQ$ gives $W \oplus \dot\gamma \oplus DW/Dt$.
+
+    Args:
+        connection: The connection.
+        x: An element of TTQ.
+
+    Returns:
+        The vectors $W$, $\dot\gamma$ and $DW/Dt$.
+
+    Raises:
+        UsageError: If `x` is not an element of TTQ.
+    """
     if (x.outer, x.inner) != (1, 1):
         raise UsageError(f"An element of T^({x.outer})T^({x.inner})Q; one of TTQ is needed.", where="beta")
     (point, vector), (velocity, rate) = x.table
@@ -146,7 +207,18 @@ def beta(connection: Connection, x: DoubleVector) -> tuple[Vector, Vector, Vecto
 
 
 def from_beta(connection: Connection, point: Vector, x: Vector, y: Vector, z: Vector) -> DoubleVector:
-    r"""$\beta^{-1}(X \oplus Y \oplus Z)$ at a point."""
+    r"""$\beta^{-1}(X \oplus Y \oplus Z)$ at a point.
+
+    Args:
+        connection: The connection.
+        point: The point of Q.
+        x: The vector X.
+        y: The vector Y.
+        z: The vector Z.
+
+    Returns:
+        The element of TTQ.
+    """
     turn = _at(connection, point)(y, x)
     return DoubleVector(((point, x), (y, tuple(a - b for a, b in zip(z, turn, strict=True)))))
 
@@ -155,14 +227,34 @@ def fibre_derivatives(function: Expr, connection: Connection) -> tuple[Vector, .
     r"""The derivatives $\mathbb F_a f$ of a function on $T^{(k)}Q \cong TQ \oplus \dots \oplus TQ$ by its $a$-th vector; (22) for $k = 1$.
 
     The isomorphism is $\zeta_k$. The first-order fibre derivative $\partial f/\partial \dot q$ does not depend on the connection.
+
+    Args:
+        function: A function of jets of the connection's coordinates.
+        connection: The connection.
+
+    Returns:
+        The derivatives by each vector, lowest order first.
+
+    Raises:
+        UsageError: If `function` contains another coordinate.
     """
     return _derivatives(function, connection)[1]
 
 
 def base_derivative(function: Expr, connection: Connection) -> Vector:
-    r"""The derivative $\mathbb B f$ of a function on $T^{(k)}Q$ when its point moves and all its vectors are carried along parallel (23).
+    r"""The derivative $\mathbb B f$ of a function on $T^{(k)}Q$ as its point moves and its vectors are transported in parallel (23).
 
     For $k = 1$ it is $\partial_j f - \Gamma^i_{jk}\,\dot q^k\, \partial f/\partial \dot q^i$.
+
+    Args:
+        function: A function of jets of the connection's coordinates.
+        connection: The connection.
+
+    Returns:
+        The components of the derivative.
+
+    Raises:
+        UsageError: If `function` contains another coordinate.
     """
     return _derivatives(function, connection)[0]
 
@@ -170,7 +262,17 @@ def base_derivative(function: Expr, connection: Connection) -> Vector:
 def base_derivative_of_covector(covector: Sequence[Expr], connection: Connection) -> tuple[Vector, ...]:
     r"""The base derivative $\mathbb B P$ of a map $TQ \to T^*Q$ (21).
 
-    Row $j$ is the covariant derivative of $P$ when its argument is carried along $\partial_j$.
+    Row $j$ is the covariant derivative of $P$ as its argument is transported along $\partial_j$.
+
+    Args:
+        covector: The components of P, functions of positions and velocities.
+        connection: The connection.
+
+    Returns:
+        The rows of the derivative.
+
+    Raises:
+        UsageError: If a component contains another coordinate.
     """
     n = len(connection.coordinates)
     slopes = [base_derivative(c, connection) for c in covector]
@@ -194,6 +296,16 @@ def covariant_euler_lagrange(lagrangian: Expr, connection: Connection) -> Vector
     For $k = 1$ this is Remark 8 of 000 with the sign of the torsion corrected: $-D\,\mathbb FL/Dt + \mathbb BL - \langle \mathbb FL,
     T(\gamma',\cdot)\rangle = 0$ (the paper has a plus, which contradicts its own Lemma 6). The sign is the library's,
     $E_i = \frac{d}{dt} L_{\dot q^i} - L_{q^i} + \dots$, opposite to the operator of (28).
+
+    Args:
+        lagrangian: A function of jets of the connection's coordinates.
+        connection: The connection.
+
+    Returns:
+        The expressions $E_i$.
+
+    Raises:
+        UsageError: If `lagrangian` contains another coordinate.
     """
     n = len(connection.coordinates)
     base, fibres = _derivatives(lagrangian, connection)

@@ -92,12 +92,26 @@ class Adapted:
 
 
 def contact_form(q: Jet) -> Form:
-    r"""$\omega_k = dq_k - q_{k+1}\, dt$ of a jet $q_k$ (2.1)."""
+    r"""$\omega_k = dq_k - q_{k+1}\, dt$ of a jet $q_k$ (2.1).
+
+    Args:
+        q: The jet $q_k$.
+
+    Returns:
+        The 1-form.
+    """
     return Form(1, {(q,): S.One, (TIME,): -q.d()})
 
 
 def order_of(form: FormLike) -> int:
-    """The lowest $r$ such that the form lives on $J^r Y$; inputs do not count."""
+    """The lowest $r$ such that the form lives on $J^r Y$; inputs do not count.
+
+    Args:
+        form: A form or a function.
+
+    Returns:
+        The order r.
+    """
     return max((z.order for z in as_form(form).variables if isinstance(z, Jet) and not isinstance(z, Input)), default=0)
 
 
@@ -105,6 +119,16 @@ def adapted(form: FormLike, order: int | None = None) -> Adapted:
     r"""The form on $J^r Y$ in the basis adapted to the contact structure; $r$ is the form's own order unless given.
 
     Each $dq_k$ with $k < r$ is replaced by $\omega_k + q_{k+1}\, dt$; at most one factor can contribute its $dt$.
+
+    Args:
+        form: A form or a function.
+        order: The order r; the form's own order by default.
+
+    Returns:
+        The form in the adapted basis.
+
+    Raises:
+        UsageError: If `order` is below the order of the form, or the form contains differentials of other variables than time and jets.
     """
     form = as_form(form)
     own = order_of(form)
@@ -128,17 +152,47 @@ def horizontal_part(form: FormLike) -> Form:
     r"""Horizontalization $h$: $h\,dt = dt$, $h\,dq_k = q_{k+1}\, dt$, $h f = f$; forms of degree 2 and more have none.
 
     In particular $h\,df = (Df)\, dt$. (003 defines $hf$ for a function on $J^sY$; the function is on $J^rY$.)
+
+    Args:
+        form: A form or a function.
+
+    Returns:
+        The horizontal part, a form on $J^{r+1}Y$.
+
+    Raises:
+        UsageError: If the form contains differentials of other variables than time and jets.
     """
     return contact_component(form, 0)
 
 
 def contact_part(form: FormLike) -> Form:
-    r"""Contactization $p$: the form without its horizontal part, $p\,\eta = \pi_{r+1,r}^* \eta - h\eta$."""
+    r"""Contactization $p$: the form without its horizontal part, $p\,\eta = \pi_{r+1,r}^* \eta - h\eta$.
+
+    Args:
+        form: A form or a function.
+
+    Returns:
+        The contact part, a form on $J^{r+1}Y$.
+
+    Raises:
+        UsageError: If the form contains differentials of other variables than time and jets.
+    """
     return as_form(form) - horizontal_part(form)
 
 
 def contact_component(form: FormLike, k: int) -> Form:
-    r"""The $k$-contact component $p_k\, \eta$, a form on $J^{r+1}Y$; $p_0 = h$."""
+    r"""The $k$-contact component $p_k\, \eta$, a form on $J^{r+1}Y$; $p_0 = h$.
+
+    Args:
+        form: A form or a function.
+        k: The number of contact factors.
+
+    Returns:
+        The component.
+
+    Raises:
+        UsageError: If the form contains differentials of other variables than time and jets.
+    """
     form = as_form(form)
     split = adapted(form, order_of(form) + 1)
     some = {blade: c for blade, c in split.terms.items() if len(blade) - (TIME in blade) == k}
@@ -149,12 +203,32 @@ def is_contact(form: FormLike) -> bool | None:
     r"""Whether $J^r\gamma^*\eta = 0$ for every section $\gamma$, that is $h\eta = 0$: True, False or None (undecided).
 
     Every form of degree 2 and more is contact, because the base has dimension 1.
+
+    Args:
+        form: A form or a function.
+
+    Returns:
+        True, False, or None if undecided.
+
+    Raises:
+        UsageError: If the form contains differentials of other variables than time and jets.
     """
     return is_zero(horizontal_part(form))
 
 
 def is_k_contact(form: FormLike, k: int) -> bool | None:
-    """Whether a form equals its k-contact component."""
+    """Whether a form equals its k-contact component.
+
+    Args:
+        form: A form or a function.
+        k: The number of contact factors.
+
+    Returns:
+        True, False, or None if undecided.
+
+    Raises:
+        UsageError: If the form contains differentials of other variables than time and jets.
+    """
     return is_zero(as_form(form) - contact_component(form, k))
 
 
@@ -162,6 +236,16 @@ def is_horizontal_over(form: FormLike, order: int | None = None) -> bool | None:
     r"""Whether a form is $\pi_{r,k}$-horizontal for $k$ = `order`, or $\pi_r$-horizontal if no order is given.
 
     Its differentials are then $dt$ and $dq_0, \dots, dq_k$, or $dt$ alone.
+
+    Args:
+        form: A form or a function.
+        order: The order k; None for the base.
+
+    Returns:
+        True, False, or None if undecided.
+
+    Raises:
+        UsageError: If the form contains differentials of other variables than time and jets.
     """
     lowest = -1 if order is None else order
     form = as_form(form)

@@ -1,8 +1,8 @@
 r"""Distributions of vector fields on jets: rank, annihilator, brackets, Frobenius' theorem, derived flag.
 
 A distribution is spanned by fields, or annihilated by 1-forms; the two descriptions are exchanged by one elimination, and Frobenius'
-condition and the derived flag are those of `chetaev.mechanics.distributions.Pfaffian`. Ranks are generic: taken at random points, of all of
-space or of a submanifold on which the fields are tangent (`on`). On a submanifold only numbers decide; elsewhere zeros are proved.
+condition and the derived flag are those of `chetaev.mechanics.distributions.Pfaffian`. Ranks are generic: they are computed at random points
+of the whole space, or of a submanifold to which the fields are tangent (`on`). On a submanifold numbers decide; elsewhere zeros are proved.
 
     >>> from chetaev.singular.forms.exterior import d
     >>> from chetaev.core.symbols import coordinates
@@ -27,16 +27,14 @@ from chetaev.core.errors import UsageError
 from chetaev.core.symbols import Input
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.distributions import Pfaffian
-from chetaev.mechanics.ranks.generic import Point, generic_rank, points_on
+from chetaev.mechanics.ranks.generic import RANK_POINTS, Point, generic_rank, points_on
 from chetaev.singular.forms.exterior import Form, all_of, interior, place
 from chetaev.singular.forms.fields import VectorField, bracket
-
-_POINTS = 5
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """The span of some vector fields on the space of some variables; with `on`, at the points where these functions vanish."""
+    """The span of the vector `fields` on the space of `variables`; with `on`, at the points where these functions vanish."""
 
     variables: tuple[Symbol, ...]
     fields: tuple[VectorField, ...]
@@ -65,7 +63,19 @@ class Distribution:
 
 
 def annihilated_by(forms: Sequence[Form], variables: Sequence[Symbol], on: Sequence[Expr] = ()) -> Distribution:
-    """The distribution that 1-forms annihilate, on the space of some variables (or at points where the functions `on` vanish)."""
+    """The distribution that 1-forms annihilate, on the space of some variables (or at points where the functions `on` vanish).
+
+    Args:
+        forms: 1-forms.
+        variables: The coordinates of the space.
+        on: Functions that vanish on the submanifold to whose points the distribution is restricted.
+
+    Returns:
+        The distribution.
+
+    Raises:
+        UsageError: If a form is not a 1-form, has a differential of another variable, or the submanifold has no real point.
+    """
     names = tuple(variables)
     for form in forms:
         if form.degree != 1:
@@ -80,38 +90,85 @@ def annihilated_by(forms: Sequence[Form], variables: Sequence[Symbol], on: Seque
 
 
 def annihilator(distribution: Distribution) -> tuple[Form, ...]:
-    """A basis of the 1-forms that vanish on the distribution, generically."""
+    """A basis of the 1-forms that vanish on the distribution, generically.
+
+    Args:
+        distribution: A distribution.
+
+    Returns:
+        Independent 1-forms.
+    """
     rows = tuple(tuple(field.get(z, S.Zero) for z in distribution.variables) for field in distribution.fields)
-    # The annihilator of fields is found as the kernel of a matrix: the elimination does not mind what its rows mean.
+    # the annihilator is the kernel of the matrix of components, found by the same elimination as the fields of a Pfaffian system
     dual = _pfaffian(distribution.variables, rows, distribution.points, bool(distribution.on))
     return tuple(Form(1, {(z,): c for z, c in covector.items()}) for covector in dual.fields)
 
 
 def rank(distribution: Distribution, at: Mapping[Symbol, float] | None = None) -> int:
-    """The dimension of the span: generic, or at a point."""
+    """The dimension of the span: generic, or at a point.
+
+    Args:
+        distribution: A distribution.
+        at: A point, with a value for every variable and parameter; None for the generic rank.
+
+    Returns:
+        The rank.
+    """
     rows = [[field.get(z, S.Zero) for z in distribution.variables] for field in distribution.fields]
     return generic_rank(rows, distribution.points if at is None else [dict(at)]) if rows else 0
 
 
 def contains(distribution: Distribution, field: Mapping[Symbol, Expr]) -> bool | None:
-    """Whether a field lies in the distribution everywhere: True, False or None (undecided). Not for distributions on submanifolds."""
+    """Whether a field lies in the distribution everywhere: True, False or None (undecided). Not for distributions on submanifolds.
+
+    Args:
+        distribution: A distribution on the whole space.
+        field: A vector field.
+
+    Returns:
+        True, False, or None if undecided.
+
+    Raises:
+        UsageError: If the distribution is restricted to a submanifold.
+    """
     if distribution.on:
         raise UsageError("The distribution lives on a submanifold.", where="contains", hint="compare ranks instead")
     return all_of(vanishes(form(field)) for form in annihilator(distribution))
 
 
 def brackets(distribution: Distribution) -> tuple[VectorField, ...]:
-    """The Lie brackets of all pairs of the spanning fields."""
+    """The Lie brackets of all pairs of the spanning fields.
+
+    Args:
+        distribution: A distribution.
+
+    Returns:
+        The brackets, in the order of the pairs.
+    """
     return tuple(bracket(x, y) for x, y in combinations(distribution.fields, 2))
 
 
 def is_involutive(distribution: Distribution) -> bool | None:
-    """Frobenius' condition, that brackets of fields of the distribution lie in it: True, False or None (undecided)."""
+    """Frobenius' condition, that brackets of fields of the distribution lie in it: True, False or None (undecided).
+
+    Args:
+        distribution: A distribution.
+
+    Returns:
+        True, False, or None if undecided.
+    """
     return distribution.pfaffian.integrable
 
 
 def derived_flag(distribution: Distribution) -> tuple[Distribution, ...]:
-    r"""The sequence $\Delta \subset \Delta + [\Delta, \Delta] \subset \dots$ until it stops growing."""
+    r"""The sequence $\Delta \subset \Delta + [\Delta, \Delta] \subset \dots$ until it stops growing.
+
+    Args:
+        distribution: A distribution.
+
+    Returns:
+        The distributions of the flag, beginning with `distribution`.
+    """
     flag = [distribution]
     system = distribution.pfaffian
     while True:
@@ -123,12 +180,32 @@ def derived_flag(distribution: Distribution) -> tuple[Distribution, ...]:
 
 
 def associated_system(form: Form, variables: Sequence[Symbol]) -> tuple[Form, ...]:
-    r"""The 1-forms $i_\xi \alpha$ of a 2-form, one for each coordinate field $\xi = \partial_z$ (003, section 2)."""
+    r"""The 1-forms $i_\xi \alpha$ of a 2-form, one for each coordinate field $\xi = \partial_z$ (003, section 2).
+
+    Args:
+        form: A 2-form.
+        variables: The coordinates of the space.
+
+    Returns:
+        The 1-forms, in the order of `variables`.
+    """
     return tuple(interior({z: S.One}, form) for z in variables)
 
 
 def characteristic_distribution(form: Form, variables: Sequence[Symbol], on: Sequence[Expr] = ()) -> Distribution:
-    r"""The fields with $i_\xi \alpha = 0$, where the rank of the 2-form is the generic one."""
+    r"""The fields with $i_\xi \alpha = 0$, where the rank of the 2-form is the generic one.
+
+    Args:
+        form: A 2-form.
+        variables: The coordinates of the space.
+        on: Functions that vanish on the submanifold to which the distribution is restricted.
+
+    Returns:
+        The distribution.
+
+    Raises:
+        UsageError: If the form has a differential of another variable, or the submanifold has no real point.
+    """
     return annihilated_by(associated_system(form, variables), variables, on)
 
 
@@ -145,7 +222,7 @@ def _points(entries: Sequence[Expr], on: Sequence[Expr], variables: Sequence[Sym
         raise UsageError(
             f"The input {given[0]} is not written out.", where="distribution", why=why, hint="replace it by an expression in t"
         )
-    found = points_on(list(on), [*variables, *symbols], count=_POINTS)
+    found = points_on(list(on), [*variables, *symbols], count=RANK_POINTS)
     if not found:
         raise UsageError("No real point was found where the functions `on` vanish.", where="distribution")
     return found

@@ -10,8 +10,7 @@ $\pi_{s,r}^*$ is written nowhere. Parameters are constants. An input $u$ is a gi
     >>> print(d(theta))
     -dx∧dx' - x'*dx'∧dt
 
-Nothing is simplified: coefficients are sums and products as they arise. Whether a form is zero is asked with `is_zero`, whose answer is
-True (proved), False (a point is known where it is not) or None.
+Coefficients are not simplified. `is_zero` tells whether a form is zero: True (proved), False (a point is known where it is not), or None.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from chetaev.core.zero import vanishes
 Place = tuple[int, int, str]
 
 Blade = tuple[Symbol, ...]
-"""The variables of a product of differentials, in their standing order."""
+"""The variables of a product of differentials, in standard order."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A differential form: `terms` maps products of differentials to coefficients.
+    """A differential form of a `degree`: `terms` maps products of differentials to coefficients.
 
-    Products are put in standing order (jets by order and name, `dt` last) with the sign of the permutation, coefficients of equal
+    Products are put in standard order (jets by order and name, `dt` last) with the sign of the permutation, coefficients of equal
     products are added, and coefficients that are literally zero are left out.
     """
 
@@ -133,7 +132,7 @@ FormLike: TypeAlias = Form | Expr | int
 
 
 def exact(given: Any) -> Expr:
-    """An expression as it is, a number as a rational. Text is refused: `chetaev.parse` reads it."""
+    """An expression as it is, a number as a rational; a UsageError for anything else, such as a text."""
     if isinstance(given, Expr):
         return given
     if isinstance(given, int | Fraction):
@@ -144,17 +143,34 @@ def exact(given: Any) -> Expr:
 
 
 def as_form(given: FormLike) -> Form:
-    """A form as it is, a function as a form of degree 0."""
+    """A form as it is, a function as a form of degree 0.
+
+    Args:
+        given: A form, an expression or a number.
+
+    Returns:
+        The form.
+
+    Raises:
+        UsageError: If `given` is something else, such as a text.
+    """
     return given if isinstance(given, Form) else Form(0, {(): exact(given)})
 
 
 def zero_form(degree: int) -> Form:
-    """The form 0 of a degree."""
+    """The form 0 of a degree.
+
+    Args:
+        degree: The degree.
+
+    Returns:
+        The form.
+    """
     return Form(degree, {})
 
 
 def in_order(variables: Sequence[Symbol]) -> tuple[int, Blade]:
-    """A product of differentials in standing order with the sign of the permutation; the sign is 0 if one occurs twice."""
+    """A product of differentials in standard order with the sign of the permutation; the sign is 0 if one occurs twice."""
     if len(set(variables)) < len(variables):
         return 0, tuple(variables)
     keys = [place(z) for z in variables]
@@ -174,7 +190,14 @@ def gradient(function: Expr) -> dict[Symbol, Expr]:
 
 
 def d(form: FormLike) -> Form:
-    r"""The exterior derivative, $d(c\, dz_1 \wedge \dots) = dc \wedge dz_1 \wedge \dots$"""
+    r"""The exterior derivative, $d(c\, dz_1 \wedge \dots) = dc \wedge dz_1 \wedge \dots$
+
+    Args:
+        form: A form or a function.
+
+    Returns:
+        The derivative, of one degree more.
+    """
     form = as_form(form)
     parts: dict[Blade, list[Expr]] = {}
     for blade, c in form.terms.items():
@@ -186,7 +209,14 @@ def d(form: FormLike) -> Form:
 
 
 def wedge(*forms: FormLike) -> Form:
-    """The exterior product, in the order given."""
+    """The exterior product, in the order given.
+
+    Args:
+        forms: Forms or functions.
+
+    Returns:
+        The product; the function 1 without arguments.
+    """
     return reduce(_wedge, map(as_form, forms), as_form(S.One))
 
 
@@ -200,7 +230,15 @@ def _wedge(a: Form, b: Form) -> Form:
 
 
 def interior(field: Mapping[Symbol, Expr], form: Form) -> Form:
-    r"""The interior product $i_X \eta$: the field is put into the first place."""
+    r"""The interior product $i_X \eta$: the field is put into the first place.
+
+    Args:
+        field: A vector field.
+        form: A form.
+
+    Returns:
+        The product, of one degree less; 0 for a function.
+    """
     form = as_form(form)
     if form.degree == 0:
         return zero_form(0)
@@ -217,6 +255,16 @@ def pull_back(form: FormLike, mapping: Mapping[Symbol, Expr]) -> Form:
 
     Every $z$ becomes its function, every $dz$ the differential of that function. For a section, or a change of fibre coordinates,
     `chetaev.singular.forms.prolonged_map` gives the functions of the derivatives.
+
+    Args:
+        form: A form or a function.
+        mapping: The functions for the variables that the map changes.
+
+    Returns:
+        The form on the source of the map.
+
+    Raises:
+        UsageError: If the map changes the time of a form with inputs.
     """
     form = as_form(form)
     functions = {z: exact(f) for z, f in mapping.items()}
@@ -235,17 +283,42 @@ def pull_back(form: FormLike, mapping: Mapping[Symbol, Expr]) -> Form:
 
 
 def is_zero(form: FormLike) -> bool | None:
-    """Whether all coefficients vanish identically: True (proved), False (a point is known), None (undecided)."""
+    """Whether all coefficients vanish identically: True (proved), False (a point is known), None (undecided).
+
+    Args:
+        form: A form or a function.
+
+    Returns:
+        True if that is proved, False if a point is known where it is not zero, None if undecided.
+    """
     return all_of(vanishes(c) for c in as_form(form).terms.values())
 
 
 def equal(a: FormLike, b: FormLike) -> bool | None:
-    """Whether two forms are the same: True, False or None as for `is_zero`."""
+    """Whether two forms are the same: True, False or None as for `is_zero`.
+
+    Args:
+        a: A form or a function.
+        b: A form or a function.
+
+    Returns:
+        True, False or None, as for `is_zero`.
+
+    Raises:
+        UsageError: If the degrees differ.
+    """
     return is_zero(as_form(a) - b)
 
 
 def cleared(form: Form) -> Form:
-    """The form without the coefficients that are proved to vanish."""
+    """The form without the coefficients that are proved to vanish.
+
+    Args:
+        form: A form.
+
+    Returns:
+        The form without these coefficients.
+    """
     return Form(form.degree, {blade: c for blade, c in form.terms.items() if vanishes(c) is not True})
 
 
@@ -258,14 +331,14 @@ def all_of(answers: Iterable[bool | None]) -> bool | None:
 
 
 def place(z: Symbol) -> Place:
-    """Where a variable stands among others: jets by order and name, time last."""
+    """The sort key of a variable: jets by order and name, time last."""
     if z == TIME:
         return 1, 0, ""
     return 0, z.order if isinstance(z, Jet) else 0, z.base if isinstance(z, Jet) else z.name
 
 
 def letter(symbol: str, z: Symbol) -> str:
-    """A letter glued to a variable: `dx'`, `∂t`; brackets where the variable's name is not a word."""
+    """A letter in front of a variable: `dx'`, `∂t`; with brackets if the variable's name is not a word."""
     plain = not isinstance(z, Jet) or z.order <= MOST_PRIMES
     return f"{symbol}{z.name}" if plain else f"{symbol}({z.name})"
 

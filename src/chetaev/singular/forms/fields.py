@@ -26,7 +26,7 @@ from chetaev.singular.forms.exterior import Form, FormLike, all_of, as_form, com
 
 
 class VectorField(Frozen[Symbol, Expr]):
-    r"""A vector field $X = X^z\, \partial_z$ as a mapping from variables to the components that are not literally zero."""
+    r"""A vector field $X = X^z\, \partial_z$: a mapping from variables to those `components` that are not literally zero."""
 
     def __init__(self, components: Mapping[Symbol, Any]) -> None:
         given = {z: exact(components[z]) for z in sorted(components, key=place)}
@@ -68,20 +68,43 @@ class VectorField(Frozen[Symbol, Expr]):
 
 
 def bracket(x: Mapping[Symbol, Expr], y: Mapping[Symbol, Expr]) -> VectorField:
-    r"""The Lie bracket $[X, Y]^z = X(Y^z) - Y(X^z)$."""
+    r"""The Lie bracket $[X, Y]^z = X(Y^z) - Y(X^z)$.
+
+    Args:
+        x: A vector field.
+        y: A vector field.
+
+    Returns:
+        The bracket.
+    """
     x, y = VectorField(x), VectorField(y)
     return VectorField({z: x(y.get(z, S.Zero)) - y(x.get(z, S.Zero)) for z in {**x, **y}})
 
 
 def lie_derivative(field: Mapping[Symbol, Expr], form: FormLike) -> Form:
-    r"""$L_X \eta = i_X\, d\eta + d\, i_X \eta$ (Cartan's formula); on functions it is $X(f)$."""
+    r"""$L_X \eta = i_X\, d\eta + d\, i_X \eta$ (Cartan's formula); on functions it is $X(f)$.
+
+    Args:
+        field: A vector field.
+        form: A form or a function.
+
+    Returns:
+        The derivative, of the same degree.
+    """
     form = as_form(form)
     inner = interior(field, d(form))
     return inner + d(interior(field, form)) if form.degree else inner
 
 
 def vanishing(field: Mapping[Symbol, Expr]) -> bool | None:
-    """Whether all components of a field vanish identically: True, False or None (undecided)."""
+    """Whether all components of a field vanish identically: True, False or None (undecided).
+
+    Args:
+        field: A vector field.
+
+    Returns:
+        True, False, or None if undecided.
+    """
     return all_of(vanishes(c) for c in field.values())
 
 
@@ -91,6 +114,17 @@ def prolong(field: Mapping[Symbol, Expr], coordinates: Sequence[Jet], order: int
 
     The field's components depend on time and positions. 003 also asks that $\xi^0$ depend on time alone; the recursion holds without
     that, as in Lie's theory of point symmetries. All coordinates of $Y$ must be named: a change of time moves the velocities of each.
+
+    Args:
+        field: A vector field on positions and time.
+        coordinates: All coordinates of Y.
+        order: The order r.
+
+    Returns:
+        The field on $J^rY$.
+
+    Raises:
+        UsageError: If a component depends on derivatives, or is for another variable.
     """
     field = VectorField(field)
     _must_live_on_configurations(field, coordinates)
@@ -109,6 +143,16 @@ def prolonged_map(mapping: Mapping[Symbol, Expr], order: int) -> dict[Symbol, Ex
 
     A section `{q: f(t)}` gives its jet $J^r\gamma$; a change of coordinates, its action on jets. Coordinates not named keep their names,
     so with a new time all of them must be named.
+
+    Args:
+        mapping: The functions for positions, and for time if that changes.
+        order: The highest order of derivatives.
+
+    Returns:
+        The functions for positions and derivatives.
+
+    Raises:
+        UsageError: If `mapping` contains a derivative.
     """
     stretch = total_derivative(exact(mapping.get(TIME, TIME)))
     result: dict[Symbol, Expr] = {z: exact(f) for z, f in mapping.items()}
@@ -123,6 +167,13 @@ def prolonged_map(mapping: Mapping[Symbol, Expr], order: int) -> dict[Symbol, Ex
 def semispray(highest: Mapping[Jet, Expr], order: int) -> VectorField:
     r"""The semispray of order $r$, $\partial_t + q_1 \partial_{q_0} + \dots + q_r \partial_{q_{r-1}} + \zeta\, \partial_{q_r}$, from the
     components $\zeta$ by coordinate.
+
+    Args:
+        highest: The components $\zeta$ by coordinate.
+        order: The order r.
+
+    Returns:
+        The field on $J^rY$.
     """
     components: dict[Symbol, Expr] = {TIME: S.One}
     for q, component in highest.items():
@@ -132,7 +183,16 @@ def semispray(highest: Mapping[Jet, Expr], order: int) -> VectorField:
 
 
 def is_semispray(field: Mapping[Symbol, Expr], coordinates: Sequence[Jet], order: int) -> bool | None:
-    """Whether a field is not vertical and annihilates the contact forms of order below r: True, False or None (undecided)."""
+    """Whether a field is not vertical and annihilates the contact forms of order below r: True, False or None (undecided).
+
+    Args:
+        field: A vector field.
+        coordinates: The coordinates of Y.
+        order: The order r.
+
+    Returns:
+        True, False, or None if undecided.
+    """
     field = VectorField(field)
     time = field.get(TIME, S.Zero)
     vertical = vanishes(time)

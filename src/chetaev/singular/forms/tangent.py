@@ -37,7 +37,7 @@ Vector = tuple[Expr, ...]
 
 @dataclass(frozen=True)
 class HigherVector:
-    r"""An element of $T^{(k)}Q$ in a chart: the vectors $q_0, \dots, q_k$."""
+    r"""An element of $T^{(k)}Q$ in a chart: `parts` are the vectors $q_0, \dots, q_k$."""
 
     parts: tuple[Vector, ...]
 
@@ -71,35 +71,90 @@ class DoubleVector:
 
 
 def generic(coordinates: Sequence[Coordinate], order: int) -> HigherVector:
-    r"""The element of $T^{(k)}Q$ whose entries are the jets themselves."""
+    r"""The element of $T^{(k)}Q$ whose entries are the jets themselves.
+
+    Args:
+        coordinates: The coordinates of Q.
+        order: The order k.
+
+    Returns:
+        The element.
+    """
     return HigherVector(tuple(tuple(q.d(j) for q in coordinates) for j in range(order + 1)))
 
 
 def truncate(v: HigherVector, order: int) -> HigherVector:
-    r"""The projection $\tau_Q^{(l,k)}: T^{(k)}Q \to T^{(l)}Q$ for $l \le k$."""
+    r"""The projection $\tau_Q^{(l,k)}: T^{(k)}Q \to T^{(l)}Q$ for $l \le k$.
+
+    Args:
+        v: An element of $T^{(k)}Q$.
+        order: The order l.
+
+    Returns:
+        The element of $T^{(l)}Q$.
+
+    Raises:
+        UsageError: If `order` is not between 0 and k.
+    """
     _must_be_at_most(order, v.order, "truncate")
     return HigherVector(v.parts[: order + 1])
 
 
 def truncate_outer(x: DoubleVector, order: int) -> DoubleVector:
-    r"""The projection $\tau_{T^{(l)}Q}^{(m,k)}: T^{(k)}T^{(l)}Q \to T^{(m)}T^{(l)}Q$ for $m \le k$."""
+    r"""The projection $\tau_{T^{(l)}Q}^{(m,k)}: T^{(k)}T^{(l)}Q \to T^{(m)}T^{(l)}Q$ for $m \le k$.
+
+    Args:
+        x: An element of $T^{(k)}T^{(l)}Q$.
+        order: The order m.
+
+    Returns:
+        The element of $T^{(m)}T^{(l)}Q$.
+
+    Raises:
+        UsageError: If `order` is not between 0 and k.
+    """
     _must_be_at_most(order, x.outer, "truncate_outer")
     return DoubleVector(x.table[: order + 1])
 
 
 def truncate_inner(x: DoubleVector, order: int) -> DoubleVector:
-    r"""The lift of a projection, $T^{(k)}(\tau_Q^{(m,l)}): T^{(k)}T^{(l)}Q \to T^{(k)}T^{(m)}Q$ for $m \le l$."""
+    r"""The lift of a projection, $T^{(k)}(\tau_Q^{(m,l)}): T^{(k)}T^{(l)}Q \to T^{(k)}T^{(m)}Q$ for $m \le l$.
+
+    Args:
+        x: An element of $T^{(k)}T^{(l)}Q$.
+        order: The order m.
+
+    Returns:
+        The element of $T^{(k)}T^{(m)}Q$.
+
+    Raises:
+        UsageError: If `order` is not between 0 and l.
+    """
     _must_be_at_most(order, x.inner, "truncate_inner")
     return DoubleVector(tuple(row[: order + 1] for row in x.table))
 
 
 def base_point(x: DoubleVector) -> HigherVector:
-    r"""The projection $T^{(k)}T^{(l)}Q \to T^{(l)}Q$, where the outer curve starts."""
+    r"""The projection $T^{(k)}T^{(l)}Q \to T^{(l)}Q$, where the outer curve starts.
+
+    Args:
+        x: An element of $T^{(k)}T^{(l)}Q$.
+
+    Returns:
+        The element of $T^{(l)}Q$.
+    """
     return HigherVector(x.table[0])
 
 
 def carrier(x: DoubleVector) -> HigherVector:
-    r"""The projection $T^{(k)}T^{(l)}Q \to T^{(k)}Q$, the curve below in $Q$."""
+    r"""The projection $T^{(k)}T^{(l)}Q \to T^{(k)}Q$, the curve below in $Q$.
+
+    Args:
+        x: An element of $T^{(k)}T^{(l)}Q$.
+
+    Returns:
+        The element of $T^{(k)}Q$.
+    """
     return HigherVector(tuple(row[0] for row in x.table))
 
 
@@ -109,6 +164,12 @@ def flip(x: DoubleVector) -> DoubleVector:
     From $T^{(l)}TQ$ to $T\,T^{(l)}Q$ it is $\kappa_l$ (30), from $TTQ$ to itself the canonical involution $\kappa$ (8), with
     $\kappa\circ\kappa = \mathrm{id}_{TTQ}$ (000 prints $\mathrm{id}_{TQ}$ in (11)). Lemma 12 follows, for $l \le k$ (the paper says all
     $k, l$): truncating and flipping commute.
+
+    Args:
+        x: An element of $T^{(k)}T^{(l)}Q$.
+
+    Returns:
+        The element of $T^{(l)}T^{(k)}Q$.
     """
     return DoubleVector(tuple(zip(*x.table, strict=True)))
 
@@ -117,6 +178,16 @@ def immersion(v: HigherVector, outer: int = 1) -> DoubleVector:
     r"""The canonical immersion $T^{(k+l)}Q \to T^{(k)}T^{(l)}Q$, $[\gamma] \mapsto [\gamma^{(l)}]^{(k)}$.
 
     $j_n$ of (32) is the case $k = 1$, $l = n - 1$.
+
+    Args:
+        v: An element of $T^{(k+l)}Q$.
+        outer: The order k.
+
+    Returns:
+        The element of $T^{(k)}T^{(l)}Q$.
+
+    Raises:
+        UsageError: If `outer` is not between 0 and the order of `v`.
     """
     _must_be_at_most(outer, v.order, "immersion")
     inner = v.order - outer
@@ -124,7 +195,17 @@ def immersion(v: HigherVector, outer: int = 1) -> DoubleVector:
 
 
 def split(x: DoubleVector) -> tuple[HigherVector, Vector]:
-    r"""The submersion $s_l: T^{(l)}TQ \to T^{(l)}Q \times_Q TQ$ of (41): the curve below, and the vector at its start."""
+    r"""The submersion $s_l: T^{(l)}TQ \to T^{(l)}Q \times_Q TQ$ of (41): the curve below, and the vector at its start.
+
+    Args:
+        x: An element of $T^{(l)}TQ$.
+
+    Returns:
+        The element of $T^{(l)}Q$, and the vector.
+
+    Raises:
+        UsageError: If `x` is not an element of $T^{(l)}TQ$.
+    """
     _must_have(x, inner=1, where="split")
     return carrier(x), x.table[0][1]
 
@@ -136,6 +217,15 @@ def vertical_endomorphism(x: DoubleVector) -> DoubleVector:
     (31) of 000 prints all weights as 1. That map depends on the chart for $l \ge 2$: a variation $\epsilon\, t\, \delta\gamma(t)$ has the
     derivatives $j\, \epsilon\, \delta q_{j-1}$ at $t = 0$, and this is what the weights express. For $l = 0$ the paper puts
     $S_0 = \mathrm{id}$; here it is zero, as the formula says.
+
+    Args:
+        x: An element of $T\,T^{(l)}Q$.
+
+    Returns:
+        Its image.
+
+    Raises:
+        UsageError: If `x` is not an element of $T\,T^{(l)}Q$.
     """
     _must_have(x, outer=1, where="vertical_endomorphism")
     base, vector = x.table
@@ -144,7 +234,16 @@ def vertical_endomorphism(x: DoubleVector) -> DoubleVector:
 
 
 def vertical(field: Mapping[Symbol, Expr], coordinates: Sequence[Coordinate], order: int) -> VectorField:
-    r"""$S_l$ applied to a vector field on $T^{(l)}Q$: the component at $q_j$ becomes $j\, X^{q_{j-1}}$."""
+    r"""$S_l$ applied to a vector field on $T^{(l)}Q$: the component at $q_j$ becomes $j\, X^{q_{j-1}}$.
+
+    Args:
+        field: A vector field on $T^{(l)}Q$.
+        coordinates: The coordinates of Q.
+        order: The order l.
+
+    Returns:
+        The field.
+    """
     return VectorField({q.d(j): j * field.get(q.d(j - 1), sympy.S.Zero) for q in coordinates for j in range(1, order + 1)})
 
 
@@ -152,6 +251,13 @@ def liouville_field(coordinates: Sequence[Coordinate], order: int) -> VectorFiel
     r"""$\Delta_l = \sum_j j\, q_j\, \partial_{q_j}$, the generator of $\gamma(t) \mapsto \gamma(e^\epsilon t)$.
 
     (37) of 000 prints all weights as 1, which depends on the chart for $l \ge 2$.
+
+    Args:
+        coordinates: The coordinates of Q.
+        order: The order l.
+
+    Returns:
+        The field on $T^{(l)}Q$.
     """
     return VectorField({q.d(j): j * q.d(j) for q in coordinates for j in range(1, order + 1)})
 
@@ -160,6 +266,13 @@ def equation_field(highest: Mapping[Coordinate, Expr], order: int) -> VectorFiel
     r"""The field on $T^{(l)}Q$ of an equation $q_{l+1} = \chi(q_0, \dots, q_l)$: $(q_1, \dots, q_l, \chi)$.
 
     These are the fields with $S_l(X) = \Delta_l$ (38). (39) of 000 prints the list one index too short.
+
+    Args:
+        highest: The functions $\chi$ by coordinate.
+        order: The order l.
+
+    Returns:
+        The field on $T^{(l)}Q$.
     """
     components: dict[Symbol, Expr] = {}
     for q, chi in highest.items():
@@ -168,12 +281,28 @@ def equation_field(highest: Mapping[Coordinate, Expr], order: int) -> VectorFiel
 
 
 def lift(mapping: Mapping[Coordinate, Expr], v: HigherVector) -> HigherVector:
-    r"""The lift $T^{(k)}f$ of a map of $Q$ given in charts, coordinate by coordinate: $[\gamma] \mapsto [f\circ\gamma]$."""
+    r"""The lift $T^{(k)}f$ of a map of $Q$ given in charts, coordinate by coordinate: $[\gamma] \mapsto [f\circ\gamma]$.
+
+    Args:
+        mapping: The functions of the map f, by coordinate.
+        v: An element of $T^{(k)}Q$.
+
+    Returns:
+        Its image.
+    """
     return HigherVector(double_lift(mapping, DoubleVector((v.parts,))).table[0])
 
 
 def double_lift(mapping: Mapping[Coordinate, Expr], x: DoubleVector) -> DoubleVector:
-    r"""The lift $T^{(k)}T^{(l)}f$: $[\Gamma] \mapsto [f\circ\Gamma]$, by differentiating $f$ along the Taylor polynomial of $\Gamma$."""
+    r"""The lift $T^{(k)}T^{(l)}f$: $[\Gamma] \mapsto [f\circ\Gamma]$, by differentiating $f$ along the Taylor polynomial of $\Gamma$.
+
+    Args:
+        mapping: The functions of the map f, by coordinate.
+        x: An element of $T^{(k)}T^{(l)}Q$.
+
+    Returns:
+        Its image.
+    """
     s, t = sympy.Dummy("s"), sympy.Dummy("t")
     rows, columns = range(x.outer + 1), range(x.inner + 1)
     surface: dict[Symbol, Expr] = {}
@@ -185,7 +314,7 @@ def double_lift(mapping: Mapping[Coordinate, Expr], x: DoubleVector) -> DoubleVe
 
 
 def values_of(v: HigherVector, coordinates: Sequence[Jet]) -> dict[Symbol, Expr]:
-    """What the jets of the coordinates are at an element, for substitution."""
+    """The values of the jets of the coordinates at `v`, for substitution."""
     return {q.d(j): part[a] for j, part in enumerate(v.parts) for a, q in enumerate(coordinates)}
 
 

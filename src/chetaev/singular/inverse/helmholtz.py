@@ -30,12 +30,15 @@ from chetaev.singular.inverse.source import read_source
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy
 
 _POLISH = 2.0
+"""Seconds for a shorter form of the Lagrangian."""
 _LEAST = 0.2
+"""Seconds for each part even if the time is used up."""
 _SHARE = 0.7
-"""Of the time left, for finding a Lagrangian; the rest is for proofs."""
+"""Share of the remaining time for finding a Lagrangian; the rest is for proofs."""
 _WIDEST = 200
+"""Characters of an identity that are printed."""
 _SHOWN = 400
-"""Operations above which an expression is not multiplied out for reading."""
+"""Operations above which an expression is not expanded for reading."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,9 @@ class Variationality:
     lagrangian: Expr | None
     made_by: str
     proved: bool | None
-    """Whether the Lagrangian is proved to give the rows; None: it does so at every random point tried."""
+    """Whether the Lagrangian is proved to give the rows; None if that was verified at random points only."""
     complete: bool
-    """False when the time ran out before every identity was tested and every construction tried."""
+    """False if the time ran out before every identity was tested and every construction tried."""
 
     def __str__(self) -> str:
         word = {True: "variational", False: "not variational", None: "undecided whether variational"}[self.variational]
@@ -106,11 +109,22 @@ class Variationality:
 
 
 def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
-    """Whether a dynamical form, or the rows of equations, a system or a model, come from a Lagrangian as they stand; and which.
+    """Whether rows, as they stand, are the Euler-Lagrange expressions of a Lagrangian, and of which.
 
     Rows derived from a Lagrangian alone are variational by construction, and that Lagrangian is returned. For others the identities are
     tested, and the Lagrangian is that of Vainberg and Tonti where every term of the rows is homogeneous in the jets; otherwise the one of
     lowest order, or Vainberg's and Tonti's about a centre where the form is defined. `reduce_order` lowers the order of any of them.
+
+    Args:
+        form: A dynamical form, equations, a system or a model, with one row for each unknown.
+        seconds: Processor time.
+
+    Returns:
+        The answer, the identities that fail, and a Lagrangian.
+
+    Raises:
+        UsageError: If `form` has no rows.
+        ModelError: If the numbers of rows and unknowns differ.
 
     >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
     >>> print(helmholtz(DynamicalForm("q", ["-q'' - b*q' - k*q"], parameters="b k")))
@@ -127,16 +141,16 @@ def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
 
 
 def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> Variationality:
-    """The same for bare coordinates and rows.
+    """`helmholtz` for coordinates and rows.
 
-    A random point where an identity fails decides at once. Otherwise a Lagrangian that is proved to give the rows is the cheapest proof;
-    only without one are the identities themselves proved.
+    A random point where an identity fails decides. Otherwise a Lagrangian that is proved to give the rows is the cheapest proof; only
+    without one the identities themselves are proved.
     """
     start = thread_time()
     violated: list[Identity] = []
     doubtful: list[Identity] = []
     found: Candidate | None = None
-    with deadline(seconds) as testing:  # what is known when the time runs out is reported
+    with deadline(seconds) as testing:  # identities tested in time are reported
         for identity in identities(coordinates, rows):
             if identity.expression != 0:
                 (doubtful if known_zero(identity.expression) else violated).append(identity)

@@ -1,10 +1,22 @@
-r"""The Vainberg-Tonti Lagrangian of a variational dynamical form, (8.4) of Krupková.
+r"""Lagrangians of a variational dynamical form: that of Vainberg and Tonti, (8.4) of Krupková, and one of lowest order.
 
 $$ L = (q^\sigma - c^\sigma) \int_0^1 E_\sigma\bigl(t, j^s(c + u(q - c))\bigr)\,du $$
 
 where the centre $c(t)$ is a curve, 0 in the paper. The formula needs a domain that is star-shaped about the centre, so a form with $1/q$ or
 $\log q'$ needs another centre. Terms that are homogeneous of degree $d \ne -1$ in all jets need no integral and no centre: along
 $\delta q = q$ they are multiplied by $d$, and self-adjointness turns that into $L = q^\sigma E_\sigma/(d + 1)$.
+
+A Lagrangian of lowest order is built one order of the form at a time. A variational form of order $s$ is affine in $q_s$ (Corollary 8.6),
+$E_\sigma = A_\sigma + B_{\sigma\nu} q_s^\nu$.
+
+- $s = 2c$, $c \ge 1$: $B$ is symmetric and lives on $J^c Y$; $L$ with $\partial^2 L/\partial q_c^\sigma \partial q_c^\nu = (-1)^c
+  B_{\sigma\nu}$ has the same leading part.
+- $s = 2c - 1$: $B$ is antisymmetric and lives on $J^{c-1}Y$; $L = w_\nu q_c^\nu$ with
+  $\partial_\sigma w_\nu - \partial_\nu w_\sigma = (-1)^{c-1} B_{\sigma\nu}$ in the variables $q_{c-1}$ has it.
+- $s = 0$: $E_\sigma = \partial L/\partial q^\sigma$.
+
+Subtracting the Euler-Lagrange expressions of $L$ leaves a variational form of lower order. Every integral is over the jets of one order
+alone, so it avoids trigonometric and singular coefficients that make (8.4) unwieldy, and the sum has the order of Corollary 8.13.
 """
 
 from __future__ import annotations
@@ -16,6 +28,7 @@ import sympy
 from sympy import Expr, S
 
 from chetaev.core.calculus import total_derivative
+from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.support.budget import deadline
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
@@ -23,14 +36,15 @@ from chetaev.singular.inverse.primitives import antiderivative, potential, vecto
 from chetaev.singular.inverse.variation import euler_operator, highest_order, jets_of, tidy, without_jets
 
 _PROOF = 8.0
-_UNDEFINED = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+"""Processor time for the proof that a Lagrangian gives the rows; after that `proved` is None."""
 CENTRES = (S.Zero, S.One, 1 + TIME, 1 + TIME + TIME**2 / 2 + TIME**3 / 6)
-"""Curves tried as centres: rest at 0, rest at 1, and motions whose velocity and acceleration are not zero."""
+"""Curves tried as centres: rest at 0, rest at 1, and motions with velocities and accelerations that are not zero, where forms such as
+1/q or log q' are defined."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A Lagrangian, how it was made, and whether its Euler-Lagrange expressions are proved (True) or only seem (None) to be the form."""
+    """A Lagrangian, its construction, and whether its Euler-Lagrange expressions are proved to be the form (None: verified at points)."""
 
     lagrangian: Expr
     made_by: str
@@ -38,7 +52,7 @@ class Candidate:
 
 
 def reproduces(lagrangian: Expr, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> bool | None:
-    """Whether the Euler-Lagrange expressions of a Lagrangian are the rows: proved, disproved, or None if they are so at random points."""
+    """Whether the Euler-Lagrange expressions of `lagrangian` are the rows: True or False; None if the proof took too long."""
     differences = [e - row for e, row in zip(euler_operator(lagrangian, coordinates), rows, strict=True)]
     if not all(known_zero(e) for e in differences):
         return False
@@ -49,7 +63,15 @@ def reproduces(lagrangian: Expr, coordinates: Sequence[Jet], rows: Sequence[Expr
 
 
 def tonti_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
-    """The Lagrangian (8.4), verified; None if SymPy finds the integral about no centre, or the form is not variational."""
+    """The Lagrangian (8.4) of Vainberg and Tonti for a variational form, verified.
+
+    Args:
+        coordinates: The coordinates.
+        rows: The rows of the form, one for each coordinate, with Krupková's sign.
+
+    Returns:
+        The Lagrangian and how far it is proved; None if SymPy does not find the integral about any centre, or the form is not variational.
+    """
     return homogeneous_lagrangian(coordinates, rows) or contracted_lagrangian(coordinates, rows)
 
 
@@ -88,13 +110,13 @@ def contracted(coordinates: Sequence[Jet], rows: Sequence[Expr], centre: Expr) -
     moved = {q.d(k): curve[k] + u * (q.d(k) - curve[k]) for q in coordinates for k in range(highest + 1)}
     integrand = sympy.Add(*[(q - centre) * row.xreplace(moved) for q, row in zip(coordinates, rows, strict=True)])
     start = tidy(integrand).xreplace({u: S.Zero})
-    if start.has(*_UNDEFINED):
+    if start.has(*NOT_FINITE):
         return None  # the form is singular at the centre
     primitive = antiderivative(integrand, u)
     if primitive is None:
         return None
     found = primitive.xreplace({u: S.One}) - primitive.xreplace({u: S.Zero})
-    return None if found.has(*_UNDEFINED) else tidy(found)
+    return None if found.has(*NOT_FINITE) else tidy(found)
 
 
 def degree(e: Expr, variables: set[Jet]) -> Expr | None:
@@ -133,7 +155,7 @@ def minimal_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Cand
 
 
 def _lowered(coordinates: Sequence[Jet], rows: Sequence[Expr], part: Expr, order: int) -> list[Expr]:
-    """The rows without what the part accounts for: what did not cancel by itself in the highest derivatives is without_jets fixed."""
+    """The rows without the Euler-Lagrange expressions of `part`; highest derivatives that cancel only formally become numbers."""
     top = [q.d(order) for q in coordinates]
     return [without_jets(tidy(row - e), top) for row, e in zip(rows, euler_operator(part, coordinates), strict=True)]
 

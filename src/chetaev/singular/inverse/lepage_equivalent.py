@@ -65,6 +65,13 @@ class LepageanEquivalent:
 def lepagean_equivalent(lagrangian: Expr, coordinates: Sequence[Jet]) -> LepageanEquivalent:
     """Momenta and Hamiltonian of a Lagrangian of any order.
 
+    Args:
+        lagrangian: The Lagrangian, an expression in jets.
+        coordinates: The coordinates.
+
+    Returns:
+        Momenta, Hamiltonian and Cartan form.
+
     >>> from chetaev.core.symbols import Coordinate
     >>> q = Coordinate("q")
     >>> print(lepagean_equivalent(q.d(2) ** 2 / 2 - q**2 / 2, [q]))

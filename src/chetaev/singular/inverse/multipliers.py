@@ -34,8 +34,11 @@ from chetaev.singular.inverse.source import read_source
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _SOLVE = 4.0
+"""Seconds for the exponents of one product of powers; systems that take longer have no simple solution."""
 _MOST_FOR_MATRICES = 4
+"""Rows up to which a constant matrix is sought: it has n^2 unknowns."""
 _MOST_FOR_POWERS = 3
+"""Rows up to which products of powers are sought: SymPy solves nonlinear equations for up to 2n + 1 exponents."""
 Factors = tuple[Expr, ...]
 
 
@@ -78,6 +81,17 @@ class IntegratingFactor:
 
 def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor:
     """A multiplier from a short list of kinds that makes the rows of a form, equations, a system or a model variational.
+
+    Args:
+        form: A dynamical form, equations, a system or a model, with one row for each unknown.
+        seconds: Processor time.
+
+    Returns:
+        The multiplier, or the kinds that were tried without success.
+
+    Raises:
+        UsageError: If `form` has no rows.
+        ModelError: If the numbers of rows and unknowns differ.
 
     >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
     >>> print(integrating_factor(DynamicalForm("q", ["q'' + b*q' + k*q"], parameters="b k")))
@@ -143,12 +157,14 @@ def _power_factors(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator
 
 
 _MATRIX = ", times a constant matrix"
+"""Addition to the name of a kind that is also tried with a constant matrix."""
 _KINDS = {
     "the rows as they are" + _MATRIX: _no_factors,
     "a function of t or of one coordinate" + _MATRIX: _common_factors,
     "such a function for each row" + _MATRIX: _own_factors,
     "exp(c*t) times powers of coordinates and velocities" + _MATRIX: _power_factors,
 }
+"""The kinds of multipliers in the order in which they are tried, with their candidates."""
 
 
 def _factors_of(z: Symbol, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Expr]:

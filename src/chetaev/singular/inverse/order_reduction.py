@@ -28,7 +28,7 @@ from chetaev.core.support.budget import deadline
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
-from chetaev.mechanics.ranks.generic import generic_rank, points_on
+from chetaev.mechanics.ranks.generic import RANK_POINTS, generic_rank, points_on
 from chetaev.singular.inverse.helmholtz import Variationality, helmholtz, lagrangian_of
 from chetaev.singular.inverse.lagrangians import minimal_lagrangian, reproduces
 from chetaev.singular.inverse.lepage_equivalent import LepageanEquivalent, Momenta, lepagean_equivalent
@@ -36,8 +36,8 @@ from chetaev.singular.inverse.primitives import antiderivative, potential
 from chetaev.singular.inverse.source import Source, read_source
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
-_POINTS = 5
 _LARGEST_DETERMINANT = 4
+"""Coordinates up to which a determinant is formed; for more the rank at random points decides."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class LagrangianRegularity:
     r"""Regularity in Krupková's sense, with the evidence: the true order s and $B = (\partial E_\sigma/\partial q_s^\nu)$.
 
     `rank` is that of B at random points; `determinant` is given for small systems. For variational forms $|\det 2F| = |\det B|^s$, so the
-    Lepagean 2-form has full rank exactly if B has.
+    Lepagean 2-form has full rank exactly if B has full rank.
     """
 
     regular: bool | None
@@ -68,9 +68,9 @@ class LagrangianRegularity:
 class MinimalOrder:
     """The answer of `reduce_order`.
 
-    `removed` is the function f with $L_{given} - L_{min} = Df$ (None if the start was a form without Lagrangian). `minimal` says whether
-    the order is the lowest possible one, `verified` whether both Lagrangians are proved (True) or seem at random points (None) to have
-    the same Euler-Lagrange expressions.
+    `removed` is the function f with $L_{given} - L_{min} = Df$ (None if a form without Lagrangian was given). `minimal` says whether the
+    order is the lowest possible one, `verified` whether both Lagrangians are proved (True), or verified at random points only (None), to
+    have the same Euler-Lagrange expressions.
     """
 
     equivalent: LepageanEquivalent
@@ -112,7 +112,17 @@ class MinimalOrder:
 
 
 def reduce_order(system: Any, *, seconds: float = 20.0) -> MinimalOrder:
-    """The Lagrangian of lowest order for a system, a model, equations, a variational form, or the answer of `helmholtz`.
+    """The Lagrangian of lowest order.
+
+    Args:
+        system: A system, a model, equations, a variational form, or the answer of `helmholtz`.
+        seconds: Processor time.
+
+    Returns:
+        The Lagrangian with its momenta, its Hamiltonian and its regularity.
+
+    Raises:
+        ModelError: If the rows are not variational, or no Lagrangian was found in time.
 
     >>> from chetaev.core.system import System
     >>> print(reduce_order(System("q", lagrangian="-q*q''/2 - q^2/2")))
@@ -146,7 +156,7 @@ def reduce_order(system: Any, *, seconds: float = 20.0) -> MinimalOrder:
 
 
 def lowered(lagrangian: Expr, coordinates: Sequence[Jet]) -> tuple[Expr, Expr]:
-    """A Lagrangian with its order reduced as far as the integrals are found, and the function whose total derivative was taken off."""
+    """A Lagrangian with its order reduced as far as the integrals are found, and the function whose total derivative was subtracted."""
     lagrangian, removed = tidy(lagrangian), S.Zero
     while (order := highest_order([lagrangian], coordinates)) > 0:
         top = [q.d(order) for q in coordinates]
@@ -171,7 +181,7 @@ def regularity_of(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Lagrangia
     top = [q.d(order) for q in coordinates]
     leading = [[tidy(row.diff(z)) for z in top] for row in rows]
     symbols = sorted(set().union(*[b.free_symbols for row in leading for b in row]), key=lambda z: z.name)
-    points = points_on([], symbols, count=_POINTS)
+    points = points_on([], symbols, count=RANK_POINTS)
     generic = generic_rank(leading, points)
     matrix = sympy.ImmutableMatrix(leading)
     if len(coordinates) > _LARGEST_DETERMINANT:
@@ -206,7 +216,7 @@ def _not_variational(label: str) -> ModelError:
 def _lowest(source: Source, seconds: float) -> tuple[Expr, Expr | None] | None:
     """The minimal Lagrangian, from a given one by total derivatives, from the bare rows otherwise or where an integral is missing."""
     found: tuple[Expr, Expr | None] | None = None
-    with deadline(seconds):  # what was found in time is returned
+    with deadline(seconds):  # the best Lagrangian found in time is returned
         if source.lagrangian is not None:
             found = lowered(source.lagrangian, source.coordinates)
             rows = _effective(source.rows, source.coordinates)
@@ -250,6 +260,6 @@ def _standard(lagrangian: Expr, coordinates: Sequence[Jet], order: int) -> bool 
     hessian = [[tidy(lagrangian.diff(a).diff(b)) for a in top] for b in top]
     if len(top) > _LARGEST_DETERMINANT:
         symbols = sorted(set().union(*[h.free_symbols for row in hessian for h in row]), key=lambda z: z.name)
-        return generic_rank(hessian, points_on([], symbols, count=_POINTS)) == len(top)
+        return generic_rank(hessian, points_on([], symbols, count=RANK_POINTS)) == len(top)
     zero = vanishes(sympy.Matrix(hessian).det(method="berkowitz"))
     return None if zero is None else not zero

@@ -4,6 +4,10 @@ r"""Antiderivatives and potentials in the functions of the notation, each verifi
 1-form with $\partial_\sigma w_\nu - \partial_\nu w_\sigma = b_{\sigma\nu}$. Both integrate one variable after the other, which needs no
 star-shaped domain: $1/q$ and $x/(x^2+y^2)$ have primitives although they are singular at 0. None means that nothing was found, not that
 nothing exists.
+
+`root_integral` integrates $P(z)\,Q(z)^r$ with polynomials $P, Q$ and a fractional exponent $r$, where the primitive is of the same kind:
+if a polynomial $N$ solves $N' Q + (r + 1) N Q' = P$ then $N Q^{r+1}$ is a primitive. Kepler's potential and the relativistic kinetic
+energy need these integrals, with constants of unknown sign in $Q$.
 """
 
 from __future__ import annotations
@@ -21,9 +25,10 @@ from chetaev.core.zero import known_zero
 from chetaev.singular.inverse.variation import tidy, without_jets
 
 _LARGEST_DEGREE = 12
+"""Degree of the unknown polynomial in a primitive with a root; its coefficients solve as many linear equations with symbols."""
 
 _SECONDS = 2.0
-"""For one integral that is no power."""
+"""Seconds for one integral that is not a power; SymPy may take minutes for integrals that it does not find."""
 
 
 def antiderivative(expression: Expr, z: Symbol) -> Expr | None:
@@ -100,7 +105,7 @@ def _is_potential(f: Expr, components: Sequence[Expr], variables: Sequence[Symbo
 
 
 def _without(rest: Expr, earlier: Sequence[Symbol]) -> Expr:
-    """What is left must not depend on the variables already done; numbers take their place where the terms did not cancel."""
+    """`rest`, which does not depend on the variables integrated earlier, with numbers in their place."""
     return S.Zero if known_zero(rest) else without_jets(rest, earlier)
 
 
@@ -132,9 +137,10 @@ def _integral(e: Expr, z: Symbol) -> Expr | None:
 
 
 def _abstracted(e: Expr, z: Symbol, sign: int | None) -> tuple[Expr, Symbol, dict[Symbol, Expr]]:
-    """The integrand in plain symbols, all positive; with a sign, everything that does not contain z is a constant of that sign.
+    """The integrand in positive symbols; with `sign`, every part without z becomes a constant of that sign.
 
-    Roots such as $(a - z^2)^{3/2}$ are integrated only for $a$ of known sign. The assumptions do no harm: the result is differentiated.
+    SymPy integrates roots such as $(a - z^2)^{3/2}$ only for $a$ of known sign. The result is verified by differentiation, so the
+    assumptions are harmless.
     """
     variable = sympy.Dummy(z.name, real=True)
     known: dict[Expr, Expr] = {z: variable}

@@ -1,4 +1,4 @@
-"""What the inverse problem reads: coordinates with as many rows, out of a dynamical form, equations, a system or a model."""
+"""The input of the inverse problem: coordinates with as many rows, from a dynamical form, equations, a system or a model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.errors import ModelError, UsageError
-from chetaev.core.functions import in_own_functions
-from chetaev.core.symbols import TIME, Input, Jet, jets_in
+from chetaev.core.symbols import Jet
 from chetaev.core.system import System
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical import DynamicalForm, input_values
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,5 @@ def _lagrangian(equations: Equations) -> Expr | None:
     forced = bool(lowered.reactions) or lowered.action is not None or system.dissipation != 0 or any(system.forces.values())
     if forced or equations.rewritten is not None or (system.kinematic and not lowered.costates):
         return None
-    values: dict[Jet, Expr] = {}
-    for z in jets_in(lowered.lagrangian, Input):
-        given = next((u for known, u in system.inputs.items() if known.base == z.base), None)
-        if given is None:
-            return None
-        values[z] = in_own_functions(given.diff(TIME, z.order)) if z.order else given
-    return lowered.lagrangian.xreplace(values)
+    values = input_values([lowered.lagrangian], system.inputs)
+    return None if None in values.values() else lowered.lagrangian.xreplace(values)

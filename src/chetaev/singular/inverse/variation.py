@@ -15,6 +15,7 @@ import sympy
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, total_derivative
+from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.mechanics.assemble import euler_lagrange
 
@@ -22,7 +23,7 @@ Operator = list[Expr]
 """The coefficients of $\\sum_k a_k D^k$, lowest first."""
 
 _SAFE = (S.Zero, S.One, sympy.Rational(3, 7))
-_UNDEFINED = (S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity)
+"""Values tried for jets on which an expression does not depend; at 0 a quotient may be undefined."""
 
 
 def euler_operator(lagrangian: Expr, coordinates: Sequence[Jet]) -> list[Expr]:
@@ -67,20 +68,20 @@ def jets_of(expression: Expr, coordinates: Sequence[Jet]) -> set[Jet]:
 
 
 def without_jets(expression: Expr, jets: Iterable[Jet]) -> Expr:
-    """An expression that does not depend on some jets, with the jets that still stand in it replaced by numbers."""
+    """`expression`, which does not depend on `jets`, with those that still occur in it replaced by numbers."""
     present = [z for z in jets if z in expression.free_symbols]
     for value in _SAFE if present else ():
         try:
             found = expression.xreplace(dict.fromkeys(present, value))
         except ZeroDivisionError:
             continue
-        if not found.has(*_UNDEFINED):
+        if not found.has(*NOT_FINITE):
             return tidy(found)
     return expression
 
 
 def tidy(expression: Expr) -> Expr:
-    """Products of sums multiplied out, so that equal terms cancel; roots and denominators stay as they are."""
+    """`expression` with products of sums expanded, so that equal terms cancel; roots and denominators stay as they are."""
     closed = {e: sympy.Dummy() for e in expression.atoms(sympy.Pow) if e.base.is_Add and not (e.exp.is_Integer and e.exp.is_positive)}
     expanded = sympy.expand(expression.xreplace(closed), power_base=False, power_exp=False, log=False)
     return expanded.xreplace({dummy: e for e, dummy in closed.items()})
