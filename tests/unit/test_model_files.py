@@ -323,5 +323,5 @@ def test_the_refusal_of_plot_names_scene():
 def test_every_setting_of_a_run_is_a_field_of_a_model_and_an_argument_of_simulate():
     model = ch.gallery("sleigh")
     names = {"t", *model.run}
-    assert {setting.name for setting in RUN_SETTINGS} | {"scale", "gauge", "events"} == names
+    assert {setting.name for setting in RUN_SETTINGS} == names
     assert names <= set(ch.Model.__dataclass_fields__) & set(signature(ch.simulate).parameters)

@@ -96,6 +96,9 @@ class Meaning:
         """Check that invariants, events, scales and gauge functions can be read; they may use multipliers."""
         known = self._along_motions
         for k, event in enumerate(self.data.get("events", [])):
+            if event.get("direction", 0) not in (-1, 0, 1):
+                where = place(self.source, self.text, "events", "direction", k)
+                raise ModelError(f"direction = {event['direction']} is not known.", where=where, hint="1 rising, -1 falling, 0 both")
             parse_expression(event["expression"], known, place(self.source, self.text, "events", "expression", k))
             for text in (part for entry in event.get("reset", {}).items() for part in entry):
                 parse_expression(text, known, place(self.source, self.text, "events", "reset", k))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,9 +24,7 @@ from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
-from chetaev.numerics.motion.run_settings import RUN_SETTINGS, finite
-from chetaev.numerics.motion.settings import event_of
-from chetaev.numerics.pieces.events import On
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
 from chetaev.numerics.start.attitude import split_list
 
 LARGEST_FILE = 1_000_000
@@ -135,7 +134,6 @@ class _File:
         self.data, self.text, self.source = data, text, source
 
     def model(self) -> Model:
-        simulate = self.data.get("simulate", {})
         return Model(
             self._system(),
             self._principle(self.data.get("principle", {}), "principle"),
@@ -147,16 +145,22 @@ class _File:
             prose=self.data.get("prose", ""),
             reference=self.data.get("reference", ""),
             corrections=tuple(self.data.get("corrections", [])),
-            scale=self.data.get("scale", {}),
-            gauge=self.data.get("gauge", {}),
-            events=tuple(self._event(entry, k) for k, entry in enumerate(self.data.get("events", []))),
             scene=self._scene(),
-            **{
-                setting.name: setting.read(simulate[setting.name], place(self.source, self.text, "simulate", setting.name))
-                for setting in RUN_SETTINGS
-                if setting.name in simulate
-            },
+            **dict(self._settings()),
         )
+
+    def _settings(self) -> Iterator[tuple[str, Any]]:
+        """Yield the settings of the run that the file gives, by name."""
+        for setting in RUN_SETTINGS:
+            name, table = setting.name, "simulate" if setting.form is Form.KEY else ""
+            entries = self.data.get(table, {}) if table else self.data
+            if name not in entries:
+                continue
+            if setting.form is Form.LIST:
+                places = [place(self.source, self.text, name, "", k) for k in range(len(entries[name]))]
+                yield name, tuple(map(setting.read, entries[name], places))
+            else:
+                yield name, setting.read(entries[name], place(self.source, self.text, table, name))
 
     def _scene(self) -> Scene | None:
         if "scene" not in self.data:
@@ -259,15 +263,6 @@ class _File:
                 raise ModelError(f"{principle} is named twice.", where=where, hint="remove one of the two")
             found[principle] = self._data(entry.get("fixed", []), "compare", "fixed", k)
         return found
-
-    def _event(self, given: dict[str, Any], k: int) -> On:
-        if "expression" not in given:
-            where = place(self.source, self.text, "events", "", k)
-            raise ModelError("an event has no expression.", where=where, hint='expression = "x"')
-        if given.get("direction", 0) not in (-1, 0, 1):
-            where = place(self.source, self.text, "events", "direction", k)
-            raise ModelError(f"direction = {given['direction']} is not known.", where=where, hint="1 rising, -1 falling, 0 both")
-        return event_of(given)
 
 
 def _has_value(entry: Any) -> bool:

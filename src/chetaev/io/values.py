@@ -7,7 +7,6 @@ accept, raises before anything is written; the message names the value and an ac
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -20,7 +19,7 @@ from chetaev.core.notation import show
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.motion.run_settings import RUN_SETTINGS
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
 
 _MOST_ENTRIES = 16
 """Entries of the largest matrix of a group (SE(3), 4 by 4). A larger array is refused as a batch of starts."""
@@ -79,15 +78,11 @@ def key(name: str) -> str:
     return name if name.replace("_", "a").isalnum() and name.isascii() else json.dumps(name, ensure_ascii=False)
 
 
-def run(model: Model) -> Mapping[str, Any]:
-    """The settings of the run that are single values, as numbers, texts and lists."""
-    found = {setting.name: setting.write(getattr(model, setting.name), f"save {model.system.label}") for setting in RUN_SETTINGS}
+def run(model: Model, form: Form) -> dict[str, Any]:
+    """Return the settings of the run that have `form` in a model file, by name, as numbers, texts, lists and mappings."""
+    kept = [setting for setting in RUN_SETTINGS if setting.form is form]
+    found = {setting.name: setting.write(getattr(model, setting.name), f"save {model.system.label}") for setting in kept}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def scale(model: Model) -> Mapping[str, str]:
-    """The typical sizes of jets."""
-    return {name: repr(_number(value, f"save {model.system.label}, scale of {name}", InitialError)) for name, value in model.scale.items()}
 
 
 def _plain(given: Any, name: str, where: str) -> Any:

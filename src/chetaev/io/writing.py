@@ -1,7 +1,7 @@
 """Writing a model file.
 
 The user's own texts are kept as long as they still have their meaning. A text may use names from `where` and `quasi`; the file defines
-these names too, so the text is written as it stands. But a system can be changed part by part, and a text that was read with other names would
+these names too, so the text is written as it stands. But a system can be changed part by part, and a text read with other names would
 mean something else in the file. So every text is read again, with the names that the file defines; where the result is not the
 expression of the system, the expression is written instead.
 """
@@ -28,7 +28,7 @@ from chetaev.core.symbols import delta
 from chetaev.core.system import System
 from chetaev.io import values
 from chetaev.mechanics.model import Model
-from chetaev.numerics.motion.settings import described, in_words
+from chetaev.numerics.motion.run_settings import Form
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
@@ -57,16 +57,12 @@ def dumps(model: Model) -> str:
     blocks = [*_system(model), _table("principle", values.principle_keys(model.principle))]
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
-    blocks.append(_table("simulate", {name: values.setting(value) for name, value in values.run(model).items()}))
+    blocks.append(_settings("simulate", values.run(model, Form.KEY)))
     blocks.append(_table("values", {name: _text(values.function(name, value, model)) for name, value in model.inputs.items()}))
-    blocks.append(_table("scale", values.scale(model)))
-    blocks.append(_table("gauge", {in_words(name): _text(in_words(value)) for name, value in model.gauge.items()}))
-    for event in map(described, model.events):
-        blocks.append("[" + _table("events", {key: values.setting(value) for key, value in event.items()}).replace("]", "]]", 1))
+    blocks += [_settings(name, table) for name, table in values.run(model, Form.TABLE).items()]
+    blocks += [_settings(f"[{name}]", entry) for name, entries in values.run(model, Form.LIST).items() for entry in entries]
     for principle, more in model.also.items():
-        blocks.append(
-            "[" + _table("compare", {**values.principle_keys(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1)
-        )
+        blocks.append(_table("[compare]", {**values.principle_keys(principle), "fixed": _list(_data(more, model))}))
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))
     blocks.append(_scene(model.scene))
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -127,6 +123,10 @@ def _parameter(symbol: Any, model: Model) -> str:
 
 def _data(given: Mapping[str, Any], model: Model) -> list[str]:
     return [f"{name} = {values.datum(name, value, model)}" for name, value in given.items()]
+
+
+def _settings(name: str, entries: Mapping[str, Any]) -> str:
+    return _table(name, {key: values.setting(value) for key, value in entries.items()})
 
 
 def _table(name: str, entries: Mapping[str, str]) -> str:

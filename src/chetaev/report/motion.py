@@ -10,7 +10,7 @@ import numpy as np
 
 from chetaev.core.support.budget import deadline
 from chetaev.numerics.comparison.compare import same_motions
-from chetaev.numerics.motion.settings import plain
+from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
