@@ -61,7 +61,7 @@ def test_a_motion_that_ended_early_is_shown_to_its_end():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda m: ch.animate(ch.gallery("rocard")), "Model is no motion"),
+        (lambda m: ch.animate(ch.gallery("rocard")), "takes a motion, not Model"),
         (lambda m: ch.animate(m, "scene"), "str is no scene"),
         (lambda m: ch.animate(m, seconds=0), "seconds = 0 is not a positive number"),
         (lambda m: ch.animate(m, fps=float("inf")), "fps = inf"),
