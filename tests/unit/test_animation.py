@@ -144,7 +144,7 @@ def test_motions_that_do_not_overlap_are_refused(motion):
         ch.animate({"a": motion, "b": moved((5, 6))}, FLAT)
     with pytest.raises(ch.UsageError, match="no interval of time in common"):
         ch.animate({"a": motion, "b": moved((2, 0))}, FLAT)
-    with pytest.raises(ch.UsageError, match="of one motion only"):
+    with pytest.raises(ch.UsageError, match="shows one motion only"):
         ch.animate({"a": motion, "b": motion})
 
 

@@ -58,9 +58,7 @@ def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y:
         pair = places(first.equations.system)
         if pair is None:
             hint = 'path(motion, "x", "y"); expressions will do: path(motion, "l*sin(theta)", "-l*cos(theta)")'
-            raise UsageError(
-                "no two coordinates have names of Cartesian coordinates.", where=f"plot {first.equations.system.label}", hint=hint
-            )
+            raise UsageError("no two coordinates have names such as x and y.", where=f"plot {first.equations.system.label}", hint=hint)
         x, y = pair
     picture = figure(5.2, 4.4, _title(motions))
     with styled():

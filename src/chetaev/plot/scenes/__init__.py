@@ -2,5 +2,5 @@
 
 `default` finds the scene of a model or motion; `values` evaluates its expressions along the motion; `compose` makes a drawing of them
 (`drawing`), with `planar` and `spatial` shapes (`meshes`) and `abstract` ones for quantities without a place; `view` chooses the window or
-camera. `paint` and `space` draw with matplotlib, `films` writes files, `pages` interactive drawings for a browser, `text` names and numbers.
+camera. `paint` and `space` draw with matplotlib, `films` writes files, `pages` interactive drawings for browsers, `text` names and numbers.
 """
