@@ -1,4 +1,4 @@
-"""Lie groups as coordinates: rotations and rigid motions without angles; reduction by symmetry and reconstruction."""
+"""Lie groups as coordinates: rotations and rigid motions without angles, reduction by symmetry, and reconstruction."""
 
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.mechanics.group_chart import in_coordinates

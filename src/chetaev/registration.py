@@ -1,4 +1,4 @@
-"""register: make something of the user's own known by its word to every verb, to files, the command line and reports."""
+"""register: make a principle, method, transformation, language or function of the user available by its word everywhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Thing = TypeVar("Thing")
 
 
 def register(thing: Thing) -> Thing:
-    """Register a thing under its word, and return it, so that `register` also serves as a decorator.
+    """Register `thing` under its word and return it, so that `register` also serves as a decorator.
 
     | thing | word |
     |---|---|
@@ -24,17 +24,17 @@ def register(thing: Thing) -> Thing:
     | a `chetaev.export.Language` | its `word`: `ch.code`, `--code` |
     | a `chetaev.core.notation.Function` | its name in the notation |
 
-    A file chooses among registered words only, and imports nothing: the program that reads it registers first. Each word is registered
-    once; the same thing may be registered again, as it is when the cell of a notebook runs twice.
+    A model file chooses among registered words and imports nothing, so a program registers before it reads the file. A word can be taken
+    only once; registering the same thing again, as a notebook cell that runs twice does, has no effect.
 
     Arguments:
-        thing: what is registered.
+        thing: the class, function or value to register.
 
     Returns:
-        the thing itself.
+        `thing` itself.
 
     Raises:
-        UsageError: if the word is taken or not one, or the thing is of no kind that can be registered.
+        UsageError: if the word is taken or not an identifier, or `thing` is of none of the kinds above.
 
     >>> from chetaev.mechanics.principles import DAlembert
     >>> register(DAlembert).word
@@ -45,7 +45,7 @@ def register(thing: Thing) -> Thing:
 
 
 def _registrar(thing: Any) -> Callable[[Any], Any]:
-    """What registers things of this kind; the parts of the library that do are imported only if they are asked for."""
+    """Return the function that registers things of this kind. Imports are local, so that only the needed packages are loaded."""
     if isinstance(thing, Function):
         return Function.register
     if isinstance(thing, FunctionType):

@@ -61,7 +61,7 @@ def test_a_motion_that_ended_early_is_shown_to_its_end():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda m: ch.animate(ch.gallery("rocard")), "Model is no motion"),
+        (lambda m: ch.animate(ch.gallery("rocard")), "takes a motion, not Model"),
         (lambda m: ch.animate(m, "scene"), "str is no scene"),
         (lambda m: ch.animate(m, seconds=0), "seconds = 0 is not a positive number"),
         (lambda m: ch.animate(m, fps=float("inf")), "fps = inf"),
@@ -144,7 +144,7 @@ def test_motions_that_do_not_overlap_are_refused(motion):
         ch.animate({"a": motion, "b": moved((5, 6))}, FLAT)
     with pytest.raises(ch.UsageError, match="no interval of time in common"):
         ch.animate({"a": motion, "b": moved((2, 0))}, FLAT)
-    with pytest.raises(ch.UsageError, match="of one motion only"):
+    with pytest.raises(ch.UsageError, match="shows one motion only"):
         ch.animate({"a": motion, "b": motion})
 
 

@@ -206,7 +206,7 @@ def test_data_of_another_principle_may_be_arrays_too(tmp_path):
         (top(parameters={"I": np.array([1.0, 2.0])}), ch.ParameterError, ["parameter I", "ndarray cannot be written"]),
         (top(parameters={"I": float("nan")}), ch.ParameterError, ["parameter I", "not finite"]),
         (top(t=np.linspace(0, 5, 7)), ch.ModelError, ["t is no interval: it has 7 entries", "given to simulate"]),
-        (top(inputs={"u": lambda t: t}), ch.ParameterError, ["input u", "a function of Python", '"sin(2*t)"']),
+        (top(inputs={"u": lambda t: t}), ch.ParameterError, ["input u", "a Python function", '"sin(2*t)"']),
     ],
 )
 def test_what_a_file_cannot_hold_is_refused_before_one_is_made(model, kind, words, tmp_path):
@@ -323,5 +323,5 @@ def test_the_refusal_of_plot_names_scene():
 def test_every_setting_of_a_run_is_a_field_of_a_model_and_an_argument_of_simulate():
     model = ch.gallery("sleigh")
     names = {"t", *model.run}
-    assert {setting.name for setting in RUN_SETTINGS} | {"scale", "gauge", "events"} == names
+    assert {setting.name for setting in RUN_SETTINGS} == names
     assert names <= set(ch.Model.__dataclass_fields__) & set(signature(ch.simulate).parameters)

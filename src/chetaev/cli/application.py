@@ -1,4 +1,4 @@
-"""The command `chetaev`: its verbs, and how it ends whatever happens."""
+"""The command `chetaev`: its verbs, and the exit code of every outcome."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _VERBS = {
     "gallery": "systems of the literature: list, show, write a file",
     "completion": "a script for your shell",
 }
-"""The verbs; what each does is said here, so that no verb is imported to list them."""
+"""The verbs with a line of help each; the texts stand here, so that listing them imports no verb."""
 _BROKEN_PIPE, _OWN_FAULT = 141, 1
-"""What shells expect of a command that a closed pipe ended; and what no user can mend."""
+"""Exit codes: 128 + SIGPIPE, as shells expect after a closed pipe; and an error in chetaev itself."""
 
 _EPILOG = """\b
 MODEL is a model file, - for standard input, or the name of a gallery system.
@@ -49,7 +49,7 @@ which simulate still prints and writes what was computed."""
 
 
 class Application(click.Group):
-    """The group of all verbs. A verb is a module of its own, imported when it is called or its help is asked for."""
+    """The group of all verbs. Each verb is a module, imported when it is called or its help is requested."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
@@ -68,7 +68,7 @@ class Application(click.Group):
             formatter.write_dl(list(_VERBS.items()))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """A verb that is not known brings the one that was probably meant."""
+        """For an unknown verb, suggest the closest known one."""
         if args and not args[0].startswith("-") and args[0] not in _VERBS:
             from chetaev.core.errors import did_you_mean
 
@@ -76,13 +76,13 @@ class Application(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a verb. Whatever goes wrong ends in a message and an exit code, never in a traceback."""
+        """Run a verb. Every failure ends in a message and an exit code, not in a traceback."""
         try:
             return self._run(ctx)
         except KeyboardInterrupt:
             click.echo("\ninterrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:  # whoever read our output has read enough
+        except BrokenPipeError:  # the reader of our output closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
         except click.ClickException as fault:
@@ -97,7 +97,7 @@ class Application(click.Group):
             ctx.exit(_OWN_FAULT)
 
     def _run(self, ctx: click.Context) -> Any:
-        """Run a verb, and tell what the user can mend. What is printed goes out here, while a closed pipe can still be noticed."""
+        """Run a verb and print errors that the user can correct. Output is flushed here, where a closed pipe still raises."""
         ctx.obj = session = Session()
         try:
             return super().invoke(ctx)
@@ -109,7 +109,7 @@ class Application(click.Group):
 
 
 def _own_fault(fault: Exception) -> str:
-    """What to say of a fault that is not the user's."""
+    """Return the message for an error in chetaev itself."""
     at = fault.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -129,7 +129,7 @@ def _own_fault(fault: Exception) -> str:
     options_metavar="",
 )
 @click.version_option(VERSION, message="chetaev %(version)s")
-@click.option("--extensions", is_flag=True, help="Import installed extensions first: files know their words then.")
+@click.option("--extensions", is_flag=True, help="Import installed extensions first, so that their words can be used.")
 def application(extensions: bool) -> None:
     """Constrained Lagrangian mechanics: a system, a principle, its motion."""
     if extensions:
@@ -142,7 +142,7 @@ def main() -> None:
     """The entry point."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters gets a question mark, not an error
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     application(prog_name="chetaev")

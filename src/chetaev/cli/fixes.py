@@ -1,4 +1,4 @@
-"""What mends a fault, in options of the command line."""
+"""Print a suggested fix as options of the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chetaev.core.fixes import Ask, ChooseBranch, ChooseGauge, Fix, Guess, SetIn
 
 
 def on_the_command_line(fix: Fix, model: str = "MODEL") -> str:
-    """A fix in options; `model` is what the user has given for MODEL. Empty for what no option says.
+    """Return `fix` as options; `model` is the argument MODEL. Empty for a fix that has no option.
 
     >>> on_the_command_line(ChooseGauge((("q2", "sin(t)"),), "simulate"))
     '--gauge "q2 = sin(t)"'

@@ -1,10 +1,11 @@
-"""Options that several verbs share, and what they do to a model."""
+"""Options that several verbs share, and their effect on a model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -23,12 +24,12 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class PrincipleType(click.ParamType):
-    """A principle by its word in model files; `herglotz(vakonomic)` has an inner one."""
+    """A principle by its word in model files; `herglotz(vakonomic)` contains another one."""
 
     name = "principle"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The words, and Herglotz' principle over each of the others."""
+        """Return the words, and Herglotz' principle with each of the others inside."""
         from chetaev.mechanics.principles import PRINCIPLES
 
         plain = [word for word, kind in PRINCIPLES.items() if not kind.setting_names()]
@@ -38,7 +39,7 @@ class PrincipleType(click.ParamType):
 
 def setting(f: F) -> F:
     """The option --set."""
-    text = 'Of a parameter, an input or the start: M=2, "theta\'=pi/6".'
+    text = 'Set a parameter, an input or an initial value: M=2, "theta\'=pi/6".'
     return click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=text)(f)
 
 
@@ -50,7 +51,7 @@ def principle(f: F) -> F:
 
 def choice(f: F) -> F:
     """The options --branch and --gauge."""
-    f = click.option("--gauge", "gauges", multiple=True, metavar="NAME=f(t)", help='A function left free: "q2 = sin(t)".')(f)
+    f = click.option("--gauge", "gauges", multiple=True, metavar="NAME=f(t)", help='Choose a free function: "q2 = sin(t)".')(f)
     return click.option("--branch", metavar="N", help='One of several manifolds: its number, or "q3 = 0".')(f)
 
 
@@ -63,7 +64,7 @@ def run(f: F) -> F:
 def changed(
     model: Model, word: str | None = None, settings: Sequence[str] = (), interval: str | None = None, tolerance: Any = None
 ) -> Model:
-    """A model with the principle, values and run settings that the options give; the session remembers it."""
+    """Return a model with the principle, values and run settings of the options; the session keeps it for messages."""
     if word is not None:
         model = under(model, read_principle(word))
     if settings:
@@ -77,24 +78,24 @@ def changed(
 
 
 def under(model: Model, wanted: Principle) -> Model:
-    """A model under a principle: with the data that it has for that principle, or its own."""
+    """Return a model under `wanted`: with the data that it has for that principle, or otherwise its own data."""
     return model.under(wanted) if wanted in model.principles else replace(model, principle=wanted, also={}, invariants={})
 
 
 def read_principle(word: str, option: str = "--principle") -> Principle:
-    """The principle of a word."""
+    """Return the principle that a word names."""
     from chetaev.mechanics.principles import of_words
 
     return of_words(word, _location(option, word))
 
 
 def _location(option: str, value: str = "") -> Location:
-    """A place on the command line."""
+    """Return an option and its value as a place for messages."""
     return Location(f"{option} {value}".rstrip(), source=option)
 
 
 def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
-    """Options `name = value` by name."""
+    """Read options `name = value` into a mapping."""
     found: dict[str, str] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -108,17 +109,17 @@ def pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
 
 
 def gauge_of(gauges: Sequence[str]) -> dict[str, str] | None:
-    """The functions that --gauge gives, or None."""
+    """Return the functions given by --gauge, or None."""
     return pairs(gauges, "--gauge", '"q2 = sin(t)"') or None
 
 
 def branch_of(branch: str | None) -> int | str | None:
-    """A branch by number or by its constraints."""
+    """Return a branch as a number, or as the text of its constraints."""
     return int(branch) if branch is not None and re.fullmatch(r"\s*\d+\s*", branch) else branch
 
 
 def _with_settings(model: Model, settings: Sequence[str]) -> Model:
-    """A model with other values: what a name belongs to decides whether a parameter, an input or the start changes."""
+    """Return a model with other values; each name decides whether a parameter, an input or the start changes."""
     from chetaev.core.notation.lexer import spell
     from chetaev.core.state import State
 
@@ -169,7 +170,7 @@ def _start_name(model: Model, name: str) -> str:
 
 
 def _interval(text: str, model: Model) -> tuple[float, float]:
-    """An interval `t0,t1`; a single number is its end."""
+    """Read an interval `t0,t1`; a single number is its end."""
     from chetaev.core.errors import InitialError
     from chetaev.numerics.graphs.binding import number
 
@@ -178,3 +179,43 @@ def _interval(text: str, model: Model) -> tuple[float, float]:
         raise UsageError(f"{text!r} is no interval.", where=_location("--t"), hint="--t 0,10")
     found = [number(part.strip(), {}, _location("--t", text), InitialError) for part in parts]
     return (model.t[0], found[0]) if len(found) == 1 else (found[0], found[1])
+
+
+@dataclass(frozen=True)
+class MotionOptions:
+    """The values of --set, --principle, --t, --tolerance, --branch and --gauge."""
+
+    settings: tuple[str, ...]
+    word: str | None
+    interval: str | None
+    tolerance: float | None
+    branch: str | None
+    gauges: tuple[str, ...]
+
+    def model(self, model: Model) -> Model:
+        """Return `model` with these values, principle and run settings."""
+        return changed(model, self.word, self.settings, self.interval, self.tolerance)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """Branch and gauge as `simulate` takes them."""
+        return {"branch": branch_of(self.branch), "gauge": gauge_of(self.gauges)}
+
+
+def motion_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Add all options about a motion to a verb, which receives them as `wanted`."""
+
+    @setting
+    @principle
+    @run
+    @choice
+    @wraps(verb)
+    def collected(*args: Any, **given: Any) -> Any:
+        return verb(*args, wanted=MotionOptions(**{part.name: given.pop(part.name) for part in fields(MotionOptions)}), **given)
+
+    return collected
+
+
+def examples(*lines: str) -> str:
+    """Return command lines as the examples at the end of a verb's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

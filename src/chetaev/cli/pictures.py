@@ -16,14 +16,14 @@ from chetaev.core.errors import UsageError
 F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".png", ".svg", ".pdf")
 _UNNAMED = "\N{EM DASH}"
-"""Stands for a file name that was not given."""
+"""The value of --plot without a file name."""
 
 
 class Pictured(click.Command):
-    """A verb whose --plot may stand alone: what follows it is its file if it ends like a picture, or if the model stands elsewhere."""
+    """A verb whose --plot needs no value: the next word is its file if it ends like a picture, or if another word names the model."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give a lonely --plot a value, so that it does not take the model for its file."""
+        """Give a --plot without a file name a value, so that it does not take the model for its file."""
         filled = []
         for k, word in enumerate(args):
             filled.append(word)
@@ -33,7 +33,7 @@ class Pictured(click.Command):
 
 
 def _names_a_picture(args: list[str], k: int) -> bool:
-    """Whether a word of the command line is meant as the file of a picture; its ending is judged later."""
+    """Tell whether word `k` is the file of a picture; its ending is checked later."""
     if k >= len(args) or args[k].startswith("-"):
         return False
     return Path(args[k]).suffix.lower() in _SUFFIXES or any(_names_a_model(args, j) for j in range(len(args)) if j != k)
@@ -51,13 +51,13 @@ def plot(what: str) -> Callable[[F], F]:
 
 
 def check_picture(picture: str) -> None:
-    """Refuse before a long run what could not be drawn after it."""
+    """Raise before a long run if the picture could not be written after it."""
     if picture != _UNNAMED:
         check_output(picture, _SUFFIXES)
 
 
 def save_picture(draw: Callable[[Any], Any], picture: str, stem: str) -> None:
-    """Draw with the functions of `chetaev.plot`, write the file and say where."""
+    """Draw with the functions of `chetaev.plot`, write the file and print its path."""
     check_picture(picture)
     path = Path(f"{stem}.png" if picture == _UNNAMED else picture)
     import chetaev.plot

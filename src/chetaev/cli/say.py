@@ -1,7 +1,7 @@
-"""What the command line prints: the library's own words, laid out for a terminal where there is one.
+"""Printing: the texts of the library, laid out for a terminal.
 
-To a pipe or a file goes the plain text, line by line as in Python. On a terminal the same text has a heading, coloured labels and long rows
-that continue under their own beginning.
+A pipe or a file gets the plain text, line by line as in Python. A terminal gets the same text with a heading, coloured labels, and long
+rows wrapped with a hanging indent.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ import click
 
 from chetaev.core.support.text import visible
 
-_LONGEST = 24
-"""Lines of a terminal that one row may take."""
+_MOST_LINES = 24
+"""Lines of a terminal that one row may take, about one screen; the rest of the row is replaced by a note."""
 _WIDEST = 160
+"""Characters of a line of formulas on a wide terminal."""
 _READABLE = 100
-"""Characters of a line of prose."""
+"""Characters of a line of prose on a wide terminal."""
 _LABELLED = re.compile(r"(\s*)(\S+(?: \S+)*)(\s{2,})(?=\S)")
 
 
 def say(value: Any, heading: bool = True, err: bool = False) -> None:
-    """Print a value of the library; its first line is a heading unless told otherwise.
+    """Print a value of the library; with `heading` its first line is a heading.
 
-    `err` says it on the error stream, where standard output is a table that another program reads.
+    `err` prints to the error stream, for verbs whose standard output is a table for another program.
     """
     text = visible(str(value))
     if not on_terminal(err):
@@ -44,7 +45,7 @@ def say(value: Any, heading: bool = True, err: bool = False) -> None:
 
 
 def prose(title: str, text: str) -> None:
-    """Print paragraphs under a title, their lines as long as the terminal is wide."""
+    """Print paragraphs under a title, wrapped to the width of the terminal."""
     from rich.console import Console
     from rich.text import Text
 
@@ -56,7 +57,7 @@ def prose(title: str, text: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: bool = True) -> None:
-    """Print a table, its first column to the left; to a pipe without colours and however wide it is."""
+    """Print a table with its first column left-aligned; to a pipe without colours and without wrapping."""
     from rich.console import Console
     from rich.table import Table
 
@@ -75,12 +76,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: bool = T
 
 
 def note(text: str) -> None:
-    """Say what was written where: on the error stream, so that output can be piped."""
+    """Print a message to the error stream, so that output can be piped."""
     click.echo(visible(text), err=True)
 
 
 def on_terminal(err: bool = False) -> bool:
-    """Whether somebody reads the output, or the error stream, as it comes."""
+    """Tell whether standard output, or with `err` the error stream, is a terminal."""
     return (sys.stderr if err else sys.stdout).isatty()
 
 
@@ -91,15 +92,15 @@ def _escaped(text: str) -> Any:
 
 
 def _laid_out(line: str, width: int) -> tuple[str, str]:
-    """The label of a line, and the line broken so that it continues under what follows its label."""
+    """Return the label of a line, and the line wrapped with an indent as wide as the label."""
     found = _LABELLED.match(line)
     label = found[0] if found and len(found[0]) <= width // 2 else re.match(r"\s*", line)[0]  # type: ignore[index]
     if len(line) <= width:
         return label, line
     indent = " " * (len(label) if label.strip() else len(label) + 2)
     lines = wrap(line[len(label) :], width - len(indent), break_on_hyphens=False, break_long_words=True) or [""]
-    if len(lines) > _LONGEST:
-        lines = [*lines[: _LONGEST - 1], f"... {len(line)} characters in all; -o FILE or a pipe shows them"]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"... {len(line)} characters in all; -o FILE or a pipe shows them"]
     return label, "\n".join([label + lines[0], *[indent + part for part in lines[1:]]])
 
 

@@ -1,10 +1,11 @@
-"""What a run of the command line knows about itself: the model it read, for messages and exit codes."""
+"""The state of a run of the command line: the model it read, for messages and exit codes."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +25,7 @@ _TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
     (InitialError, "initial"),
     (PrincipleError, "principle"),
 )
-"""The table of a model file in which a fault found after reading is to be mended."""
+"""The table of a model file in which an error found after reading can be corrected."""
 
 
 @dataclass
@@ -32,12 +33,12 @@ class Session:
     """The source that was read, and the model as the options have changed it."""
 
     given: str = "MODEL"
-    """What the user has given for MODEL."""
+    """The argument MODEL."""
     source: Source | None = None
     model: Model | None = None
 
     def tell(self, fault: ChetaevError) -> None:
-        """Print an error in its own words, with the file and its line where the library cannot know them."""
+        """Print an error with its fixes as options; add the file and its line where the error does not name them."""
         if self.source is not None and self.source.text and not fault.place.source:
             fault.where = f"{self._place(fault)}, {fault.where}"
         head, _, rest = str(fault).partition("\n")
@@ -55,14 +56,14 @@ class Session:
     def _place(self, fault: ChetaevError) -> str:
         from chetaev.io.places import line_of, place
 
-        assert self.source is not None  # noqa: S101 - asked for by who has checked it
+        assert self.source is not None  # noqa: S101 - `tell` checks it
         table = next((name for kind, name in _TABLES if isinstance(fault, kind)), "")
         if not table or line_of(self.source.text, table) is None:
             return self.source.name
         return place(self.source.name, self.source.text, table)
 
     def exit_code(self, fault: ChetaevError) -> int:
-        """Whether the data, or the verdict on the system, stand against a motion."""
+        """Return FORBIDDEN if the verdict on the system forbids a motion, CHANGE if other data could give one."""
         if isinstance(fault, BranchError | GaugeError):
             return FORBIDDEN
         if isinstance(fault, StateError | InitialError) and self.model is not None:
@@ -70,7 +71,7 @@ class Session:
         return CHANGE
 
     def _forbids(self, any_choice: bool) -> bool:
-        """Whether no motion is determined, whatever the data; with `any_choice` also where a branch or a gauge would have to be chosen."""
+        """Tell whether no data determine a motion; with `any_choice` also whether a branch or a gauge has to be chosen."""
         from chetaev.numerics.verdict.analyze import analyze
 
         try:
@@ -81,7 +82,15 @@ class Session:
 
 
 def session() -> Session:
-    """The session of the running verb."""
+    """Return the session of the running verb."""
     found = click.get_current_context().find_object(Session)
     assert found is not None  # noqa: S101 - the application makes one before it calls a verb
     return found
+
+
+def exit_code_of(motions: Iterable[Any]) -> int:
+    """Return DONE if every motion reached its end or a terminal event; an interruption takes precedence over other ends."""
+    outcomes = [motion.outcome for motion in motions]
+    if "interrupted" in outcomes:
+        return INTERRUPTED
+    return DONE if all(outcome.reached_end for outcome in outcomes) else UNFINISHED

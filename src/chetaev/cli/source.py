@@ -1,4 +1,4 @@
-"""Where a model comes from: a file, standard input, or the gallery."""
+"""Reading the argument MODEL: a file, standard input, or a gallery system."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _INPUT = "standard input"
 
 @dataclass(frozen=True)
 class Source:
-    """A model and where it was found."""
+    """A model and its origin."""
 
     name: str
-    """How messages call it."""
+    """The name in messages."""
     stem: str
-    """What files made from it are called."""
+    """The default stem of output files."""
     text: str
     """The text of the file; empty for the gallery."""
     model: Model
 
 
 def read(given: str) -> Source:
-    """The model that the argument of a verb names; the session remembers it for messages."""
+    """Return the model that the argument `given` names; the session keeps it for messages."""
     session().given = given
     found = _from_input() if given == "-" else _from_gallery(given) if _is_gallery(given) else _from_file(given)
     session().source, session().model = found, found.model
@@ -64,12 +64,12 @@ def _from_file(given: str) -> Source:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name that no file can have is told by who opens it
+    except (OSError, ValueError):  # an impossible file name: opening it raises the right error
         return True
 
 
 def _missing(path: Path, given: str) -> ModelError:
-    """What to say of a file that is not there: the one that was probably meant, in this folder or in one of almost the same name."""
+    """Return the error for a missing file, with a suggestion from this folder or from a folder with a similar name."""
     similar = _similar(path)
     if not path.suffix and len(path.parts) == 1:
         meant = f"Did you mean {similar}?" if similar else did_you_mean(given, gallery_names())
@@ -84,7 +84,7 @@ def _missing(path: Path, given: str) -> ModelError:
 
 
 def _similar(path: Path) -> Path | None:
-    """A model file with almost this name, in almost this folder."""
+    """Return a model file with a similar name, in this folder or in one with a similar name."""
     folder: Path | None = path.parent
     if not path.parent.is_dir():
         folder = _closest(path.parent.name, [found for found in _listed(path.parent.parent) if found.is_dir()])
@@ -114,7 +114,7 @@ def _from_input() -> Source:
 
 
 def gallery_names() -> list[str]:
-    """The names of the gallery, without reading a system."""
+    """Return the names of the gallery; no system is read."""
     from chetaev.gallery import gallery
 
     return gallery()
@@ -126,12 +126,12 @@ class ModelType(click.ParamType):
     name = "model"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Names that begin like the word, and model files; other files are left to the shell."""
+        """Return names that begin with `incomplete`, and model files."""
         return completions(incomplete, gallery_names())
 
 
 def completions(incomplete: str, names: list[str]) -> list[CompletionItem]:
-    """Names and `.toml` files that begin with a word; where there are none, whatever files the shell finds."""
+    """Return names and `.toml` files that begin with `incomplete`; if there are none, leave the completion to the shell."""
     folder = Path(incomplete).parent if not incomplete.endswith("/") else Path(incomplete)
     prefix = "" if str(folder) == "." and not incomplete.startswith("./") else f"{folder}/".replace("//", "/")
     try:

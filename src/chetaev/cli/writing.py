@@ -1,4 +1,4 @@
-"""Files that the command line writes: texts and tables of motions."""
+"""Output files: texts and tables of motions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLES = (".csv", ".nc", ".npz")
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text, or say why that is not possible."""
+    """Write a text; raise a UsageError if the file cannot be written."""
     try:
         files.write_text(path, text if text.endswith("\n") else text + "\n")
     except OSError as cause:
@@ -25,7 +25,7 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def check_output(given: str, suffixes: tuple[str, ...] = _TABLES) -> None:
-    """Refuse before a long run what could not be written after it."""
+    """Raise before a long run if the file could not be written after it."""
     if given == "-":
         return
     files.require_ending(given, suffixes, given)
@@ -35,7 +35,7 @@ def check_output(given: str, suffixes: tuple[str, ...] = _TABLES) -> None:
 
 
 def write_motion(motion: Trajectory, given: str, points: int | None) -> str:
-    """Write a motion by the ending of the file; `-` is standard output."""
+    """Write a motion in the format of the file's ending; `-` is standard output. Return a line about the file."""
     from chetaev.numerics.motion.storage.tables import column_names, write_csv
 
     if given == "-":

@@ -1,4 +1,12 @@
-"""Export: the right-hand side of a model as a file that runs alone, in Python with NumPy, as a CasADi graph, or in C."""
+"""Export: the right-hand side of a model as a self-contained file, in Python with NumPy, as a CasADi graph, or in C.
+
+problem        the linear system that gives accelerations and multipliers, as data
+tape           the operations of a CasADi graph as plain nodes
+spelling       how each language writes these operations
+program        tapes as formulas in a language, names, and the text at the head of a file
+python_files   the files for NumPy and CasADi
+c_file         the file for C
+"""
 
 from __future__ import annotations
 
@@ -15,10 +23,10 @@ from chetaev.export.python_files import casadi_file, numpy_file
 
 @dataclass(frozen=True)
 class Language:
-    """A language that `code` writes: its word, and the function that writes a file.
+    """A language that `code` writes: its `word`, and the function `write` that returns the text of a file.
 
-    The function takes a `RightHandSide` (`chetaev.export.problem`): names, numbers, and tapes of operations, which a table of spellings
-    turns into lines (`chetaev.export.spelling`). What has no spelling is refused.
+    `write` takes a `RightHandSide` (`chetaev.export.problem`): names, numbers, and tapes of operations, which a table of spellings
+    (`chetaev.export.spelling`) turns into lines. An operation without a spelling raises.
     """
 
     word: str
@@ -48,13 +56,13 @@ __all__ = ["LANGUAGES", "Language", "RightHandSide", "code", "register_language"
 
 
 def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) -> str:
-    """The right-hand side of a model's equations as the text of a file that runs alone: `"numpy"`, `"c"` or `"casadi"`, or
-    another language that was registered.
+    """Return the right-hand side of a model's equations as the text of a self-contained file, in `language`: `"numpy"`, `"c"`,
+    `"casadi"`, or another registered language.
 
-    The file has the model's parameters, a consistent start, and functions of time, state and parameters: `unknowns` gives accelerations
-    and multipliers, `rhs` the rates of the state, `constraints` what vanishes along a motion. It solves the equations by an elimination
-    with pivots, so it is right wherever the motion is determined. sign, abs, min and max are evaluated as they stand: where one of them
-    switches, only `simulate` locates the moment.
+    The file has the model's parameters, a consistent start, and functions of time, state and parameters: `unknowns` returns accelerations
+    and multipliers, `rhs` the rates of the state, `constraints` the residuals that vanish along a motion. It solves the equations by
+    elimination with pivoting, so it is correct wherever the motion is determined. sign, abs, min and max are evaluated as they stand;
+    only `simulate` locates the moment at which one of them switches.
 
     >>> import chetaev as ch
     >>> text = code(ch.gallery("sleigh"), "numpy")

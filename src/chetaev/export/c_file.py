@@ -6,9 +6,8 @@ import json
 import re
 
 from chetaev.core.support.text import in_c_comment
-from chetaev.export.formulas import Formulas
 from chetaev.export.problem import RightHandSide
-from chetaev.export.program import Program, numbers
+from chetaev.export.program import Formulas, Program, numbers
 from chetaev.export.spelling import C
 
 _HELPERS = {
@@ -93,7 +92,7 @@ int main(int count, char **arguments)
 
 
 def c_file(source: RightHandSide) -> str:
-    """The file for C: functions `unknowns`, `rhs`, `constraints`, and a program that runs the motion."""
+    """Return the file for C: functions `unknowns`, `rhs`, `constraints`, and a program that integrates the motion."""
     program = Program(source, C)
     unknowns, constraints = _unknowns(program), _constraints(program)
     rhs = _rhs(program)
@@ -151,7 +150,7 @@ def _unknowns(program: Program) -> list[str]:
 
 
 def _least_norm(source: RightHandSide) -> list[str]:
-    """The multipliers that redundant constraints leave open, of least norm."""
+    """Return the lines that choose, among the solutions that redundant constraints allow, the one of least norm."""
     n, k = source.size, len(source.opened)
     if not k:
         return []
@@ -206,11 +205,11 @@ def _constraints(program: Program) -> list[str]:
 
 
 def _read(program: Program, found: Formulas) -> list[str]:
-    """The inputs that are needed, by name; arguments that are not are said to be so, for the compiler's sake."""
+    """Return the lines that give the needed inputs their names; unused arguments are cast to void, so that no compiler warns."""
     used = program.used(found)
     arrays = {array for _, array, _ in used} | ({"t"} if 0 in found.used else set())
-    idle = [f"(void){name};" for name in ("t", "state", "parameters") if name not in arrays]
-    return [*idle, *[f"const double {name} = {array}[{k}];" for name, array, k in used]]
+    unused = [f"(void){name};" for name in ("t", "state", "parameters") if name not in arrays]
+    return [*unused, *[f"const double {name} = {array}[{k}];" for name, array, k in used]]
 
 
 def _array(name: str, values: list[float]) -> str:
@@ -218,4 +217,4 @@ def _array(name: str, values: list[float]) -> str:
 
 
 def _names(name: str, names: list[str]) -> str:
-    return f"const char *const {name}[] = {{{', '.join(map(json.dumps, names)) or 'NULL_NAME'}}};".replace("NULL_NAME", '""')
+    return f"const char *const {name}[] = {{{', '.join(map(json.dumps, names or ['']))}}};"

@@ -1,10 +1,10 @@
-r"""What is exported: the linear system that gives the highest derivatives and the multipliers at a state.
+r"""The exported problem: the linear system that gives the highest derivatives and the multipliers at a state.
 
 The rows, each differentiated as often as Pryce's offsets say, are affine in the jets at the top of the state,
 $$ A(t, x, p)\, y = b(t, x, p), $$
-with $x$ the state, $p$ the parameters and $y$ the accelerations and multipliers (of mixed orders where the system is). $A$ is square and
-regular for most systems. Rows that follow from others are left out; where redundant constraints leave multipliers open, some unknowns
-have no row of their own, and among the solutions that one is taken whose multipliers have the least norm.
+with $x$ the state, $p$ the parameters and $y$ the accelerations and multipliers (of mixed orders where the system has mixed orders). $A$
+is square and regular for most systems. Rows that follow from others are left out; where redundant constraints leave multipliers open,
+some unknowns have no row of their own, and the exported file takes the solution whose multipliers have the least norm.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.evaluation.evaluate import Evaluation, evaluate_from
 from chetaev.numerics.flow.flow import make_flow
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
+from chetaev.numerics.flow.prolongation import Problem, Prolongation
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.start.completed import on_its_component, state_at
 from chetaev.numerics.verdict.branch_choice import Wish, chosen
@@ -34,12 +34,12 @@ from chetaev.numerics.verdict.branch_choice import Wish, chosen
 
 @dataclass(frozen=True)
 class RightHandSide:
-    """A motion as data for a program: names, numbers, and tapes of the matrix, the right side and the constraints."""
+    """The right-hand side as data for a program: names, numbers, and tapes of the matrix, the right side and the constraints."""
 
     equations: Equations
-    """As they were derived, for the reader."""
+    """The derived equations, quoted at the head of the file."""
     branch: str
-    """The branch and gauge that were chosen, in words; empty for most systems."""
+    """The chosen branch and gauge in words; empty for most systems."""
     symbols: tuple[Symbol, ...]
     """Time, state and parameters: the inputs of the tapes."""
     state: tuple[Jet, ...]
@@ -48,16 +48,16 @@ class RightHandSide:
     start: tuple[float, ...]
     interval: tuple[float, float]
     columns: tuple[int, ...]
-    """The unknowns that are solved for, by number."""
+    """Indices into `unknowns` of those that the square system determines."""
     opened: tuple[int, ...]
-    """The unknowns that redundant constraints leave open."""
+    """Indices into `unknowns` of those that redundant constraints leave open."""
     system: Tape
     """Row by row the matrix, with a column for each of `columns` and of `opened`, and the right side."""
     constraints: Tape
     labels: tuple[str, ...]
-    """What the constraints are called."""
+    """The names of the constraints."""
     turning: Tape
-    """The rates of the numbers that tell where group coordinates stand, from time, state, parameters and unknowns."""
+    """The rates of the numbers that represent group coordinates, from time, state, parameters and unknowns."""
 
     @property
     def size(self) -> int:
@@ -70,7 +70,7 @@ class RightHandSide:
         return self.size + len(self.opened) + 1
 
     def rates(self) -> list[tuple[str, int]]:
-        """For each jet of the state where its rate is found: in the `state`, among the `unknowns` or by `turning`, and at which place."""
+        """Return for each jet of the state the array that holds its rate (`state`, `unknowns` or `turning`) and the index in it."""
         places = [z for z in self.state if isinstance(z, Place)]
         found = []
         for z in self.state:
@@ -82,7 +82,7 @@ class RightHandSide:
 
 
 def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightHandSide:
-    """The right-hand side of a model's equations, with its parameters and a consistent start."""
+    """Return the right-hand side of a model's equations, with its parameters and a consistent start."""
     if not isinstance(model, Model):
         what = f"code takes a Model, not {type(model).__name__}."
         raise UsageError(what, where="code", hint="ch.Model(system, principle, parameters=..., start=...)")
@@ -138,7 +138,7 @@ def _assembled(system: Prolongation, equations: Equations, binding: Binding, now
 
 
 def _solved_for(system: Prolongation, point: dict[Symbol, float], where: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Rows and unknowns of a regular part of the matrix: all of them unless rows depend on each other."""
+    """Return rows and unknowns of a regular block of the matrix: all of them unless rows depend on each other."""
     if system.plain:
         every = tuple(range(len(system.structure.rows)))
         return every, every
@@ -150,7 +150,7 @@ def _solved_for(system: Prolongation, point: dict[Symbol, float], where: str) ->
 
 
 def _inputs_written_out(graph: Any, binding: Binding, symbols: frozenset[Symbol]) -> Any:
-    """What replaces inputs, and their derivatives, by the functions of time they stand for."""
+    """Return a function that replaces inputs, and their derivatives, by their functions of time."""
     inputs = sorted((z for z in symbols if isinstance(z, Input)), key=lambda z: z.name)
     written = [graph.of(total_derivative(binding.inputs[z.base], z.order)) for z in inputs]
 
@@ -158,6 +158,3 @@ def _inputs_written_out(graph: Any, binding: Binding, symbols: frozenset[Symbol]
         return ca.substitute(e, graph.vector(inputs), ca.vertcat(*written)) if inputs else e
 
     return write_out
-
-
-__all__ = ["Pair", "RightHandSide", "right_hand_side"]

@@ -1,29 +1,41 @@
-"""What the files in all languages have in common: names, assignments, entries, and the words at their head."""
+"""The parts that the files of all languages share: names, formulas, matrix entries, and the text at their head.
+
+A tape becomes formulas: an operation that is used once is written in place, one that is used again gets a name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
 
 from sympy import Symbol
 
+from chetaev.core.errors import UsageError
 from chetaev.core.support.version import VERSION
-from chetaev.export.formulas import Formulas, formulas
-from chetaev.export.names import identifiers
+from chetaev.core.symbols import TIME, Jet
 from chetaev.export.problem import RightHandSide
-from chetaev.export.spelling import Spelling
-from chetaev.export.tape import Tape
+from chetaev.export.spelling import ATOM, SUM, Spelling
+from chetaev.export.tape import CONSTANT, INPUT, Tape
 
 _LONGEST_TAPE = 600
-"""Equations that take more operations are not quoted at the head of a file: nobody reads them, and forming them takes time."""
+"""Operations. Longer equations are not quoted at the head of a file: they would fill pages, and printing them takes seconds."""
 _WIDTH = 104
+"""Characters of a line of the explanation at the head of a file."""
+_RESERVED = frozenset(
+    "t state parameters values unknowns rates solved found left right matrix solution null constraints rhs "
+    "STATE UNKNOWNS PARAMETERS START INTERVAL CONSTRAINTS VALUES".split()
+)
+"""The names that the exported files define themselves."""
+_LONGEST = 72
+"""Characters. A longer formula is assigned to a name, so that lines of the file stay readable; no result depends on it."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A right-hand side spelt in a language."""
+    """A right-hand side written in the language of `spelling`."""
 
     source: RightHandSide
     spelling: Spelling
@@ -34,7 +46,7 @@ class Program:
         return identifiers((*self.source.symbols, *self.source.unknowns), self.spelling.words)
 
     def formulas(self, tape: Tape) -> Formulas:
-        """A tape as assignments and results."""
+        """Write a tape as assignments and results."""
         return formulas(tape, list(self.names.values()), self.spelling, "w")
 
     @cached_property
@@ -44,21 +56,21 @@ class Program:
 
     @cached_property
     def constraints(self) -> Formulas:
-        """What vanishes on every state of a motion."""
+        """The residuals that vanish on every state of a motion."""
         return self.formulas(self.source.constraints)
 
     @cached_property
     def turning(self) -> Formulas:
-        """The rates of the places of group coordinates."""
+        """The rates of the numbers that represent group coordinates."""
         return self.formulas(self.source.turning)
 
     def entries(self) -> list[tuple[int, int, str]]:
-        """The entries of matrix and right side that are not zero: row, column, formula."""
+        """Return the nonzero entries of matrix and right side: row, column, formula."""
         width = self.source.width
         return [(k // width, k % width, text) for k, text in enumerate(self.system.results) if text is not None]
 
     def used(self, found: Formulas) -> list[tuple[str, str, int]]:
-        """The inputs that formulas need: name, the array they stand in (`state`, `parameters` or `solved`), and their place in it."""
+        """Return the inputs that `found` needs: name, array (`state`, `parameters` or `solved`), and index in the array."""
         source = self.source
         arrays = [("state", k) for k in range(len(source.state))] + [("parameters", k) for k in range(len(source.parameters))]
         arrays += [("solved", k) for k in range(len(source.unknowns))]
@@ -66,7 +78,7 @@ class Program:
         return [(name, *at) for place, (name, at) in enumerate(zip(names, arrays, strict=True), 1) if place in found.used]
 
     def head(self, needs: str) -> list[str]:
-        """What a reader should know first, line by line."""
+        """Return the lines at the head of the file; `needs` says what the file needs in order to run."""
         source = self.source
         system = source.equations.system
         title = f"{system.name or 'system'} under {source.equations.principle}"
@@ -99,5 +111,69 @@ class Program:
 
 
 def numbers(values: Sequence[float], spelling: Spelling) -> str:
-    """Numbers in a row."""
+    """Return `values` separated by commas."""
     return ", ".join(spelling.number(float(v)) for v in values)
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Assignments in the order of execution, and a formula for each result: None where the result is zero."""
+
+    assignments: tuple[str, ...]
+    results: tuple[str | None, ...]
+    used: frozenset[int]
+    """Indices of the inputs that occur."""
+
+
+def formulas(tape: Tape, inputs: Sequence[str], spelling: Spelling, temporary: str) -> Formulas:
+    """Write `tape` in a language; `inputs` are the names of its inputs, names of intermediate results begin with `temporary`."""
+    uses = tape.uses()
+    texts: list[tuple[str, int]] = []
+    assignments: list[str] = []
+    used: set[int] = set()
+    for node, count in zip(tape.nodes, uses, strict=True):
+        if node.operation == INPUT:
+            used.add(node.place)
+            texts.append((inputs[node.place], ATOM))
+            continue
+        if node.operation == CONSTANT:
+            number = spelling.number(node.value)
+            texts.append((number, SUM if number.startswith("-") else ATOM))
+            continue
+        text, rank = _written(spelling, node.operation, [texts[a] for a in node.arguments])
+        if count > 1 or len(text) > _LONGEST:
+            name = f"{temporary}{len(assignments) + 1}"
+            assignments.append(spelling.assignment.format(name=name, value=text))
+            text, rank = name, ATOM
+        texts.append((text, rank))
+    return Formulas(tuple(assignments), tuple(None if k is None else texts[k][0] for k in tape.results), frozenset(used))
+
+
+def _written(spelling: Spelling, operation: int, arguments: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    template = spelling.operations.get(operation)
+    if template is None:
+        raise UsageError(f"the operation {operation} of CasADi has no spelling in this language.", where="code", hint="another language")
+    texts = [text if rank >= need else f"({text})" for (text, rank), need in zip(arguments, template.needs, strict=False)]
+    return template.text.format(**dict(zip("ab", texts, strict=False))), template.rank
+
+
+def identifiers(symbols: Iterable[Symbol], words: frozenset[str]) -> dict[Symbol, str]:
+    """Name each symbol: `theta` for an angle, `theta_d` and `theta_dd` for its derivatives; an underscore is added to a taken name."""
+    taken = set(words | _RESERVED)
+    found: dict[Symbol, str] = {}
+    for z in symbols:
+        if z == TIME:
+            found[z] = "t"
+            continue
+        name = _plain(z)
+        while name in taken or re.fullmatch(r"w\d*", name):  # w1, w2, ... are intermediate results
+            name += "_"
+        taken.add(name)
+        found[z] = name
+    return found
+
+
+def _plain(z: Symbol) -> str:
+    if not isinstance(z, Jet) or z.order == 0:
+        return re.sub(r"\W", "_", z.base if isinstance(z, Jet) else z.name)
+    return f"{z.base}_{'d' * z.order if z.order <= 3 else f'd{z.order}'}"

@@ -1,15 +1,15 @@
-"""A right-hand side as a Python file: with NumPy, or as a CasADi graph. Neither imports chetaev."""
+"""A right-hand side as a Python file: with NumPy, or as a CasADi graph. Neither file imports chetaev."""
 
 from __future__ import annotations
 
 import json
 
-from chetaev.export.formulas import Formulas
 from chetaev.export.problem import RightHandSide
-from chetaev.export.program import Program, numbers
+from chetaev.export.program import Formulas, Program, numbers
 from chetaev.export.spelling import CASADI, NUMPY
 
-_WIDEST = 110
+_LONGEST_LINE = 110
+"""Characters. A longer list is written with one entry per line."""
 
 _RUN = '''
 
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
 
 def numpy_file(source: RightHandSide) -> str:
-    """The file for NumPy: functions `unknowns`, `rhs`, `constraints`, and a run."""
+    """Return the file for NumPy: functions `unknowns`, `rhs`, `constraints`, and a `main` that integrates the motion."""
     program = Program(source, NUMPY)
     lines = [*_opening(program, "Needs numpy only."), "import numpy as np", "", *_data(program, "np.array([{}])", by_name=True), "", ""]
     lines += ["def unknowns(t, state, parameters=PARAMETERS):", '    """The unknowns at a state, in the order of UNKNOWNS."""']
@@ -57,7 +57,7 @@ def numpy_file(source: RightHandSide) -> str:
 
 
 def casadi_file(source: RightHandSide) -> str:
-    """The file for CasADi: functions `unknowns`, `rhs`, `constraints` of (t, state, parameters), and a run."""
+    """Return the file for CasADi: functions `unknowns`, `rhs`, `constraints` of (t, state, parameters), and a `main`."""
     program = Program(source, CASADI)
     lines = [*_opening(program, "Needs casadi only."), "import casadi as ca", "", *_data(program, "[{}]", by_name=False), ""]
     lines += ['t = ca.SX.sym("t")', 'state = ca.SX.sym("state", len(STATE))', 'parameters = ca.SX.sym("parameters", len(PARAMETERS))']
@@ -82,9 +82,6 @@ def casadi_file(source: RightHandSide) -> str:
     return "\n".join(lines) + "\n" + _RUN.format(start="ca.DM(START)", shown="state.full().ravel()", values=", VALUES")
 
 
-# ------------------------------------------------------------ parts
-
-
 def _opening(program: Program, needs: str) -> list[str]:
     quoted = "\n".join(program.head(needs)).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return [f'"""{quoted}', '"""', ""]
@@ -105,13 +102,13 @@ def _data(program: Program, array: str, by_name: bool) -> list[str]:
 
 
 def _read(program: Program, found: Formulas, by_name: bool) -> list[str]:
-    """Assignments of the inputs that are needed to names."""
+    """Return the lines that give the needed inputs their names."""
     names = [p.name for p in program.source.parameters]
     return [f"{name} = {array}[{_text(names[k]) if by_name and array == 'parameters' else k}]" for name, array, k in program.used(found)]
 
 
 def _matrix(program: Program, zeros: str = "np.zeros(({}, {}))") -> list[str]:
-    """The matrix with the right side as its last column."""
+    """Return the lines that fill the matrix; its last column is the right side."""
     source = program.source
     lines = [f"matrix = {zeros.format(source.size, source.width)}  # the last column is the right side"]
     return lines + [f"matrix[{i}, {j}] = {text}" for i, j, text in program.entries()]
@@ -162,9 +159,9 @@ def _listed(found: Formulas) -> list[str]:
 
 
 def _returned(template: str, entries: list[str]) -> list[str]:
-    """A statement with a list in it, on one line or on several."""
+    """Return a statement that contains a list, on one line or on several."""
     line = f"    {template.format(', '.join(entries))}"
-    if len(line) <= _WIDEST:
+    if len(line) <= _LONGEST_LINE:
         return [line]
     opening, closing = template.split("{}")
     return [f"    {opening}", *[f"        {entry}," for entry in entries], f"    {closing}"]

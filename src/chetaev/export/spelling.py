@@ -1,7 +1,7 @@
 """How NumPy, CasADi and C spell the operations of a graph.
 
-A spelling is a template with `{a}` and `{b}` for its arguments and the rank of the template and of its arguments: an argument whose own
-rank is lower is put in brackets. Sums have rank 1, products 2, powers 3, and what needs no brackets 4.
+A template has `{a}` and `{b}` for its arguments, a rank of its own, and the rank that each argument needs: an argument of lower rank is put
+in brackets. Sums have rank 1, products 2, powers 3; names, numbers and calls have rank 4 and never need brackets.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import casadi as ca
 
 from chetaev.core.functions import SMOOTH
 
-SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
+SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4  # ranks: how tightly an operation binds
 
 
 @dataclass(frozen=True)
 class Template:
-    """The text of an operation, its rank, and the least ranks of its arguments that need no brackets."""
+    """The text of an operation, its rank, and for each argument the lowest rank that needs no brackets."""
 
     text: str
     rank: int = ATOM
@@ -27,7 +27,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Spelling:
-    """A language: its operations, how an assignment to a name is written, and its words that are no names."""
+    """A language: its operations, its form of an assignment, its word for infinity, and the `words` that cannot be names."""
 
     operations: Mapping[int, Template]
     assignment: str
@@ -35,7 +35,7 @@ class Spelling:
     words: frozenset[str]
 
     def number(self, value: float) -> str:
-        """A constant that reads back as the same double."""
+        """Write a constant so that it reads back as the same double."""
         if value != value or value in (float("inf"), float("-inf")):
             return ("-" if value < 0 else "") + self.infinity
         return repr(value)

@@ -1,4 +1,4 @@
-"""The operations of a CasADi graph as plain nodes, in the order in which they are computed."""
+"""The operations of a CasADi graph as plain nodes, in the order of execution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OUTPUT, _ASSIGN = int(ca.OP_OUTPUT), int(ca.OP_ASSIGN)
 
 @dataclass(frozen=True)
 class Node:
-    """One operation: its code in CasADi, the numbers of the nodes it works on, its value if a constant, its place if an input."""
+    """One operation: its CasADi code, the indices of its argument nodes, its value if a constant, its index if an input."""
 
     operation: int
     arguments: tuple[int, ...] = ()
@@ -25,13 +25,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Tape:
-    """Nodes in order, and which of them are the results; None where a result is zero everywhere."""
+    """Nodes in the order of execution, and the index of the node of each result; None where a result is identically zero."""
 
     nodes: tuple[Node, ...]
     results: tuple[int | None, ...]
 
     def uses(self) -> list[int]:
-        """How often each node is needed."""
+        """Return how often each node is used."""
         count = [0] * len(self.nodes)
         for k in [a for node in self.nodes for a in node.arguments] + [k for k in self.results if k is not None]:
             count[k] += 1
@@ -39,7 +39,7 @@ class Tape:
 
 
 def tape_of(graph: GraphAlgebra, inputs: ca.SX, outputs: Sequence[ca.SX]) -> Tape:
-    """The operations that lead from a column of symbols to expressions; equal sub-expressions are computed once."""
+    """Return the operations that compute `outputs` from the column `inputs`; equal sub-expressions are computed once."""
     column = ca.vertcat(*outputs) if outputs else ca.SX(0, 1)
     function = graph.function("exported", [inputs], column, cse=True)
     nodes: list[Node] = []

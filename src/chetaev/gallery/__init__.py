@@ -1,10 +1,10 @@
-"""The gallery: a file per system, with its story, good values and a scene.
+"""The gallery: a file per system, with a description, values and a scene.
 
-A system that is data is a model file, `sleigh.toml`; a family of systems, or one whose expressions are computed, is a module with a
-function `model()`, `chain.py`. Both begin with a sentence that names the system and a paragraph that describes it.
+A system that is plain data is a model file, such as `sleigh.toml`; a family of systems, or one whose expressions are computed, is a module
+with a function `model()`, such as `chain.py`. Both begin with a sentence that names the system and a paragraph that describes it.
 
-It is the documentation's gallery and the tests' test bed at once. The package is callable: `chetaev.gallery()` lists the names,
-`chetaev.gallery("rocard")` is a `Model`.
+The documentation and the tests use the same gallery. The package is callable: `chetaev.gallery()` lists the names,
+`chetaev.gallery("rocard")` returns a `Model`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def gallery() -> list[str]: ...
 @overload
 def gallery(name: str, **options: Any) -> Model: ...
 def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
-    """Without a name, the names of all gallery systems; with one, that model. Families take options: `gallery("chain", n=5)`."""
+    """Return the model `name`, or without `name` the names of all systems. Families take options: `gallery("chain", n=5)`."""
     if name is None:
         return sorted(_files())
     if not isinstance(name, str) or name.replace("_", "-") not in _files():
@@ -40,7 +40,7 @@ def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
 
 @cache
 def _usual(name: str) -> Model:
-    """A system with its usual options: a model cannot change, so everybody may have the same one."""
+    """Return a system with its default options; models are immutable, so all callers share one."""
     return _made(name)
 
 
@@ -57,7 +57,7 @@ def _made(name: str, **options: Any) -> Model:
 
 
 def description(name: str) -> tuple[str, str]:
-    """The sentence that names a system, and the paragraph that describes it, read from its file without making the model."""
+    """Return the sentence that names a system and the paragraph that describes it, read from its file; the model is not made."""
     found = _files()[name]
     if found.endswith(".py"):
         tree = ast.parse(_text(found))
@@ -71,7 +71,7 @@ def description(name: str) -> tuple[str, str]:
 
 @cache
 def _files() -> dict[str, str]:
-    """The files of the gallery by the names of their systems."""
+    """Return the files of the gallery by the names of their systems."""
     found = [path.name for path in files(__name__).iterdir() if path.name.endswith((".py", ".toml")) and not path.name.startswith("_")]
     return {name.rpartition(".")[0].replace("_", "-"): name for name in found}
 

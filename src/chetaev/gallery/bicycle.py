@@ -140,7 +140,7 @@ def _scene() -> Scene:
 
 
 class _Names:
-    """Named expressions as they are made; entries that are a single word or number stay as they are."""
+    """Collects named expressions; an entry that is a single word or number gets no name."""
 
     def __init__(self) -> None:
         self.found: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Model files: TOML for structure, the notation for mathematics. Reading one runs nothing, and reads nothing else."""
+"""Model files: TOML for structure, the notation for mathematics. Reading a file runs no code and opens no other file."""

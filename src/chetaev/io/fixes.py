@@ -1,4 +1,4 @@
-"""What mends a fault, as a model file says it."""
+"""Print a suggested fix as the table and keys of a model file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from chetaev.io.values import principle_keys
 
 
 def in_the_file(fix: Fix, principle_table: str = "[principle]") -> str:
-    """A fix as a table and its keys. What a file does not say, such as the choice of a branch, is said in Python.
+    """Return `fix` as a table and its keys. A fix that has no key in a file, such as a choice among branches, is printed as Python.
 
     >>> in_the_file(SetParameter(("m", "J")))
     '[parameters] m = ..., J = ...'

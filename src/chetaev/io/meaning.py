@@ -1,7 +1,7 @@
-"""Whether the data of a model file mean something: names that the system knows, values that are numbers.
+"""Check the data of a model file against its system: names must be known, values must be numbers.
 
-A system checks its own parts. Initial data, values of parameters and inputs, and invariants are looked at when they are used, far from the
-file; here they are looked at while the file, its table and its line are known.
+A system checks its own parts. Initial data, values of parameters and inputs, and invariants would only be checked on use, far from the
+file; here they are checked while the file, the table and the line are known.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from chetaev.numerics.graphs.binding import number
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
 _MOST_IN_SCENE = 10_000
-"""Different expressions in a scene, as many as rows in a system: reading them takes about two seconds, and a file may come from anybody."""
+"""Distinct expressions in a scene, the same limit as for the rows of a system. Reading them takes about two seconds; without a limit a
+file from an untrusted source could take any time."""
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """A model, and the file it was read from."""
+    """A model and the file it was read from."""
 
     model: Model
     data: dict[str, Any]
@@ -35,7 +36,7 @@ class Meaning:
     source: str
 
     def check(self) -> None:
-        """Everything that only `simulate` or `evaluate` would find, with its place in the file."""
+        """Raise, with the place in the file, the errors that only `simulate` or `evaluate` would raise."""
         self._parameters()
         self._inputs()
         initial = self.data.get("initial", {})
@@ -65,11 +66,11 @@ class Meaning:
             parse_expression(text, self._constants, where)
 
     def _names(self, rows: Iterable[str], table: str, key: str, occurrence: int = 0) -> None:
-        """The left sides of initial data are unknowns of the motion, their right sides numbers."""
+        """Check that the left sides of initial data are unknowns of the motion and their right sides numbers."""
         for k, row in enumerate(rows):
             name, _, value = (part.strip() for part in row.partition("="))
             where = place(self.source, self.text, table, key, occurrence, k)
-            if name in self.model.system.kinds:  # a coordinate; of a group its value may be a matrix
+            if name in self.model.system.kinds:  # a coordinate; the value of a group coordinate may be a matrix
                 continue
             if not self._is_multiplier(name) and not self._is_rate_of_action(name):
                 said = parse_expression(name, self.model.system.vocabulary, where)
@@ -81,20 +82,23 @@ class Meaning:
                 raise InitialError(f"{value!r} depends on time.", where=where, hint="a number, or a text such as pi/6")
 
     def _is_multiplier(self, name: str) -> bool:
-        """Whether a name is that of a multiplier, of which there is one for each row."""
+        """Tell whether `name` is that of a multiplier; there is one for each constraint."""
         found = _MULTIPLIER.fullmatch(name)
         system = self.model.system
         return found is not None and 1 <= int(found[1]) <= max(len(system.kinematic), len(system.variational or ()))
 
     def _is_rate_of_action(self, name: str) -> bool:
-        """Whether a name is s': in rows it is the Lagrangian, but a state has it."""
+        """Tell whether `name` is s', which rows replace by the Lagrangian but initial data may give."""
         action = self.model.system.action
         return action is not None and name == action.d().name
 
     def _expressions(self) -> None:
-        """Invariants, events, scales and gauge functions can be read; they may use multipliers."""
+        """Check that invariants, events, scales and gauge functions can be read; they may use multipliers."""
         known = self._along_motions
         for k, event in enumerate(self.data.get("events", [])):
+            if event.get("direction", 0) not in (-1, 0, 1):
+                where = place(self.source, self.text, "events", "direction", k)
+                raise ModelError(f"direction = {event['direction']} is not known.", where=where, hint="1 rising, -1 falling, 0 both")
             parse_expression(event["expression"], known, place(self.source, self.text, "events", "expression", k))
             for text in (part for entry in event.get("reset", {}).items() for part in entry):
                 parse_expression(text, known, place(self.source, self.text, "events", "reset", k))
@@ -113,7 +117,7 @@ class Meaning:
         scene = self.model.scene
         if scene is None:
             return
-        first: dict[str, tuple[str, int | None]] = {}  # shapes share many texts; each is read once, where it stands first
+        first: dict[str, tuple[str, int | None]] = {}  # each text once, at its first place: shapes share many texts
         for text in scene.follow or ():
             first.setdefault(str(text), ("follow", None))
         for index, shape in enumerate(scene.shapes):
@@ -127,7 +131,7 @@ class Meaning:
 
     @cached_property
     def _along_motions(self) -> Vocabulary:
-        """The names that have values along a motion: those of the system, and multipliers."""
+        """The names that have values along a motion: the names of the system, and multipliers."""
         names = self.model.system.vocabulary
         count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
         multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}

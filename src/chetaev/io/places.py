@@ -1,6 +1,6 @@
-"""Where something stands in a model file: the line of a key, for messages.
+"""Line numbers of tables, keys and list entries in a model file, for messages.
 
-A text is looked through once, however many places are asked for: every value of a file is checked with its place at hand.
+A text is indexed once, however many places are asked for, since every check of a value computes its place first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.[^=]*)?=")
 
 _ENTRY = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'")
-"""A text of a list."""
+"""A quoted text in a list."""
 _MARK = re.compile(_ENTRY.pattern + r"|#[^\n]*|[][{}]")
-"""What tells where a table of a list begins: brackets outside of texts and comments."""
+"""Brackets; texts and comments match first, so that brackets inside them do not count."""
 _LONGEST_LINE = 1000
-"""Characters of a line in which a header or a key is looked for."""
+"""Characters of a line that are searched for a header or a key. It bounds the time of the regular expressions on hostile files; a key
+further to the right is reported without its line."""
 
 
 class _Index:
@@ -47,14 +48,14 @@ class _Index:
         self._tables_of: dict[int, list[int]] = {}
 
     def entry(self, line: int, index: int) -> int:
-        """The line of an entry of a list of texts that begins on a given line; the list's own if it has no such entry."""
+        """Return the line of entry `index` of a list of texts that begins on `line`; `line` itself if there is no such entry."""
         if self._texts is None:
             self._texts = [found.start() for found in _ENTRY.finditer(self.text)]
         at = bisect_left(self._texts, self.text.find("[", self._beginning(line))) + index
         return bisect_right(self._ends, self._texts[at]) + 1 if at < len(self._texts) else line
 
     def inline_table(self, line: int, index: int) -> int:
-        """The line of an entry `{...}` of a list that begins on a given line; the list's own if it has no such entry."""
+        """Return the line of entry `index`, `{...}`, of a list that begins on `line`; `line` itself if there is no such entry."""
         if line not in self._tables_of:
             self._tables_of[line] = self._inline_tables(line)
         found = self._tables_of[line]
@@ -71,7 +72,7 @@ class _Index:
         return found
 
     def _beginning(self, line: int) -> int:
-        """Where in the text a line begins."""
+        """Return the position in the text at which `line` begins."""
         return self._ends[line - 2] + 1 if 2 <= line < len(self._ends) + 2 else 0
 
 
@@ -79,30 +80,25 @@ _index = lru_cache(maxsize=2)(_Index)
 
 
 def line_of(text: str, table: str, key: str = "", occurrence: int = 0) -> int | None:
-    """The number of the line on which a key of a table stands (of the table itself without a key); None if it is not found.
+    """Return the number of the line of `key` in `table`, of the table's header if `key` is empty, or None if it is not found.
 
-    `occurrence` counts arrays of tables with the same name.
+    `occurrence` numbers the tables of an array `[[table]]`.
     """
     index = _index(text)
     return index.keys.get((table, occurrence, key)) if key else index.tables.get((table, occurrence))
 
 
-def line_of_entry(text: str, line: int, index: int) -> int:
-    """The line of an entry of a list of texts that begins on a given line; the list's own if it has no such entry."""
-    return _index(text).entry(line, index)
-
-
 def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0, index: int | None = None) -> Location:
-    """A place as messages name it: file, table and key, line."""
+    """Return a place as messages name it: file, table and key, line; `index` numbers an entry of a list of texts."""
     name = ".".join(part for part in (table, key) if part)
     line = line_of(text, table, key, occurrence) or line_of(text, name)  # the key may be a table of its own
-    line = line_of_entry(text, line, index) if line and index is not None else line
+    line = _index(text).entry(line, index) if line and index is not None else line
     parts = [source, name + (f"[{index}]" if index is not None else ""), f"line {line}" if line else ""]
     return Location(", ".join(part for part in parts if part), source=source)
 
 
 def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:
-    """The place of a key of the scene, or of one of its shapes by number: an entry of a list, or a table [[scene.shapes]]."""
+    """Return the place of a key of the scene, or of the shape with number `shape`: a list entry, or a table [[scene.shapes]]."""
     if shape is None:
         return place(source, text, "scene", key)
     name = f"scene.shapes[{shape}]" + (f".{key}" if key else "")

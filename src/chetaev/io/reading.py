@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,22 +24,21 @@ from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
-from chetaev.numerics.motion.run_settings import RUN_SETTINGS, finite
-from chetaev.numerics.motion.settings import event_of
-from chetaev.numerics.pieces.events import On
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
 from chetaev.numerics.start.attitude import split_list
 
 LARGEST_FILE = 1_000_000
+"""Bytes. A longer file is refused: a file may come from anybody, and reading takes time and memory proportional to its size."""
 _ARCHIVE = b"PK\x03\x04"
-"""How a zip archive begins."""
+"""The first bytes of a zip archive, such as a saved motion."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
 _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
-"""The parts of a system that stand in the table of constraints."""
+"""The parts of a system that have a key in `[constraints]`."""
 
 
 def load(path: Any) -> Any:
-    """The model a file holds, or the motion in a file `.npz`. Nothing in it is run, and nothing else is read.
+    """Read a model from a model file, or a motion from a file `.npz`. No code is run, and no other file is opened.
 
     Errors name the file, the table and the line.
     """
@@ -51,7 +51,7 @@ def load(path: Any) -> Any:
 
 
 def read_text(path: Any) -> str:
-    """The text of a file, if it is one and not too long; a file may have no end, so not more is read than is used."""
+    """Return the text of a file of at most `LARGEST_FILE` bytes; reading stops there, since a device or pipe may have no end."""
     try:
         return _as_text(read_bytes(path, LARGEST_FILE + 1), Path(path).name)
     except OSError as cause:
@@ -61,7 +61,7 @@ def read_text(path: Any) -> str:
 
 
 def decoded(stream: BinaryIO, source: str) -> str:
-    """The text in a stream of bytes."""
+    """Return the text in a stream of bytes."""
     return _as_text(stream.read(LARGEST_FILE + 1), source)
 
 
@@ -70,7 +70,7 @@ def _as_text(raw: bytes, source: str) -> str:
         what = "this is an archive, not a text."
         raise ModelError(what, where=source, hint="a motion that was saved has the ending .npz, a model .toml")
     if len(raw) > LARGEST_FILE:
-        raise ModelError(f"it has more than {LARGEST_FILE} bytes, and not more are read.", where=source)
+        raise ModelError(f"the file has more than {LARGEST_FILE} bytes, the largest size that is read.", where=source)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
@@ -80,7 +80,7 @@ def _as_text(raw: bytes, source: str) -> str:
 
 
 def loads(text: str, source: str = "model") -> Model:
-    """The model a text in the format of model files describes."""
+    """Return the model that a text in the format of model files describes."""
     if len(text) > LARGEST_FILE:
         raise ModelError(f"the text has {len(text)} characters; at most {LARGEST_FILE} are read.", where=source)
     data = _parsed(text, source)
@@ -91,15 +91,16 @@ def loads(text: str, source: str = "model") -> Model:
 
 
 def read_gallery(text: str, source: str) -> Model:
-    """As `loads`, for a file of the gallery: its data, of which the expressions of a scene take longest to read, mean something, which the
-    tests check once for all.
+    """Read a file of the gallery: as `loads`, but without the checks of names and values, which the tests make once for every entry.
+
+    Most of the time of these checks goes into the expressions of the scene.
     """
     return _File(_parsed(text, source), text, source).model()
 
 
 def _parsed(text: str, source: str) -> dict[str, Any]:
     long_key = _LONG_KEY.search(text)
-    if long_key:  # the time to read one grows with the square of its length
+    if long_key:  # the time that tomllib takes grows with the square of the number of parts
         raise NotationError("a key has too many parts.", where=_at_line(source, text, long_key.start()), hint="a table has one name")
     try:
         return tomllib.loads(text)
@@ -127,13 +128,12 @@ def _at_line(source: str, text: str, position: int) -> str:
 
 
 class _File:
-    """A file whose keys and kinds are right; its mathematics may not be."""
+    """The parsed data of a file that `schema.check` has accepted, and the model made from them."""
 
     def __init__(self, data: dict[str, Any], text: str, source: str) -> None:
         self.data, self.text, self.source = data, text, source
 
     def model(self) -> Model:
-        simulate = self.data.get("simulate", {})
         return Model(
             self._system(),
             self._principle(self.data.get("principle", {}), "principle"),
@@ -145,16 +145,22 @@ class _File:
             prose=self.data.get("prose", ""),
             reference=self.data.get("reference", ""),
             corrections=tuple(self.data.get("corrections", [])),
-            scale=self.data.get("scale", {}),
-            gauge=self.data.get("gauge", {}),
-            events=tuple(self._event(entry, k) for k, entry in enumerate(self.data.get("events", []))),
             scene=self._scene(),
-            **{
-                setting.name: setting.read(simulate[setting.name], place(self.source, self.text, "simulate", setting.name))
-                for setting in RUN_SETTINGS
-                if setting.name in simulate
-            },
+            **dict(self._settings()),
         )
+
+    def _settings(self) -> Iterator[tuple[str, Any]]:
+        """Yield the settings of the run that the file gives, by name."""
+        for setting in RUN_SETTINGS:
+            name, table = setting.name, "simulate" if setting.form is Form.KEY else ""
+            entries = self.data.get(table, {}) if table else self.data
+            if name not in entries:
+                continue
+            if setting.form is Form.LIST:
+                places = [place(self.source, self.text, name, "", k) for k in range(len(entries[name]))]
+                yield name, tuple(map(setting.read, entries[name], places))
+            else:
+                yield name, setting.read(entries[name], place(self.source, self.text, table, name))
 
     def _scene(self) -> Scene | None:
         if "scene" not in self.data:
@@ -180,7 +186,7 @@ class _File:
             raise
 
     def _in_file(self, found: Location) -> Location:
-        """Where a part of the system, or an entry of that part, stands in the file."""
+        """Return the place in the file of a part of the system, or of an entry of that part."""
         part, key = found.part, found.key
         if not part:
             return Location(self.source, source=self.source)
@@ -217,7 +223,7 @@ class _File:
         return self._data(rows, "initial", key)
 
     def _data(self, rows: list[str], table: str, key: str, occurrence: int = 0) -> dict[str, Any]:
-        """Rows `name = value` by name."""
+        """Read rows `name = value` into a mapping."""
         found: dict[str, Any] = {}
         for k, row in enumerate(rows):
             name, equals, value = (part.strip() for part in row.partition("="))
@@ -230,13 +236,13 @@ class _File:
         return found
 
     def _datum(self, value: str, where: str, depth: int = 0) -> Any:
-        """A number, a text that can be read, or lists of these for an element of a group."""
+        """Read a number, a text of the notation, or lists of these for an element of a group."""
         if value.startswith("["):
             if depth > 1:
                 raise NotationError("an element of a group is at most a matrix.", where=where, hint='"A = [0, 0, pi/2]"')
             return tuple(self._datum(part, where, depth + 1) for part in split_list(value, where))
         if not _NUMBER.fullmatch(value):
-            parse_expression(value, self._constants, where)  # only to refuse what cannot be read; the text stays as it is
+            parse_expression(value, self._constants, where)  # raises if it cannot be read; the text itself is kept
             return value
         if not finite(value):
             raise NotationError(f"{value} is not a finite number.", where=where, hint="a number below 1e308")
@@ -244,7 +250,7 @@ class _File:
 
     @cached_property
     def _constants(self) -> Vocabulary:
-        """The names a value may use: parameters."""
+        """The names that a value may use: parameters."""
         return Vocabulary(parameters={name: Parameter(name) for name in self.data.get("parameters", {})})
 
     def _also(self) -> dict[Principle, dict[str, Any]]:
@@ -258,16 +264,7 @@ class _File:
             found[principle] = self._data(entry.get("fixed", []), "compare", "fixed", k)
         return found
 
-    def _event(self, given: dict[str, Any], k: int) -> On:
-        if "expression" not in given:
-            where = place(self.source, self.text, "events", "", k)
-            raise ModelError("an event has no expression.", where=where, hint='expression = "x"')
-        if given.get("direction", 0) not in (-1, 0, 1):
-            where = place(self.source, self.text, "events", "direction", k)
-            raise ModelError(f"direction = {given['direction']} is not known.", where=where, hint="1 rising, -1 falling, 0 both")
-        return event_of(given)
-
 
 def _has_value(entry: Any) -> bool:
-    """Whether a parameter is not only declared."""
+    """Tell whether an entry of `[parameters]` gives a value and not only a kind."""
     return not isinstance(entry, dict) or "value" in entry

@@ -1,4 +1,4 @@
-"""What a model file may contain: tables, keys and the kinds of their values."""
+"""The schema of model files: tables, keys and the kinds of their values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.core.parts import PARTS, Kind
-from chetaev.core.support.plain import ANY, NUMBER, ROWS, SETTING, TABLE, TEXT, TEXTS, TRUTH, fits
+from chetaev.core.support.plain import ANY, ROWS, SETTING, TEXT, TEXTS, fits
 from chetaev.io.places import line_of, place
 from chetaev.mechanics.principles import PRINCIPLES
-from chetaev.numerics.motion.run_settings import RUN_SETTINGS
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
 
 TOP: dict[str, str] = {
     **{part.name: TEXT for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)},
@@ -17,36 +17,34 @@ TOP: dict[str, str] = {
     "reference": TEXT,
     "corrections": TEXTS,
 }
-"""Keys at the head of the file."""
+"""Keys above the first table."""
 
 FIXED: dict[str, dict[str, str]] = {
     "constraints": {part.name: ROWS for part in PARTS if part.kind is Kind.ROWS},
     "initial": {"fixed": TEXTS, "guess": TEXTS},
-    "simulate": {setting.name: setting.kind for setting in RUN_SETTINGS},
+    "simulate": {setting.name: setting.kind for setting in RUN_SETTINGS if setting.form is Form.KEY},
 }
-"""Tables whose keys are given."""
+"""Tables with a fixed set of keys."""
 
 NAMED: dict[str, str] = {
     **{part.name: TEXT for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS)},
     "parameters": ANY,
     "values": TEXT,
     "invariants": TEXT,
-    "scale": NUMBER,
-    "gauge": TEXT,
+    **{setting.name: setting.kind for setting in RUN_SETTINGS if setting.form is Form.TABLE},
 }
-"""Tables whose keys are names of the user's; `values` binds inputs that the system leaves open."""
+"""Tables whose keys are the user's names; `values` binds inputs that the system leaves open."""
 
 COMPARE: dict[str, str] = {"fixed": TEXTS}
-"""Keys of an entry of `compare` besides its principle: the initial data that this needs in addition."""
+"""Keys of an entry of `compare` besides its principle: the additional initial data that the principle needs."""
 
-
-EVENTS: dict[str, str] = {"expression": TEXT, "terminal": TRUTH, "direction": NUMBER, "reset": TABLE}
-"""Keys of an entry of `events`."""
+LISTED = {setting.name: dict(setting.keys) for setting in RUN_SETTINGS if setting.form is Form.LIST}
+"""Lists of tables, with the keys of an entry."""
 
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
-    """Every key is known and every value of its kind, or a ModelError that names the place."""
-    tables = {*FIXED, *NAMED, "principle", "compare", "events", "scene"}
+    """Raise a ModelError with the place of the first unknown key or value of the wrong kind."""
+    tables = {*FIXED, *NAMED, *LISTED, "principle", "compare", "scene"}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
@@ -59,10 +57,10 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
         elif key == "compare":
             for k, entry in enumerate(_tables(value, key, source, text)):
                 _check_table(entry, key, {**_keys_of_principle(entry), **COMPARE}, source, text, k)
-        elif key == "events":
+        elif key in LISTED:
             for k, entry in enumerate(_tables(value, key, source, text)):
-                _check_table(entry, key, EVENTS, source, text, k)
-        elif key == "scene":  # its keys are read by the scene itself
+                _check_table(entry, key, LISTED[key], source, text, k)
+        elif key == "scene":  # `read_scene` checks its keys
             if not isinstance(value, dict):
                 raise _wrong(value, "a table [scene]", place(source, text, "", key))
         else:
@@ -101,7 +99,7 @@ def _tables(value: Any, key: str, source: str, text: str) -> list[dict[str, Any]
 
 
 def _keys_of_principle(value: Any) -> dict[str, str]:
-    """The keys of a table that names a principle: its name, and its settings."""
+    """Return the keys of a table that names a principle: `name`, and the settings of that principle."""
     name = value.get("name") if isinstance(value, dict) else None
     kind = PRINCIPLES.get(name) if isinstance(name, str) else None
     return {"name": TEXT, **dict.fromkeys(kind.setting_names() if kind else (), SETTING)}

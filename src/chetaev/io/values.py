@@ -1,13 +1,12 @@
 """Values as a model file holds them: numbers, texts in the notation, and lists of these for an element of a group.
 
-What Python offers besides (arrays, numbers of NumPy, a Rotation of SciPy) is written as its numbers. What a file cannot hold, or what
-`evaluate` does not take for a value either, is refused before anything is written, with its name and what to give instead.
+Arrays, NumPy numbers and SciPy rotations are written as their numbers. A value that a file cannot hold, or that `evaluate` would not
+accept, raises before anything is written; the message names the value and an acceptable form.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -20,14 +19,14 @@ from chetaev.core.notation import show
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.motion.run_settings import RUN_SETTINGS
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
 
-_LARGEST = 16
-"""Numbers in the largest matrix of a group."""
+_MOST_ENTRIES = 16
+"""Entries of the largest matrix of a group (SE(3), 4 by 4). A larger array is refused as a batch of starts."""
 
 
 def datum(name: str, given: Any, model: Model) -> str:
-    """The right side of a row `name = value` of initial data."""
+    """Return the right side of a row `name = value` of initial data."""
     where = f"save {model.system.label}, start {name}"
     given = _plain(given, name, where)
     if isinstance(given, list) and name not in model.system.groups:
@@ -41,16 +40,16 @@ def datum(name: str, given: Any, model: Model) -> str:
 
 
 def constant(name: str, given: Any, model: Model) -> float | str:
-    """The value of a parameter: a number, or a text that is kept."""
+    """Return the value of a parameter: a number, or the text that was given."""
     where = f"save {model.system.label}, parameter {name}"
     return given if isinstance(given, str) else _number(given, where, ParameterError)
 
 
 def function(name: str, given: Any, model: Model) -> str:
-    """What an open input is bound to."""
+    """Return the function of time that an open input is bound to."""
     if callable(given) and not isinstance(given, Expr):
         raise ParameterError(
-            f"{name} is a function of Python, which a model file cannot hold.",
+            f"{name} is a Python function, which a model file cannot hold.",
             where=f"save {model.system.label}, input {name}",
             hint=("an expression in t: ", SetInput((name,), "sin(2*t)")),
         )
@@ -58,13 +57,13 @@ def function(name: str, given: Any, model: Model) -> str:
 
 
 def principle_keys(principle: Principle) -> dict[str, str]:
-    """The keys of a table that names a principle, with their values."""
+    """Return the keys, with their values, of a table that names `principle`."""
     found = spec_of(principle)
     return {name: setting(value) for name, value in ({"name": found} if isinstance(found, str) else found).items()}
 
 
 def setting(value: Any) -> str:
-    """A value in TOML: a text, a number, a truth value, or a list or table of these."""
+    """Write a text, a number, a truth value, or a list or table of these, in TOML."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key(name)} = {setting(v)}" for name, v in value.items()) + "}"
     if isinstance(value, list):
@@ -75,26 +74,22 @@ def setting(value: Any) -> str:
 
 
 def key(name: str) -> str:
-    """A key in TOML, in quotation marks where it needs them."""
+    """Write a key in TOML, quoted where TOML requires it."""
     return name if name.replace("_", "a").isalnum() and name.isascii() else json.dumps(name, ensure_ascii=False)
 
 
-def run(model: Model) -> Mapping[str, Any]:
-    """The settings of the run that are single values, as numbers, texts and lists."""
-    found = {setting.name: setting.write(getattr(model, setting.name), f"save {model.system.label}") for setting in RUN_SETTINGS}
+def run(model: Model, form: Form) -> dict[str, Any]:
+    """Return the settings of the run that have `form` in a model file, by name, as numbers, texts, lists and mappings."""
+    kept = [setting for setting in RUN_SETTINGS if setting.form is form]
+    found = {setting.name: setting.write(getattr(model, setting.name), f"save {model.system.label}") for setting in kept}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def scale(model: Model) -> Mapping[str, str]:
-    """The typical sizes of jets."""
-    return {name: repr(_number(value, f"save {model.system.label}, scale of {name}", InitialError)) for name, value in model.scale.items()}
-
-
 def _plain(given: Any, name: str, where: str) -> Any:
-    """Lists in place of arrays, tuples and objects that have a matrix, such as a Rotation of SciPy; anything else as it is."""
+    """Turn arrays, tuples and objects with `as_matrix`, such as SciPy's Rotation, into lists; return anything else unchanged."""
     if hasattr(given, "as_matrix"):
         given = np.asarray(given.as_matrix(), dtype=float)
-    if isinstance(given, np.ndarray) and given.ndim and (given.ndim > 2 or given.size > _LARGEST):
+    if isinstance(given, np.ndarray) and given.ndim and (given.ndim > 2 or given.size > _MOST_ENTRIES):
         raise InitialError(
             f"{name} is given as an array of shape {given.shape}.",
             where=where,
@@ -111,7 +106,7 @@ def _listed(given: Any, where: str) -> str:
 
 
 def _scalar(given: Any, where: str, kind: type[ChetaevError]) -> str:
-    """A text as it is, an expression in the notation, any other value as a number that is read back exactly."""
+    """Return a text unchanged, an expression in the notation, any other value as a number that reads back exactly."""
     if isinstance(given, str):
         return given
     return show(given) if isinstance(given, Expr) else repr(_number(given, where, kind))

@@ -1,27 +1,41 @@
-"""Writing a model file."""
+"""Writing a model file.
+
+The user's own texts are kept as long as they still have their meaning. A text may use names from `where` and `quasi`; the file defines
+these names too, so the text is written as it stands. But a system can be changed part by part, and a text read with other names would
+mean something else in the file. So every text is read again, with the names that the file defines; where the result is not the
+expression of the system, the expression is written instead.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from chetaev.core.errors import ModelError, UsageError
-from chetaev.core.parts import PARTS, Kind, parts_of
+from sympy import Expr, S
+
+from chetaev.core.constraints import Constraint, VariationalConstraint
+from chetaev.core.declarations import read_value, with_variations
+from chetaev.core.errors import ChetaevError, ModelError, UsageError
+from chetaev.core.notation import Vocabulary, parse_row, show
+from chetaev.core.parts import PARTS, AsWritten, Kind, parts_of
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text
+from chetaev.core.symbols import delta
+from chetaev.core.system import System
 from chetaev.io import values
-from chetaev.io.wording import Wording
 from chetaev.mechanics.model import Model
-from chetaev.numerics.motion.settings import described, in_words
+from chetaev.numerics.motion.run_settings import Form
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
 def save(model: Model | Trajectory, path: Any) -> Path:
     """Write a model to a file `.toml` that `load` reads back as the same model; or a motion, as `motion.save` does.
 
-    Arrays, numbers of NumPy and a Rotation of SciPy are written as their numbers. What a file cannot hold is refused before one is made.
+    Arrays, NumPy numbers and SciPy rotations are written as their numbers. A value that a file cannot hold raises before a file is made.
     """
     if isinstance(model, Trajectory):
         found: Path = model.save(path)
@@ -39,28 +53,24 @@ def save(model: Model | Trajectory, path: Any) -> Path:
 
 
 def dumps(model: Model) -> str:
-    """A model in the format of model files: everything as the user wrote it, or else in the notation."""
+    """Return `model` in the format of model files: the user's own text where there is one, otherwise the notation."""
     blocks = [*_system(model), _table("principle", values.principle_keys(model.principle))]
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
-    blocks.append(_table("simulate", {name: values.setting(value) for name, value in values.run(model).items()}))
+    blocks.append(_settings("simulate", values.run(model, Form.KEY)))
     blocks.append(_table("values", {name: _text(values.function(name, value, model)) for name, value in model.inputs.items()}))
-    blocks.append(_table("scale", values.scale(model)))
-    blocks.append(_table("gauge", {in_words(name): _text(in_words(value)) for name, value in model.gauge.items()}))
-    for event in map(described, model.events):
-        blocks.append("[" + _table("events", {key: values.setting(value) for key, value in event.items()}).replace("]", "]]", 1))
+    blocks += [_settings(name, table) for name, table in values.run(model, Form.TABLE).items()]
+    blocks += [_settings(f"[{name}]", entry) for name, entries in values.run(model, Form.LIST).items() for entry in entries]
     for principle, more in model.also.items():
-        blocks.append(
-            "[" + _table("compare", {**values.principle_keys(principle), "fixed": _list(_data(more, model))}).replace("]", "]]", 1)
-        )
+        blocks.append(_table("[compare]", {**values.principle_keys(principle), "fixed": _list(_data(more, model))}))
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))
     blocks.append(_scene(model.scene))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _system(model: Model) -> Iterator[str]:
-    """The keys of the file, then the tables of the system: those that declare names come first."""
-    given = parts_of(model.system, Wording(model.system))
+    """Yield the top-level keys, then the tables of the system; tables that declare names come first."""
+    given = parts_of(model.system, _UserTexts(model.system))
     head = {part.name: given[part.name] for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)}
     lines = {name: _text(text) for name, text in head.items() if text is not None}
     if model.reference:
@@ -82,7 +92,7 @@ def _system(model: Model) -> Iterator[str]:
 
 
 def _constraints(given: Mapping[str, list[str] | dict[str, str]]) -> str:
-    """Lists of rows, and a table of its own for a part whose rows have names."""
+    """Return `[constraints]` with the lists of rows, and a table `[constraints.part]` for every part whose rows have names."""
     lists = {part: _list(rows) for part, rows in given.items() if isinstance(rows, list)}
     tables = [
         _table(f"constraints.{part}", {label: _text(row) for label, row in rows.items()})
@@ -93,7 +103,7 @@ def _constraints(given: Mapping[str, list[str] | dict[str, str]]) -> str:
 
 
 def _scene(scene: Scene | None) -> str:
-    """The picture, a line for every shape."""
+    """Return the table `[scene]`, one line for each shape."""
     if scene is None:
         return ""
     entries = written(scene)
@@ -102,7 +112,7 @@ def _scene(scene: Scene | None) -> str:
 
 
 def _parameter(symbol: Any, model: Model) -> str:
-    """A value; a table where there is more to say, or no value."""
+    """Return the value of a parameter, or an inline table where the parameter is declared positive or has no value."""
     kind = "positive" if symbol.is_positive else "real"
     if symbol.name not in model.parameters:
         return f'{{kind = "{kind}"}}'
@@ -113,6 +123,10 @@ def _parameter(symbol: Any, model: Model) -> str:
 
 def _data(given: Mapping[str, Any], model: Model) -> list[str]:
     return [f"{name} = {values.datum(name, value, model)}" for name, value in given.items()]
+
+
+def _settings(name: str, entries: Mapping[str, Any]) -> str:
+    return _table(name, {key: values.setting(value) for key, value in entries.items()})
 
 
 def _table(name: str, entries: Mapping[str, str]) -> str:
@@ -134,3 +148,41 @@ def _text(text: str) -> str:
 def _paragraph(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""\n{escaped}"""'
+
+
+@dataclass(frozen=True)
+class _UserTexts(AsWritten):
+    """Write the formulas and rows of `system` for a model file."""
+
+    system: System
+
+    def formula(self, text: str, expression: Expr) -> str:
+        """Return the user's `text` if it still means `expression`, otherwise the expression in the notation."""
+        try:
+            kept = bool(text) and read_value(text, self.system.vocabulary, "text") == expression
+        except ChetaevError:  # the text uses a name that the system no longer has
+            kept = False
+        return text if kept else show(expression)
+
+    def row(self, row: Constraint | VariationalConstraint) -> str:
+        """Return the user's text of `row` if it still means the row, otherwise the row in the notation."""
+        return str(row if self._text_holds(row) else replace(row, text=""))
+
+    def _text_holds(self, row: Constraint | VariationalConstraint) -> bool:
+        """Tell whether the text of `row`, read again, gives this row; true for a row without a text."""
+        if not row.text:
+            return True
+        try:
+            lhs, rhs = parse_row(row.text, self.system.vocabulary if isinstance(row, Constraint) else self._with_variations)
+        except ChetaevError:
+            return False
+        return (lhs, rhs) == (row.lhs, row.rhs) if isinstance(row, Constraint) else self._coefficients(lhs - rhs) == row.coefficients
+
+    def _coefficients(self, form: Expr) -> dict[object, Expr]:
+        flat = dict.fromkeys(map(delta, self.system.coordinates), S.Zero)
+        found = {q: form.diff(delta(q)).xreplace(flat) for q in self.system.coordinates if delta(q) in form.free_symbols}
+        return {q: c for q, c in found.items() if c != 0}
+
+    @cached_property
+    def _with_variations(self) -> Vocabulary:
+        return with_variations(self.system.vocabulary, self.system.action)

@@ -3,7 +3,7 @@
     ch.plot.series(motion)                 quantities over time
     ch.plot.phase(motion, "theta", "theta'")  one quantity over another
     ch.plot.path(motion, "x", "y")         the same with equal scales
-    ch.plot.balance(motion)                energy, work, and what is left of their balance
+    ch.plot.balance(motion)                energy, work, and the error of their balance
     ch.plot.drift(motion)                  the largest residual of every constraint
     ch.plot.compare(comparison)            motions side by side, and their distance
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
@@ -12,39 +12,19 @@
 A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and other shapes:
 `ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
 
-Figures belong to the caller and not to pyplot: `figure.savefig("motion.pdf")`, or the last line of a notebook's cell.
+The caller owns a figure, pyplot does not know it: call `figure.savefig("motion.pdf")`, or make it the last line of a notebook cell.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chetaev.core.scene.shapes import SHAPES
 from chetaev.core.support.lazy import lazily
 
 if TYPE_CHECKING:
-    from chetaev.core.scene import (
-        Arrow,
-        Ball,
-        Blade,
-        Body,
-        Circle,
-        Dial,
-        Disk,
-        Ellipsoid,
-        Frame,
-        Ground,
-        Label,
-        Patch,
-        Pivot,
-        Point,
-        Rod,
-        Scene,
-        Slider,
-        Spring,
-        Trace,
-        Tyre,
-        Wheel,
-    )
+    from chetaev.core.scene.scene import Scene
+    from chetaev.core.scene.shapes import *  # noqa: F403
     from chetaev.plot.accuracy import balance, drift
     from chetaev.plot.comparison import compare
     from chetaev.plot.manifolds import tree
@@ -61,8 +41,8 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.plot.manifolds": "tree",
         "chetaev.plot.plane": "path phase",
         "chetaev.plot.over_time": "series",
-        "chetaev.core.scene": "Arrow Ball Blade Body Circle Dial Disk Ellipsoid Frame Ground Label Patch Pivot Point Rod Scene Slider "
-        "Spring Trace Tyre Wheel",
+        "chetaev.core.scene.scene": "Scene",
+        "chetaev.core.scene.shapes": " ".join(kind.__name__ for kind in SHAPES.values()),
         "chetaev.plot.spectrum": "eigenvalues",
         "chetaev.plot.style": "Picture label",
     },

@@ -1,4 +1,4 @@
-"""How exact a motion is: the balance of energy, and the drift of every constraint."""
+"""The accuracy of a motion: the balance of energy, and the drift of every constraint."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, smooth
-from chetaev.plot.over_time import heading, mark, steady
+from chetaev.plot.over_time import heading, mark, widen_if_constant
 from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Array, Picture, figure, legend, log_floor, logarithmic_limits, styled
 
-_LONGEST = 26
-_FEW = 150
-"""Steps that are shown one by one."""
-_WORDS = 10
-"""The size of words on axes; symbols are larger."""
+_LONGEST_NAME = 26
+"""Characters of a constraint's name beside its mark; a longer one is cut, so that the axes keep their width."""
+_MOST_DOTS = 150
+"""Steps. With more, the dots would merge, and only the line is drawn."""
+_WORD_SIZE = 10
+"""Points: font size of words on axes; symbols are larger."""
 
 
 def balance(motion: Trajectory) -> Picture:
-    r"""The energy with the work done, and what is left of $E(t) - E(t_0) - W(t)$, which vanishes for an exact motion.
+    r"""Draw the energy with the work done, and the error $E(t) - E(t_0) - W(t)$, which vanishes for an exact motion.
 
     >>> from chetaev import gallery, simulate
     >>> picture = balance(simulate(gallery("rocard")))
@@ -35,11 +36,11 @@ def balance(motion: Trajectory) -> Picture:
         for values, dashes, text in ((energy, "-", "$E(t)$"), (energy[0] + work - work[0], "--", r"$E(t_0) + W(t)$")):
             t, v = broken(curve.t, values)
             upper.plot(t, v, dashes, color=COLOURS[dashes == "--"], label=text)
-        upper.set_ylabel("energy", fontsize=_WORDS)
+        upper.set_ylabel("energy", fontsize=_WORD_SIZE)
         legend(upper, loc="best")
-        steady(upper)
+        widen_if_constant(upper)
         _remainder(lower, motion, np.abs(left))
-        lower.set_ylabel("balance", fontsize=_WORDS)
+        lower.set_ylabel("balance", fontsize=_WORD_SIZE)
         lower.set_xlabel("$t$")
         for ax in (upper, lower):
             mark(ax, motion)
@@ -48,12 +49,12 @@ def balance(motion: Trajectory) -> Picture:
 
 
 def _remainder(ax: Any, motion: Trajectory, sizes: Array) -> None:
-    """What is left of the balance at the nodes, on a logarithmic axis; zeros have no place on it and are said in words."""
+    """Draw the error of the balance at the nodes on a logarithmic axis; a text says so where all errors are zero."""
     if not np.any(sizes > 0):
         ax.set_yticks([])
         ax.text(0.5, 0.5, "exactly zero at every step", transform=ax.transAxes, ha="center", va="center", color=SOFT)
         return
-    dots = ".-" if len(sizes) < _FEW else "-"
+    dots = ".-" if len(sizes) < _MOST_DOTS else "-"
     ax.plot(motion.t, np.where(sizes > 0, sizes, np.nan), dots, color=COLOURS[0], linewidth=0.9, markersize=4, label="_balance")
     ax.set_yscale("log")
     known = [motion.tolerance] if np.isfinite(motion.tolerance) else []
@@ -65,9 +66,9 @@ def _remainder(ax: Any, motion: Trajectory, sizes: Array) -> None:
 
 
 def drift(motion: Trajectory) -> Picture:
-    """The largest residual of every constraint, hidden ones too, and of the balance of energy, over all accepted steps.
+    """Draw the largest residual of every constraint, hidden ones included, and of the balance of energy, over all accepted steps.
 
-    The axis is logarithmic; a residual that is exactly zero stands at its left end with an open mark.
+    The axis is logarithmic; an open mark at its left end stands for a residual of exactly zero.
 
     >>> from chetaev import gallery, simulate
     >>> picture = drift(simulate(gallery("disk")))
@@ -113,11 +114,11 @@ def drift(motion: Trajectory) -> Picture:
         ax.set_yticks(rows, [_fitting(name) for name in names])
         ax.set_ylim(-0.7, max(len(names) - 0.3, 0.7))
         ax.grid(axis="y", visible=False)
-        ax.set_xlabel("largest residual", fontsize=_WORDS)
+        ax.set_xlabel("largest residual", fontsize=_WORD_SIZE)
         if not names:
             ax.text(0.5, 0.5, "no constraint and no energy to watch", transform=ax.transAxes, ha="center", va="center", color=INK)
     return picture
 
 
 def _fitting(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

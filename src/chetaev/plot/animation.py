@@ -26,14 +26,14 @@ from chetaev.plot.scenes.drawing import Array, Drawing
 from chetaev.plot.scenes.text import number
 
 _SHORTEST, _LONGEST = 1.0, 60.0
-"""Seconds that an animation lasts unless told otherwise: as long as the motion, within these limits."""
-_MOST, _MOST_IN_PAGE = 1800, 900
-"""Pictures at most, in films and in a web page, which moves on smoothly between two of them."""
+"""Seconds. Without `seconds` an animation lasts as long as the motion, within these limits."""
+_MOST_FRAMES, _MOST_FRAMES_IN_PAGE = 1800, 900
+"""Frames of a film and of a web page. A page interpolates between frames, and its size grows with their number."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Animation:
-    """A motion and how it is shown. `frame(t)` is a picture, `save` writes a film or a page, `html()` is a part of a page."""
+    """A motion with a scene and times. `frame(t)` returns a picture, `save` writes a film or a page, `html()` returns a part of a page."""
 
     motions: Mapping[str, Trajectory]
     """One motion, or several by name in the same picture."""
@@ -43,15 +43,15 @@ class Animation:
 
     @cached_property
     def drawing(self) -> Drawing:
-        """The scene with numbers in it."""
+        """The scene evaluated along the motion."""
         return compose(self.motions, self.scene, self.times)
 
     @cached_property
     def page_drawing(self) -> Drawing:
-        """The same for a web page, which needs fewer moments of a long motion."""
-        if len(self.times) <= _MOST_IN_PAGE:
+        """The same for a web page, with fewer frames of a long motion."""
+        if len(self.times) <= _MOST_FRAMES_IN_PAGE:
             return self.drawing
-        return compose(self.motions, self.scene, np.linspace(self.times[0], self.times[-1], _MOST_IN_PAGE))
+        return compose(self.motions, self.scene, np.linspace(self.times[0], self.times[-1], _MOST_FRAMES_IN_PAGE))
 
     @property
     def motion(self) -> Trajectory:
@@ -65,11 +65,11 @@ class Animation:
 
     @property
     def clock(self) -> str:
-        """What the time label says about the speed: nothing if it is that of the motion."""
+        """The speed as the time label shows it; empty if the animation runs in real time."""
         return "" if abs(self.speed - 1) < 0.005 else f"  ({number(self.speed, 2)}×)"
 
     def frame(self, t: float | None = None) -> Any:
-        """A matplotlib figure of the picture nearest to a time; of the last one without a time."""
+        """Return a matplotlib figure of the frame nearest to `t`; of the last frame without `t`."""
         from chetaev.plot.scenes.paint import picture
 
         return picture(self.drawing, self._nearest(t), self.clock)
@@ -81,16 +81,16 @@ class Animation:
         return write(self, Path(path), width)
 
     def html(self, library: bool = True, autoplay: bool = True) -> str:
-        """A part of a page that plays the motion, with all it needs.
+        """Return a part of a page that plays the motion, including its scripts.
 
-        A page that holds several animations needs the scripts once only: let the first have them and give the others `library=False`.
+        A page with several animations needs the scripts once: pass `library=False` for all but the first.
         """
         from chetaev.plot.scenes.pages import fragment
 
         return fragment(self, library=library, autoplay=autoplay)
 
     def page(self) -> str:
-        """A whole page."""
+        """Return a complete page."""
         from chetaev.plot.scenes.pages import page
 
         return page(self)
@@ -124,13 +124,13 @@ class Animation:
 
 
 def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = None, fps: float = 30) -> Animation:
-    """Show a motion. Without a scene it is that of its model, or a default one by the kinds and names of the coordinates, which says so.
+    """Show a motion. Without `scene`, take the scene of its model, or a default scene, whose caption says what it assumed.
 
-    `seconds` is how long the animation lasts; by default as long as the motion does, so that one second is one unit of time. Motions
-    shorter than a second are slowed down, those longer than a minute sped up, and the time label says so. `fps` is pictures per second.
+    `seconds` is the duration of the animation; by default that of the motion, so that one second is one unit of time. Motions shorter
+    than a second are slowed down, motions longer than a minute sped up, and the time label shows the speed. `fps` is frames per second.
 
-    Several motions, by name as in `{"with friction": a, "without": b}` or as a comparison of principles, share one picture, each in a
-    colour of its own, as long as all of them last.
+    Several motions, by name as in `{"with friction": a, "without": b}` or as a comparison of principles, share one picture, each in its
+    own colour, over the interval that all of them cover.
     """
     motions = _named(motion)
     first = next(iter(motions.values()))
@@ -139,11 +139,11 @@ def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = 
     if not isinstance(scene, Scene):
         raise UsageError(f"{type(scene).__name__} is no scene.", where=where, hint='Scene([Point("x, y"), Trace("x, y")])')
     if scene.abstract and len(motions) > 1:
-        raise UsageError("the scene shows quantities, of one motion only.", where=where, hint="plot.compare, or a scene with places")
+        raise UsageError("a scene of sliders and dials shows one motion only.", where=where, hint="plot.compare, or a scene with places")
     begin, end = _common(motions, where)
     span = abs(end - begin)
     lasts = float(np.clip(span, _SHORTEST, _LONGEST)) if seconds is None else _positive(seconds, "seconds", where)
-    pictures = int(np.clip(round(lasts * _positive(fps, "fps", where)) + 1, 2, _MOST))
+    pictures = int(np.clip(round(lasts * _positive(fps, "fps", where)) + 1, 2, _MOST_FRAMES))
     return Animation(Frozen(motions), scene, np.linspace(begin, end, pictures), lasts)
 
 
@@ -151,16 +151,16 @@ def _named(given: Any) -> dict[str, Trajectory]:
     """The motions to be shown, by name."""
     if isinstance(given, Trajectory):
         return {"": given}
-    found = getattr(given, "motions", given)  # a comparison has them by principle
+    found = getattr(given, "motions", given)  # of a comparison, by principle
     if isinstance(found, Mapping) and found and all(isinstance(motion, Trajectory) for motion in found.values()):
         return {str(name): motion for name, motion in found.items()}
-    raise UsageError(f"{type(given).__name__} is no motion.", where="animate", hint="animate(simulate(model))")
+    raise UsageError(f"animate takes a motion, not {type(given).__name__}.", where="animate", hint="animate(simulate(model))")
 
 
 def _common(motions: Mapping[str, Trajectory], where: str) -> tuple[float, float]:
-    """The interval of time that all motions cover, in their direction."""
+    """Return the interval of time that all motions cover, in their direction."""
     if any(len(motion.t) < 2 for motion in motions.values()):
-        raise UsageError("only one moment of the motion was kept.", where=where, hint="simulate(..., t=(t0, t1)) without keep='final'")
+        raise UsageError("the motion has one stored state only.", where=where, hint="simulate(..., t=(t0, t1)) without keep='final'")
     spans = [(float(motion.t[0]), float(motion.end[0])) for motion in motions.values()]
     signs = {np.sign(end - begin) for begin, end in spans}
     sign = signs.pop()

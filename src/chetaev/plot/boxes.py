@@ -15,15 +15,16 @@ from chetaev.plot.style import ALERT, INK, SOFT, Picture, figure, styled
 _SIDE, _ALONG = {"down": 0.28, "across": 0.16}, 0.4
 """Gaps between boxes in inches: beside each other, and along the tree."""
 _MARGIN, _PAD = 0.2, 0.1
+"""Inches: around the figure, and inside a box."""
 _SIZE, _LINE, _LEADING = 10, 0.13, 0.07
-"""Of texts: points, and inches of height and between lines."""
+"""Of texts: font size in points, least height of a line and gap between lines in inches."""
 _WIDE = 7.0
-"""A tree not wider than this may grow in the direction that makes it lower."""
+"""Inches. Among the directions in which the tree is at most this wide, the one that makes it lowest is taken."""
 
 
 @dataclass
 class Box:
-    """A node as it is drawn; sizes and the place of its centre in inches, y downwards until it is drawn."""
+    """A node of the tree; sizes and the place of its centre in inches. y points downwards until the box is drawn."""
 
     lines: list[str]
     colour: str = SOFT
@@ -37,13 +38,13 @@ class Box:
     y: float = 0.0
 
     def all(self) -> Iterator[Box]:
-        """The box and all below it."""
+        """Yield the box and all its descendants."""
         yield self
         for child in self.children:
             yield from child.all()
 
     def write(self, picture: Picture) -> None:
-        """Set the lines, each a text of its own because formulas are tall, and measure them."""
+        """Create and measure one text per line: lines with formulas are taller than others."""
         self.texts = [
             picture.text(0, 0, line, fontsize=_SIZE + 2 * ("$" in line), color=INK, ha="center", va="center") for line in self.lines
         ]
@@ -74,7 +75,7 @@ class Box:
 
 
 def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
-    """The tree below its title and above its notes, as large as it needs to be."""
+    """Return a figure with the title, the tree and the notes, as large as they need."""
     picture = figure(4, 3)
     picture.set_layout_engine("none")
     with styled():
@@ -102,20 +103,20 @@ def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
 
 
 def _direction(root: Box) -> str:
-    """Down or across: what is lower among those that fit a page, or what is narrower."""
+    """Choose "down" or "across": the lower layout among those that fit a page, otherwise the narrower one."""
     sizes = {way: _laid_out(root, way) for way in _SIDE}
     fitting = [way for way in sizes if sizes[way][0] <= _WIDE]
     return min(fitting, key=lambda way: sizes[way][1]) if fitting else min(sizes, key=lambda way: sizes[way][0])
 
 
 def _laid_out(root: Box, way: str) -> tuple[float, float]:
-    """Put every box in its place, those of one depth in line and each parent amid its children; the size of the whole."""
+    """Place every box, boxes of one depth in line and each parent centred on its children; return the size of the tree."""
     down, gap = way == "down", _SIDE[way]
     depths: list[float] = []
     spans: dict[int, float] = {}
 
     def measure(box: Box, depth: int) -> float:
-        """How much room a box and all below it need at the side."""
+        """Return the extent of a box and its descendants across the direction of growth."""
         if len(depths) <= depth:
             depths.append(0.0)
         depths[depth] = max(depths[depth], box.height if down else box.width)
@@ -140,7 +141,7 @@ def _laid_out(root: Box, way: str) -> tuple[float, float]:
 
 
 def _extent(picture: Picture, text: Any) -> tuple[float, float]:
-    """Width and height of a text in inches."""
+    """Return width and height of a text in inches."""
     box = text.get_window_extent(FigureCanvasAgg(picture).get_renderer())
     return box.width / picture.dpi, box.height / picture.dpi
 

@@ -14,12 +14,13 @@ from chetaev.plot.over_time import draw, finish
 from chetaev.plot.style import COLOURS, DASHES, SOFT, Array, Picture, grid, logarithmic_limits, styled, time_axis
 
 _GRID = 600
+"""Times at which two motions with different nodes are compared, about one per pixel of the figure."""
 
 
 def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None = None, *, wrap: bool = False) -> Picture:
-    """Motions in common panels, and in the last one how far each is from the first: the largest difference of the quantities drawn.
+    """Draw motions in common panels; the last panel shows the distance of each from the first, the largest difference of the quantities.
 
-    `motions` maps labels to motions, or is what `chetaev.compare` returned. By default every coordinate has its panel.
+    `motions` maps labels to motions, or is a result of `chetaev.compare`. By default every coordinate has its panel.
 
     >>> from chetaev import compare as compared, gallery
     >>> picture = compare(compared(gallery("disk")))
@@ -57,7 +58,7 @@ def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None
 
 
 def _distances(ax: Any, motions: Mapping[str, Trajectory], names: Sequence[str]) -> None:
-    """The largest difference from the first motion over time, on a logarithmic axis; what is zero lies on the floor."""
+    """Draw the largest difference from the first motion over time on a logarithmic axis; zeros lie on its lower limit."""
     (first_name, first), *others = motions.items()
     found: list[tuple[int, Array, Array]] = []
     for k, (_, other) in enumerate(others, start=1):
@@ -77,7 +78,7 @@ def _distances(ax: Any, motions: Mapping[str, Trajectory], names: Sequence[str])
 
 
 def _together(first: Trajectory, other: Trajectory, names: Sequence[str]) -> tuple[Array, Array, Array]:
-    """Two motions at common times: those kept if they are the same, or times of both where they overlap."""
+    """Return two motions at common times: the stored times if these agree, otherwise a grid on the common interval."""
     if len(first.t) == len(other.t) and np.array_equal(first.t, other.t):
         return first.t, np.array([first[n] for n in names]), np.array([other[n] for n in names])
     low = max(min(first.t[0], first.end[0]), min(other.t[0], other.end[0]))
@@ -89,7 +90,7 @@ def _together(first: Trajectory, other: Trajectory, names: Sequence[str]) -> tup
 
 
 def _at(motion: Trajectory, name: str, t: Array) -> Array:
-    """A quantity at any times: dense output, or straight lines between the times that were kept."""
+    """Evaluate a quantity at the times `t`: by dense output, or linearly between the stored times."""
     try:
         found: Array = np.asarray(motion.at(t)[name], dtype=float)
     except UsageError:

@@ -15,22 +15,24 @@ from chetaev.numerics.motion.trajectory import Section, Trajectory
 Array = NDArray[np.float64]
 
 _POINTS = 900
-_MOST = 8000
-_BETWEEN = 6
-"""Points inside a step at least: a step of order 8 may span half an oscillation."""
+"""Points of a curve besides its nodes, shared out by the length of the steps: about one per pixel."""
+_MOST_NODES = 8000
+"""Nodes that are drawn; of more, evenly spaced ones are kept, since a figure cannot show them and slows down."""
+_POINTS_PER_STEP = 6
+"""Fewest points inside a step: a step of order 8 may span half an oscillation, which fewer points would draw as corners."""
 
 
 def smooth(motion: Trajectory) -> Section:
-    """The motion at its nodes and in between; where it jumps, the time occurs twice. Of very many nodes some are left out.
+    """Return the motion at its nodes and between them; at a jump the time occurs twice. At most `_MOST_NODES` nodes are kept.
 
-    Motions of which only single times were kept are drawn through these.
+    A motion without dense output is returned at its stored times.
     """
     nodes = motion.t
     if len(nodes) < 2:
         raise UsageError(
-            "a motion of a single state is no curve.", where=f"plot {motion.equations.system.label}", hint="simulate(..., t=(t0, t1))"
+            "a motion of a single state has no curve.", where=f"plot {motion.equations.system.label}", hint="simulate(..., t=(t0, t1))"
         )
-    if len(nodes) > _MOST:
+    if len(nodes) > _MOST_NODES:
         kept = _thinned(nodes)
         pieces = None if motion.pieces is None else motion.pieces[kept]
         return Section(motion, nodes[kept], motion.states[kept], scalar=False, pieces=pieces)
@@ -50,16 +52,16 @@ def smooth(motion: Trajectory) -> Section:
 
 
 def _thinned(nodes: Array) -> NDArray[np.int64]:
-    """Which of very many nodes are drawn: at most so many, evenly by number, with both ends and both sides of every jump."""
+    """Return the indices of the nodes to draw: `_MOST_NODES` of them, evenly by number, and both sides of every jump."""
     jumps = np.flatnonzero(np.diff(nodes) == 0)
-    return np.unique(np.concatenate([np.linspace(0, len(nodes) - 1, _MOST).astype(np.int64), jumps, jumps + 1]))
+    return np.unique(np.concatenate([np.linspace(0, len(nodes) - 1, _MOST_NODES).astype(np.int64), jumps, jumps + 1]))
 
 
 def _between(nodes: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Times inside the steps, in order, and before which node each stands."""
+    """Return times inside the steps, in order, and for each the index of the node that follows it."""
     lengths = np.abs(np.diff(nodes))
     share = np.ceil(_POINTS * lengths / max(float(lengths.sum()), 1e-300)).astype(int)
-    least = _BETWEEN if len(nodes) * _BETWEEN < _MOST else 1
+    least = _POINTS_PER_STEP if len(nodes) * _POINTS_PER_STEP < _MOST_NODES else 1
     counts = np.where(lengths > 0, np.maximum(share, least), 0)
     place = np.repeat(np.arange(1, len(nodes)), counts)
     starts = np.repeat(np.cumsum(counts) - counts, counts)
@@ -68,7 +70,7 @@ def _between(nodes: Array) -> tuple[Array, NDArray[np.int64]]:
 
 
 def broken(t: Array, *columns: Array, turning: Sequence[Array] = ()) -> tuple[Array, ...]:
-    """Curves cut where time stands still, that is where the motion jumps, and where a wrapped angle leaps to its other end."""
+    """Cut curves with NaN where two times are equal (the motion jumps) and where a wrapped angle changes by a full turn."""
     cut = np.diff(t) == 0
     for angle in turning:
         cut = cut | (np.abs(np.diff(angle)) > np.pi)
@@ -77,7 +79,7 @@ def broken(t: Array, *columns: Array, turning: Sequence[Array] = ()) -> tuple[Ar
 
 
 def usual(system: System) -> list[list[str]]:
-    """What is drawn of a system unless told otherwise, by panel: each coordinate; of one in a Lie group the components of its velocity."""
+    """Return the default names by panel: each coordinate; for a group coordinate the components of its velocity."""
     owners = {q.base: name for name, group in system.groups.items() for q in group.components}
     panels: dict[str, list[str]] = {}
     for q in system.coordinates:
@@ -86,7 +88,7 @@ def usual(system: System) -> list[list[str]]:
 
 
 def by_label(motions: Any, where: str) -> dict[str, Trajectory]:
-    """Motions by their labels: of a mapping, of a comparison, or of a single motion, whose label is its principle."""
+    """Return motions by label, from a mapping, a comparison, or a single motion, whose label is its principle."""
     if isinstance(motions, Trajectory):
         return {str(motions.equations.principle): motions}
     found = getattr(motions, "motions", motions)

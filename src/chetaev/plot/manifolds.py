@@ -1,7 +1,7 @@
-"""The manifolds on which motions live, as a tree: what each step of a constraint algorithm adds, and what becomes of it.
+"""The manifolds on which motions live, as a tree: the constraints that each step of a constraint algorithm adds.
 
-A node is a set of states; its lines are what was added to its parent. Final constraint manifolds have a heavy frame and tell their
-dimension and the functions of time they leave free; sets without a motion are red.
+A node is a set of states; its lines are the constraints added to those of its parent. Final constraint manifolds have a heavy frame and
+show their dimension and the number of free functions of time; sets without a motion are red.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from chetaev.singular.algorithm import Leaf, Tree
 from chetaev.singular.algorithm.tree import Entry
 
 _SHOWN = 4
-"""Constraints in a box."""
+"""Constraints in a box; the number of further ones is given."""
 _WIDEST = 64
+"""Characters of a formula in a box; a longer one is shown as text, shortened in the middle."""
 
 
 def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
-    """The tree of a constraint algorithm, or of the analysis of a system: the branches of its states. `title` replaces the usual one.
+    """Draw the tree of a constraint algorithm, or the branches in the analysis of a system. `title` replaces the default title.
 
     >>> from chetaev import analyze, gallery
     >>> picture = tree(analyze(gallery("cawley")))
@@ -87,13 +88,13 @@ def _described(leaf: Leaf, number: int) -> list[str]:
 
 
 def _relations(rows: Sequence[str]) -> list[str]:
-    """Rows typeset, not more than somebody reads."""
+    """Typeset the first `_SHOWN` rows, and say how many follow."""
     shown = [_relation(row) for row in rows[:_SHOWN]]
     return [*shown, f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else shown
 
 
 def _relation(row: str) -> str:
-    """A row `e = 0` or `e != 0`; what is no formula, such as the label of a row, stays as it is."""
+    """Typeset a row `e = 0` or `e != 0`; return the label of a row unchanged."""
     side, _, rest = row.rpartition(" != ")
     if side:
         return f"{label(None, side, _WIDEST)} $\\neq {rest}$"
@@ -101,7 +102,7 @@ def _relation(row: str) -> str:
 
 
 def _leaf_of(entry: Entry, found: Tree) -> Leaf | None:
-    """The leaf that a final node became: the one whose steps are those of the way to the node, up to constant factors."""
+    """Return the leaf of a final node: its steps are those on the path to the node, up to constant factors."""
     by_number = {e.number: e for e in found.entries}
     way: list[tuple[Expr, ...]] = []
     at: Entry | None = entry
@@ -118,7 +119,7 @@ def _leaf_of(entry: Entry, found: Tree) -> Leaf | None:
 
 
 def _proportional(a: Expr, b: Expr) -> bool:
-    """Whether two expressions differ by a factor without jets at most, judged at two points with the same parameters."""
+    """Tell whether two expressions differ at most by a factor without jets, judged at two points with the same parameters."""
     tape = Tape([a, b])
     first, second = (random_point(tape.symbols, seed) for seed in (1, 2))
     second = {z: second[z] if hasattr(z, "order") else first[z] for z in second}
@@ -135,7 +136,7 @@ def _notes(found: Tree) -> list[str]:
 
 
 def _of_analysis(found: Analysis) -> Box:
-    """What numbers alone found: the stated rows, their derivatives, and the families of states."""
+    """Return the tree of a numerical analysis: the stated rows, their derivatives, and the families of states."""
     root = Box([f"jets of the state: {len(found.state)}"], SOFT)
     if not found.branches:
         root.children.append(_of_branch(found))

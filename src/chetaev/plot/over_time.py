@@ -1,4 +1,4 @@
-"""Time series: what moves, over time, with the events and the end of the motion marked."""
+"""Time series: quantities over time, with marks at events, at switches and at an early end of the motion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from chetaev.plot.style import (
 )
 
 _MOST_MARKS = 60
+"""Vertical lines in a panel; more would hide the curves."""
 _MOST_KINDS = 3
+"""Events and switches named in the title; more would make it longer than the figure is wide."""
 _WORDS = {
     Outcome.EVENT: "ended by an event",
     Outcome.LEFT_DOMAIN: "left the domain",
@@ -42,11 +44,11 @@ _WORDS = {
 def series(
     motion: Trajectory, names: Sequence[str | Sequence[str]] | str | None = None, *, wrap: bool = False, columns: int | None = None
 ) -> Picture:
-    """Quantities over time, a panel for each; names in a list of their own share a panel.
+    """Draw quantities over time, one panel for each; names in an inner list share a panel.
 
     `names` are those of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
     Lie group with the components of its velocity) and the multipliers share one. `wrap` brings coordinates that are angles into
-    (-pi, pi]. Events and switches are vertical lines; an end other than the end asked for is marked.
+    (-pi, pi]. Events and switches are vertical lines; an early end of the motion is marked.
 
     >>> from chetaev import gallery, simulate
     >>> picture = series(simulate(gallery("disk")), ["x", ["theta'", "varphi'"]])
@@ -68,12 +70,12 @@ def series(
 
 
 def heading(motion: Trajectory) -> str:
-    """The title of a figure about one motion: the system, and below it what happened on the way."""
+    """Return the title of a figure about one motion: the system, and below it the events, switches and the early end."""
     return "\n".join([title_of(motion), *happened(motion)])
 
 
 def groups_of(motion: Trajectory, names: Sequence[str | Sequence[str]] | str | None) -> list[list[str]]:
-    """The panels and the names in each."""
+    """Return the names of each panel."""
     if names is None:
         multipliers = [m.name for m in motion.equations.multipliers]
         return usual(motion.equations.system) + ([multipliers] if multipliers else [])
@@ -86,7 +88,7 @@ def groups_of(motion: Trajectory, names: Sequence[str | Sequence[str]] | str | N
 
 
 def draw(ax: Any, curve: Section, name: str, colour: str, *, wrap: bool = False, text: str | None = None, **options: Any) -> None:
-    """One curve over time."""
+    """Draw one curve over time."""
     values = np.asarray(curve[name], dtype=float)
     equations = curve.motion.equations
     turning = []
@@ -98,7 +100,7 @@ def draw(ax: Any, curve: Section, name: str, colour: str, *, wrap: bool = False,
 
 
 def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
-    """Names, ticks and limits of a panel."""
+    """Set the names, ticks and limits of a panel."""
     system = motion.equations.system
     if len(group) == 1:
         text = label(motion.equations, group[0])
@@ -107,13 +109,13 @@ def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
         ax.set_ylabel(text, **place)
     else:
         legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.96), ncols=8, borderaxespad=0.0, columnspacing=1.2, handlelength=1.3)
-    steady(ax)
+    widen_if_constant(ax)
     if all(is_angle(system, name) for name in group):
         turn_ticks(ax.yaxis, *ax.get_ylim())
 
 
-def steady(ax: Any) -> None:
-    """Limits for a quantity that hardly changes: round-off must not look like motion."""
+def widen_if_constant(ax: Any) -> None:
+    """Widen the limits for a quantity that hardly changes, so that round-off does not look like motion."""
     drawn = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
     finite = [values[np.isfinite(values)] for values in drawn if np.isfinite(values).any()]
     if not finite:
@@ -126,7 +128,7 @@ def steady(ax: Any) -> None:
 
 
 def mark(ax: Any, motion: Trajectory) -> None:
-    """Vertical lines at events (dashed), switches (dotted), and at an end other than the one asked for."""
+    """Draw vertical lines at events (dashed), switches (dotted), and at an early end."""
     met = [(e.t, "--") for e in motion.events] + [(s.t, ":") for s in motion.switches]
     for t, dashes in met[:_MOST_MARKS]:
         ax.axvline(t, color=SOFT, linestyle=dashes, linewidth=0.9, zorder=1)
@@ -135,7 +137,7 @@ def mark(ax: Any, motion: Trajectory) -> None:
 
 
 def happened(motion: Trajectory) -> list[str]:
-    """What events, switches and the end of the motion say, not more than somebody reads in a title."""
+    """Return the lines of a title about events, switches and an early end; at most `_MOST_KINDS` events are named."""
     met = [(e.t, e.text) for e in motion.events] + [(s.t, s.text) for s in motion.switches]
     words = []
     kinds = list(dict.fromkeys(text for _, text in met))

@@ -14,16 +14,15 @@ from chetaev.plot.curves import broken, by_label, smooth, usual
 from chetaev.plot.style import COLOURS, DASHES, INK, Picture, figure, is_angle, label, legend, styled, title_of, turn_ticks, wrapped
 
 _PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
-"""Names of two coordinates that are places in a plane."""
+"""Pairs of names that are taken for Cartesian coordinates in a plane."""
 
 
 def phase(
     motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None, *, wrap: bool | None = None
 ) -> Picture:
-    r"""One quantity over another, both names or expressions of the motion; by default a coordinate and its velocity.
+    r"""Draw one quantity over another, both names or expressions of the motion; by default a coordinate and its velocity.
 
-    Angles that make more than a turn are wrapped into (-pi, pi], as on a cylinder, unless `wrap` says otherwise. Several motions may be
-    given by label.
+    Without `wrap`, angles that make more than a turn are wrapped into (-pi, pi]. Several motions may be given by label.
 
     >>> from chetaev import gallery, simulate
     >>> picture = phase(simulate(gallery("cart-pendulum")), "theta", "theta'")
@@ -45,9 +44,9 @@ def phase(
 
 
 def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None) -> Picture:
-    """The curve (x, y) in its true shape: one unit is as long on both axes. Several motions may be given by label.
+    """Draw the curve (x, y) with equal scales on both axes. Several motions may be given by label.
 
-    Without names the coordinates that are places in a plane are taken: `x y`, `x1 x2` and the like.
+    Without `x` and `y`, two coordinates with names of Cartesian coordinates are taken: `x y`, `x1 x2` and the like.
 
     >>> from chetaev import gallery, simulate
     >>> path(simulate(gallery("disk"))).axes[0].get_aspect()
@@ -59,7 +58,7 @@ def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y:
         pair = places(first.equations.system)
         if pair is None:
             hint = 'path(motion, "x", "y"); expressions will do: path(motion, "l*sin(theta)", "-l*cos(theta)")'
-            raise UsageError("no two coordinates are known as places in a plane.", where=f"plot {first.equations.system.label}", hint=hint)
+            raise UsageError("no two coordinates have names such as x and y.", where=f"plot {first.equations.system.label}", hint=hint)
         x, y = pair
     picture = figure(5.2, 4.4, _title(motions))
     with styled():
@@ -70,7 +69,7 @@ def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y:
 
 
 def places(system: Any) -> tuple[str, str] | None:
-    """Two coordinates of a system that are places in a plane, by their names; None if there are none."""
+    """Return two coordinates of a system whose names are those of Cartesian coordinates in a plane; None if there are none."""
     for pair in _PAIRS:
         if all(system.kinds.get(name) == "line" for name in pair):
             return pair

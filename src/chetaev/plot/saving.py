@@ -1,4 +1,4 @@
-"""Pictures in files: matplotlib draws beside the file, which then takes its place."""
+"""Write a figure to a temporary file and then move it to its path, so that a failure leaves no partial file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chetaev.core.support.files import replacing
 
 
 def save_figure(draw: Callable[..., None], name: Any, options: dict[str, Any]) -> None:
-    """Save a figure with matplotlib's own `savefig`, given as `draw`. A name without an ending gets the usual one; a stream is no file."""
+    """Save a figure by matplotlib's own `savefig`, given as `draw`, to a path or a stream. A path without an ending gets the default."""
     if not isinstance(name, str | PathLike):
         draw(name, **options)
         return

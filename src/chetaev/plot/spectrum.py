@@ -11,14 +11,14 @@ from chetaev.core.errors import UsageError
 from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, label, legend, styled
 
 _ZERO = 1e-9
-"""Real parts below this part of the largest eigenvalue do not count as growth."""
+"""Relative to the largest eigenvalue: smaller real parts count as zero. With zero here, round-off would count as growth."""
 
 
 def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: str = "") -> Picture:
-    """Eigenvalues over a parameter, real and imaginary parts; without the values of the parameter, in the complex plane.
+    """Draw real and imaginary parts of eigenvalues over a parameter; without `values`, eigenvalues in the complex plane.
 
-    `sweep` is what `eigenvalue_sweep` returned (a row for each value, a column for each eigenvalue), or has `eigenvalues`, as a
-    linearisation has. `values` are those of the sweep and `parameter` is its name. Where no real part is positive, the ground is shaded.
+    `sweep` is a result of `eigenvalue_sweep` (a row for each value, a column for each eigenvalue), or a linearisation. `values` are the
+    values of the sweep and `parameter` is the parameter's name. The background is shaded where no real part is positive.
 
     >>> from chetaev import System, derive, eigenvalue_sweep
     >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))

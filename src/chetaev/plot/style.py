@@ -1,6 +1,6 @@
-"""The look of all pictures: sizes, colours, labels from the system, axes for angles and for what may be zero.
+"""The style of all pictures: sizes, colours, labels, axes for angles, and logarithmic axes for sizes that may be zero.
 
-Nothing here touches pyplot: a figure is a value that its caller owns, and it shows itself in a notebook.
+Nothing here uses pyplot: the caller owns a figure, and a notebook displays it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ except ModuleNotFoundError:
 Array = NDArray[np.float64]
 
 COLOURS = ("#0b6bb8", "#d1501c", "#00876c", "#a8478f", "#c98a00", "#4a8fd0", "#7a6a53", "#5b5fc7")
-"""Of curves, in their order: told apart by most colour-blind readers, on white and on paper."""
+"""Colours of curves, in their order; most colour-blind readers can distinguish them, on screen and on paper."""
 DASHES = ("-", "--", "-.", ":")
 INK = "#1f2328"
 SOFT = "#6a737d"
 LINES = "#d7dce1"
 ALERT = "#c0262d"
-"""Of what went wrong, or must not be crossed."""
+"""The colour of failures and limits."""
 PAPER = "#ffffff"
 
 _STYLE: dict[str, Any] = {
     "font.size": 9.5,
-    "mathtext.fontset": "cm",  # its dots stand clear of tall letters
+    "mathtext.fontset": "cm",  # the dots of derivatives do not touch tall letters in this font
     "axes.labelsize": 13,
     "axes.titlesize": 10.5,
     "axes.edgecolor": SOFT,
@@ -71,20 +71,21 @@ _STYLE: dict[str, Any] = {
     "path.simplify_threshold": 0.2,
 }
 _WIDEST_LABEL = 34
+"""Characters of a label; a longer formula is shown as text, shortened in the middle."""
 _FLOOR = 1e-20
-"""Nothing smaller than this is drawn on a logarithmic axis."""
+"""Sizes below this count as zero on a logarithmic axis: values near underflow would stretch the axis over 300 decades."""
 
 
 class Picture(Figure):
-    """A matplotlib figure that draws itself in the library's style, whatever the style of the session is."""
+    """A matplotlib figure that is drawn in the library's style, independent of the session's style."""
 
     def draw(self, renderer: Any) -> None:
-        """Draw in the library's style: ticks are made here, not when the figure is."""
+        """Draw in the library's style; matplotlib creates ticks here, not when the figure is made."""
         with matplotlib.rc_context(_STYLE):
             super().draw(renderer)
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """As matplotlib's own, at a resolution that a page can show."""
+        """Save as matplotlib's own `savefig` does, at a resolution for screens."""
         save_figure(super().savefig, fname, {"dpi": _STYLE["savefig.dpi"], **options})
 
     def _repr_png_(self) -> bytes:
@@ -94,12 +95,12 @@ class Picture(Figure):
 
 
 def styled() -> Any:
-    """A context in which axes and labels are made."""
+    """Return a context with the library's style, in which axes and labels are made."""
     return matplotlib.rc_context(_STYLE)
 
 
 def figure(width: float = 6.4, height: float = 4.0, title: str = "") -> Picture:
-    """An empty figure, sizes in inches; its parts are laid out so that no label is clipped."""
+    """Return an empty figure, sizes in inches, with a layout that clips no label."""
     with styled():
         made = Picture(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.07, h_pad=0.06), facecolor=PAPER)
         if title:
@@ -108,7 +109,7 @@ def figure(width: float = 6.4, height: float = 4.0, title: str = "") -> Picture:
 
 
 def grid(panels: int, columns: int, title: str = "", wide: float = 6.8, tall: float = 1.9) -> tuple[Picture, list[Any]]:
-    """A figure of small panels, filled row by row; a last one that would stand alone is as wide as its row."""
+    """Return a figure of small panels, filled row by row; a single panel in the last row is as wide as the row."""
     rows = math.ceil(panels / columns)
     with styled():
         made = figure(wide, tall * rows + (1.1 if rows == 1 else 0.8), title)
@@ -121,7 +122,7 @@ def grid(panels: int, columns: int, title: str = "", wide: float = 6.8, tall: fl
 
 
 def time_axis(axes: list[Any], columns: int) -> None:
-    """The name of time below the lowest panel of every column; the others keep their ticks."""
+    """Name the time axis below the lowest panel of every column; all panels keep their ticks."""
     for k, ax in enumerate(axes):
         if k + columns >= len(axes):
             ax.set_xlabel("$t$")
@@ -129,15 +130,15 @@ def time_axis(axes: list[Any], columns: int) -> None:
 
 
 def title_of(motion_or_analysis: Any) -> str:
-    """The system and the principle, as in every printed heading."""
+    """Return the system and the principle, as in every printed heading."""
     equations = motion_or_analysis.equations
     return in_mathtext(f"{equations.system.name or 'system'} · {equations.principle}")
 
 
 def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
-    r"""A name or an expression as a label that matplotlib sets: `x1'` becomes $\dot{x}_1$.
+    r"""Return a name or an expression as a label for matplotlib: `x1'` becomes $\dot{x}_1$.
 
-    `system` is a System, Equations or None; names are set alike in all of them, and a formula too long for an axis stays as it is written.
+    `system` is a System, Equations or None. A formula of more than `widest` characters stays as text.
 
     >>> label(None, "x1'")
     '$\\dot{x}_{1}$'
@@ -150,14 +151,14 @@ def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
 
 
 def shortened(text: str, width: int = 48) -> str:
-    """A text that fits, its middle left out."""
+    """Return a text of at most `width` characters, its middle left out where it is longer."""
     plain = text if len(text) <= width else f"{text[: width // 2]} … {text[-width // 3 :]}"
     return plain.replace("$", r"\$")
 
 
 @lru_cache(maxsize=1000)
 def _can_be_set(formula: str) -> bool:
-    """Whether matplotlib knows all of a formula."""
+    """Tell whether matplotlib can typeset a formula."""
     try:
         MathTextParser("path").parse(f"${formula}$")
     except ValueError:
@@ -166,19 +167,19 @@ def _can_be_set(formula: str) -> bool:
 
 
 def is_angle(system: Any, name: str) -> bool:
-    """Whether a name is a coordinate declared as an angle."""
+    """Tell whether `name` is a coordinate declared as an angle."""
     kinds: Mapping[str, str] = system.kinds
     return kinds.get(name) == "angle"
 
 
 def wrapped(values: Array) -> Array:
-    """Angles brought into (-pi, pi]."""
+    """Return angles wrapped into (-pi, pi]."""
     found: Array = np.pi - np.mod(np.pi - values, 2 * np.pi)
     return found
 
 
 def turn_ticks(axis: Any, low: float, high: float) -> None:
-    r"""Ticks at multiples of $\pi$ where an angle ranges over at least half a turn; small swings keep decimals."""
+    r"""Set ticks at multiples of $\pi$ where an angle ranges over at least half a turn; a smaller range keeps decimals."""
     span = high - low
     if not np.isfinite(span) or span < np.pi:
         return
@@ -189,7 +190,7 @@ def turn_ticks(axis: Any, low: float, high: float) -> None:
 
 
 def _turns(value: float) -> str:
-    """A multiple of a quarter of pi in words of pi."""
+    """Write a multiple of pi/4 as a fraction of pi."""
     quarters = round(4 * value / np.pi)
     if quarters == 0:
         return "0"
@@ -201,13 +202,13 @@ def _turns(value: float) -> str:
 
 
 def log_floor(sizes: Iterable[float]) -> float:
-    """Where a logarithmic axis ends below: under the smallest size that is not zero, dust of underflow aside."""
+    """Return the lower limit of a logarithmic axis: below the smallest size above `_FLOOR`."""
     positive = [s for s in sizes if np.isfinite(s) and s > _FLOOR]
     return 10.0 ** math.floor(math.log10(min(positive)) - 0.5) if positive else 1e-17
 
 
 def logarithmic_limits(axis: Any, sizes: Iterable[float]) -> None:
-    """Limits of a logarithmic axis that hold all sizes but zeros, and at least two decades."""
+    """Set the limits of a logarithmic axis to hold all nonzero sizes, and at least two decades."""
     finite = [s for s in sizes if np.isfinite(s)]
     floor = log_floor(finite)
     top = max([*finite, 30 * floor])
@@ -215,7 +216,7 @@ def logarithmic_limits(axis: Any, sizes: Iterable[float]) -> None:
 
 
 def legend(axes: Any, **options: Any) -> None:
-    """A legend where there is something to tell apart, and none otherwise."""
+    """Add a legend where there is more than one labelled curve."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or (options.pop("always", False) and names):
         axes.legend(handles, names, **options)

@@ -2,7 +2,7 @@
 
     ch.report(ch.gallery("rocard")).save("rocard.html")
 
-The package is callable: importing it must not hide the public function of the same name.
+The package is callable, so that importing it does not hide the public function of the same name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A page about a model: `html` is the whole document, `save` writes it. `motion` is None where there is none."""
+    """A page about a model: `html` is the whole document, `save` writes it. `motion` is None if no motion was computed."""
 
     title: str
     html: str = field(repr=False)
@@ -69,12 +69,12 @@ def report(
     animation: bool = True,
     simplify: bool = False,
 ) -> Report:
-    """Everything about a model, equations with a start, or a motion, on one page.
+    """Return a page about a model, equations with a start, or a motion.
 
-    The system as it is written, its constraints classified, the equations typeset, the analysis, the motion in pictures and as an
-    animation, its drift and a certificate by `motion.verify()`, and the references. Where the verdict forbids a motion, or a branch or a
-    gauge has to be chosen, the page says so. Arguments are those of `simulate`; `animation=False` leaves the animation out, and
-    `simplify=True` shows the equations simplified, as far as ten seconds reach.
+    The page has the system as the user wrote it, the classification of its constraints, the equations, the analysis, the motion in
+    pictures and as an animation, its drift and a certificate by `motion.verify()`, and the references. Where the verdict forbids a motion,
+    or a branch or a gauge has to be chosen, the page says so. Arguments are those of `simulate`; `animation=False` leaves the animation
+    out, and `simplify=True` simplifies the equations for at most ten seconds.
 
     >>> import chetaev as ch
     >>> page = report(ch.gallery("krupkova"))
@@ -112,8 +112,8 @@ def report(
 
 
 def _file(model: Model, motion: Trajectory | None) -> str:
-    """The model in the format of model files, folded away; what it cannot hold of the motion is said."""
-    written = model if isinstance(model.branch, int | str) else replace(model, branch=None)  # of an object `besides` tells
+    """Return the model in the format of model files, folded away, and the settings of the motion that a file cannot hold."""
+    written = model if isinstance(model.branch, int | str) else replace(model, branch=None)  # `besides` names a branch given as an object
     text = escape(dumps(written))
     besides = motion.asked.besides if motion is not None and motion.asked is not None else ()
     missing = f" It does not hold {escape(', '.join(besides))}, with which the motion was computed." if besides else ""

@@ -1,4 +1,4 @@
-"""What a report owes to whom: the papers whose constructions it used, and the library."""
+"""The references of a report: the papers whose constructions it uses, and the library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, ver
 
 
 def citations(subject: Subject) -> str:
-    """The references of a report as a list."""
+    """Return the references of a report as a list."""
     found = [("the system", subject.model.reference)] if subject.model.reference else []
     for key in _used(subject):
         found.append((key if key.isdigit() else "", _PAPERS.get(key, key)))
@@ -34,9 +34,9 @@ def citations(subject: Subject) -> str:
 
 
 def _used(subject: Subject) -> list[str]:
-    """The papers behind the principle, the analysis and the integration; those that corrections speak of by number.
+    """Return the papers behind the principle, the analysis and the integration, and those that the corrections name by number.
 
-    Principles and methods of others bring references of their own, which stand behind those of the library.
+    References of registered principles and methods follow those of the library.
     """
     keys = [*subject.equations.principle.cited()]
     if subject.analysis.tree is not None:

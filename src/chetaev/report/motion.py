@@ -1,4 +1,4 @@
-"""The motion in a report: data and outcome, pictures, animation, and how exact it is."""
+"""The motion in a report: data and outcome, pictures, animation, and accuracy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from chetaev.core.support.budget import deadline
 from chetaev.numerics.comparison.compare import same_motions
-from chetaev.numerics.motion.settings import plain
+from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
@@ -25,10 +25,11 @@ from chetaev.report.typeset import Typesetter
 from chetaev.report.words import counted, number, sentence, size, table
 
 _MOST_EVENTS = 12
+"""Events and switches in the table; the number of further ones is given."""
 _SECONDS = 2.0
-"""To find out whether two principles agree."""
+"""Time limit for deciding whether two principles have the same motions; without an answer the report says nothing about it."""
 _CHECKS = {
-    "nodes": "kept states against the dense output",
+    "nodes": "stored states against the dense output",
     "rate": "velocity against the derivative of the position",
     "kinematic": "the constraint as stated",
     "work": "virtual work, without multipliers",
@@ -39,7 +40,7 @@ _CHECKS = {
 
 
 def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
-    """Data, outcome and pictures; the reason where there is no motion."""
+    """Return data, outcome and pictures, or the reason why there is no motion."""
     found = subject.motion
     if found is None:
         return _none(subject, typeset)
@@ -59,13 +60,13 @@ def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
 
 
 def accuracy(subject: Subject, typeset: Typesetter) -> str:
-    """Balance, drift, the certificate of verify, and what should be constant."""
+    """Return the balance, the drift, the certificate of `verify`, and the invariants."""
     found = subject.motion
     if found is None:
         return ""
     html = _side_by_side(
         [
-            drawn(balance(found), "balance", "The energy with the work done, and what is left of their balance."),
+            drawn(balance(found), "balance", "The energy with the work done, and the error of their balance."),
             drawn(drift(found), "drift", "The largest residual of every constraint and of the balance, over all steps."),
         ]
     )
@@ -77,22 +78,22 @@ def accuracy(subject: Subject, typeset: Typesetter) -> str:
         for label, r in certificate.items()
     ]
     html += (
-        f"<h3>Verification</h3><p>The motion inserted into the rows it was derived from, at {certificate.points} times; nothing is taken "
-        "from the differentiated and solved equations it was computed by. Residuals are relative to the size of the terms of each row. "
+        f"<h3>Verification</h3><p>The motion inserted into the rows it was derived from, at {certificate.points} times; the check uses "
+        "none of the differentiated and solved equations that computed the motion. Residuals are relative to the terms of each row. "
         f"The worst is {size(certificate.worst)}, of <code>{escape(certificate.worst_row)}</code>.</p>"
     )
     return html + table(("row", "what is checked", "largest", "rms", "at t", "size of terms"), rows, "numbers from2")
 
 
 def others(subject: Subject, typeset: Typesetter) -> str:
-    """The same system under the other principles of the model; empty if there are none."""
+    """Return the comparison with the other principles of the model; empty if there are none."""
     if subject.motion is None or not (subject.others or subject.refused):
         return ""
     own = str(subject.equations.principle)
     motions = {own: subject.motion, **subject.others}
     facts = []
     for name, other in subject.others.items():
-        same, reason = None, "it was not decided in the time of a report"
+        same, reason = None, "it was not decided within the time limit of a report"
         with deadline(_SECONDS):
             same, reason = same_motions(subject.equations, other.equations)
         words = {True: "agree with", False: "differ from", None: "may agree with or differ from"}[same]
@@ -132,7 +133,7 @@ def _told(found: Trajectory) -> str:
 
 
 def _settings(found: Trajectory) -> list[str]:
-    """What was asked for besides the tolerance and the method."""
+    """Return the settings of the run besides the tolerance and the method, in words."""
     asked = {} if found.asked is None else plain(found.asked.settings)
     absolute = asked.pop("tolerance", None)
     words = [f"absolute tolerance {absolute[1]:g}"] if isinstance(absolute, list) else []
@@ -142,7 +143,7 @@ def _settings(found: Trajectory) -> list[str]:
 
 
 def _states(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:
-    """First and last values of the state, and how far it ranged."""
+    """Return a table of first, last, least and greatest values of the state and the multipliers."""
     given = set(subject.model.start.fixed)
     rows: list[tuple[str, ...]] = []
     for k, z in enumerate(found.jets):
@@ -157,7 +158,7 @@ def _states(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:
 
 
 def _swinging(found: Trajectory) -> str | None:
-    """The coordinate whose velocity changes its sign most often, at least twice: its phase portrait shows something."""
+    """Return the coordinate whose velocity changes sign most often, at least twice; its phase portrait is drawn. None otherwise."""
     best, most = None, 1
     for q in found.equations.system.coordinates:
         if q not in found.jets or q.d() not in found.jets:
@@ -198,7 +199,7 @@ def _kind(label: str, stated: Sequence[str]) -> str:
 
 
 def _checked(label: str, typeset: Typesetter) -> str:
-    """The label of a residual, with its name typeset."""
+    """Return the label of a residual with its name typeset."""
     if label.startswith("E_"):
         return typeset.symbol(label)
     words, _, name = label.rpartition(" of ")

@@ -1,6 +1,6 @@
-"""Figures as parts of a page: matplotlib's drawings in the colours of the page, light or dark.
+"""Figures as parts of a page: matplotlib's SVG in the colours of the page, light or dark.
 
-The colours of `chetaev.plot.style` become variables of the style sheet; names inside a drawing are made unique in the page.
+The colours of `chetaev.plot.style` become variables of the style sheet; ids inside a drawing are made unique in the page.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ VARIABLES = {INK: "ink", SOFT: "soft", LINES: "lines", ALERT: "alert", PAPER: "c
 """The style sheet's names of the colours of figures."""
 
 _LEAST = 0.62
-"""How far a figure shrinks with the window; in a narrower one it is moved sideways, so that its letters can be read."""
+"""Smallest width of a figure, relative to its full width. In a narrower window it scrolls; shrinking it further would make its labels
+unreadable."""
 _HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
-_IDLE = re.compile(r'\s*<metadata>.*?</metadata>|<!--.*?-->|<defs>\s*<style.*?</style>\s*</defs>| xmlns(:xlink)?="[^"]*"', re.DOTALL)
-"""What a page needs no more than once, or not at all."""
+_UNNEEDED = re.compile(r'\s*<metadata>.*?</metadata>|<!--.*?-->|<defs>\s*<style.*?</style>\s*</defs>| xmlns(:xlink)?="[^"]*"', re.DOTALL)
+"""Parts of an SVG file that a page does not need."""
 _BLANK = re.compile(r"\s+")
 _SIZE = re.compile(r'(<svg[^>]*?) width="([\d.]+)pt" height="[\d.]+pt"')
 _ID = re.compile(r'(\bid="|\bxlink:href="#|\burl\(#)([^")]+)')
@@ -32,12 +33,12 @@ _HEX = re.compile(r"#[0-9a-f]{6}")
 
 
 def drawn(figure: Any, name: str, caption: str) -> str:
-    """A figure as html, with a caption that says what is seen; `name` is unique in the page."""
-    figure.suptitle("\n".join(figure.get_suptitle().splitlines()[1:]), fontsize=9.5)  # the page has the title already
+    """Return a figure as HTML with a caption; `name` must be unique in the page."""
+    figure.suptitle("\n".join(figure.get_suptitle().splitlines()[1:]), fontsize=9.5)  # the title is that of the page
     held = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
         figure.savefig(held, format="svg", metadata={"Date": None, "Creator": None})
-    text = _BLANK.sub(" ", _IDLE.sub("", _HEAD.sub("", held.getvalue())))
+    text = _BLANK.sub(" ", _UNNEEDED.sub("", _HEAD.sub("", held.getvalue())))
     text = _ID.sub(rf"\g<1>{name}-\g<2>", _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), text))
     text = _STYLED.sub(lambda style: f'style="{_HEX.sub(_variable, style[1])}"', text).replace("xlink:href", "href")
     found = _SIZE.search(text)

@@ -1,8 +1,8 @@
-"""Formulas inside running text: what is written in the notation, with names of the system, is set as a formula.
+"""Formulas in running text: words in the notation, with names of the system, are typeset as formulas.
 
-A word is part of a formula if it consists of signs of the notation and all names in it belong to the system, are functions or single
-letters; a formula has at least one name of the system. Names that may be English words are left alone when they stand alone: `a`, `rear`.
-What stands between backquotes is code.
+A word is part of a formula if it consists of signs of the notation and all its names are names of the system, functions or single
+letters; a formula has at least one name of the system. A name that may be an English word, such as `a` or `rear`, is not typeset when it
+stands alone. Text between backquotes is code.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _RELATIONS = ("!=", ">", "<")
 _WORDS = frozenset(("a", "A", "I"))
 _TAIL = ".,;:"
 _FUNCTIONS = FUNCTIONS.keys() - DECLARABLE
-"""Functions whose names are no words of English, and cannot be declared."""
+"""Functions whose names cannot be declared as names of a system."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def prose(text: str, names: Collection[str], typeset: Typesetter) -> str:
-    """Paragraphs of html; blank lines separate them."""
+    """Return the paragraphs of `text`, which blank lines separate, as HTML."""
     known = {*names, *_FUNCTIONS, "t", "pi"}
     parts = [_paragraph(part.split(), known, typeset) for part in text.split("\n\n") if part.strip()]
     return "".join(f"<p>{part}</p>" for part in parts)
 
 
 def line(text: str, names: Collection[str], typeset: Typesetter) -> str:
-    """The same for a single line."""
+    """Return a single line as HTML."""
     return _paragraph(text.split(), {*names, *_FUNCTIONS, "t", "pi"}, typeset)
 
 
@@ -56,9 +56,9 @@ def _paragraph(words: list[str], known: set[str], typeset: Typesetter) -> str:
 
 
 def _run(words: list[str], at: int, known: set[str]) -> int:
-    """Where the longest formula that begins at a word ends: operands with signs between them, every bracket closed.
+    """Return the end of the longest formula that begins at word `at`: operands with signs between them, every bracket closed.
 
-    Inside brackets a comma goes on: `(x', y')`. Elsewhere punctuation ends a formula.
+    Inside brackets a formula continues after a comma: `(x', y')`. Elsewhere punctuation ends it.
     """
     stop, good, depth = at, at, 0
     while stop < len(words):
@@ -81,19 +81,19 @@ def _run(words: list[str], at: int, known: set[str]) -> int:
 
 
 def _operand(word: str, known: set[str]) -> bool:
-    """Whether a word can stand in a formula: signs of the notation, known names and single letters, at least one name or a digit."""
+    """Tell whether a word can be part of a formula: signs of the notation, known names and single letters, at least one name or digit."""
     names = _NAME.findall(word)
     named = all(name in known or len(name) == 1 for name in names)
     return bool(_SIGNS.fullmatch(word)) and named and bool(names or re.search(r"\d", word))
 
 
 def _english(word: str) -> bool:
-    """Whether a name may be a word of the language."""
+    """Tell whether a name may be an English word."""
     return word in _WORDS or (len(word) > 1 and word.isalpha() and symbol_latex(word).startswith(r"\mathrm"))
 
 
 def _enclosed(text: str) -> bool:
-    """Whether one pair of brackets holds all of a text: the words around it may depend on them."""
+    """Tell whether one pair of brackets encloses the whole text; the sentence around it may need them."""
     depth = 0
     for k, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
@@ -103,7 +103,7 @@ def _enclosed(text: str) -> bool:
 
 
 def _formula(words: list[str], known: set[str], typeset: Typesetter) -> str | None:
-    """Words as a formula; None if they are better left as they are."""
+    """Typeset words as a formula; None if they have no name of the system or cannot be read."""
     text = " ".join(words)
     bare = text.rstrip(_TAIL)
     tail = text[len(bare) :]

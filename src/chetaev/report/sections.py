@@ -1,4 +1,4 @@
-"""The mathematics of a report: the system as it is written, its constraints, equations and analysis."""
+"""The mathematics of a report: the system as the user wrote it, its constraints, equations and analysis."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ from chetaev.report.typeset import Typesetter
 from chetaev.report.words import counted, number, sentence
 
 _LONGEST = 3_500
-"""Characters of a row that is still written out."""
+"""Characters of a row that is typeset, about a screen; of a longer row only the length is given."""
 _FEW = 8
+"""Named expressions that are shown without folding them away."""
 _LONG_NAME = 130
-"""Characters of a named expression that is still typeset."""
+"""Characters of a named expression that is typeset; longer ones stand in the model file only."""
 _KINDS = {"linear": "linear in the velocities", "affine": "affine in the velocities", "nonlinear": "nonlinear in the velocities"}
 _SHOWN = 12
+"""Hidden constraints that are typeset; the number of further ones is given."""
 _SHORT = 60
-"""Characters of formulas that stand side by side."""
+"""Characters of formulas that share a line; longer ones have a line each."""
 
 
 def system(subject: Subject, typeset: Typesetter) -> str:
-    """The system as the user wrote it, with the values of its parameters."""
+    """Return the system as the user wrote it, with the values of its parameters."""
     given, model = subject.equations.system, subject.model
     rows = [("coordinates", _coordinates(given.kinds, typeset))]
     for part in STORED:
@@ -61,12 +63,12 @@ def system(subject: Subject, typeset: Typesetter) -> str:
 
 
 def _formulas(part: Part, given: System) -> dict[str, Any]:
-    """The formulas of a part as the user wrote them, or as expressions."""
+    """Return the formulas of a part as the user wrote them, or as expressions."""
     return {name: given.as_written(part.titled(name), e) for name, e in part.formulas(given).items()}
 
 
 def _formula(part: Part, name: str, e: Any, typeset: Typesetter) -> tuple[str, str]:
-    """The title of a formula, and the formula with its left side if it has one."""
+    """Return the title of a formula, and the formula with its left side if it has one."""
     title, left = (part.heading or part.title).format(name), part.left_side.format(name)
     if e is None:
         return title, f"{typeset.symbol(name)}, {part.open_word}"
@@ -75,7 +77,7 @@ def _formula(part: Part, name: str, e: Any, typeset: Typesetter) -> tuple[str, s
 
 
 def names_of(given: System) -> list[str]:
-    """The names that formulas in running text may use."""
+    """Return the names that formulas in running text may use."""
     named = [*given.kinds, *(p.name for p in given.parameters), *(z.base for z in given.inputs), *given.where, *given.quasi]
     named += [f"lambda{k + 1}" for k in range(len(given.kinematic) + len(given.variational or ()))]
     named += [given.action.base] if given.action is not None else []
@@ -85,7 +87,7 @@ def names_of(given: System) -> list[str]:
 
 
 def classification(subject: Subject, typeset: Typesetter) -> str:
-    """What kind of constraints these are."""
+    """Return the classification of the constraints."""
     rows, found = subject.equations.system.kinematic_rows(), subject.classification
     if not rows and subject.equations.system.variational is None:
         return ""
@@ -95,7 +97,7 @@ def classification(subject: Subject, typeset: Typesetter) -> str:
         by_kind.setdefault(f"{row.kind}, redundant" if redundant else row.kind, []).append(f"<code>{escape(label)}</code>")
     html = _rows([(_KINDS.get(kind, kind), " ".join(labels)) for kind, labels in by_kind.items()])
     if found is None:
-        return f"{html}<p>Whether they are integrable was not decided in the time of a report; <code>ch.classify</code> takes longer.</p>"
+        return f"{html}<p>Whether they are integrable was not decided within the time limit; <code>ch.classify</code> has none.</p>"
     written = [line.strip() for line in str(found).splitlines()[1 + len(rows) :]]
     integrals = {f"{show(f)} = constant" for f in found.integrals}
     facts = [f"<li>{sentence(line)}</li>" for line in written if line not in integrals]
@@ -106,13 +108,13 @@ def classification(subject: Subject, typeset: Typesetter) -> str:
 
 
 def equations(subject: Subject, typeset: Typesetter, simplify: bool = False) -> str:
-    """The equations of motion, every row with its label, simplified on request."""
+    """Return the equations of motion, every row with its label; simplified with `simplify`."""
     simplify = simplify and not subject.long
     found = subject.equations.simplify() if simplify else subject.equations
     count, unknowns = found.counts
     names = " ".join(typeset.symbol(z.base) for z in found.unknowns)
     counts = f"{counted(count, 'equation')} for {counted(unknowns, 'unknown')} {names}"
-    words = " The rows are simplified, as far as ten seconds reach." if simplify else ""
+    words = " The rows are simplified, for at most ten seconds." if simplify else ""
     intro = f"<p>By {escape(found.principle.in_words())}: {counts}. {_multipliers(found)}{words}</p>"
     if subject.long:
         return intro + _in_short(found, typeset)
@@ -128,7 +130,7 @@ def equations(subject: Subject, typeset: Typesetter, simplify: bool = False) -> 
 
 
 def _multipliers(found: Equations) -> str:
-    """What the multipliers belong to."""
+    """Return a sentence about the rows that the multipliers belong to."""
     if not found.multipliers:
         return ""
     if found.lowered.costates and found.lowered.reactions:
@@ -140,11 +142,11 @@ def _multipliers(found: Equations) -> str:
 
 
 def analysis(subject: Subject, typeset: Typesetter) -> str:
-    """The verdict and its evidence."""
+    """Return the verdict and its evidence."""
     found = subject.analysis
     html = _verdict(found, typeset)
     if found.tree is not None and len(found.tree.entries) > 1:
-        caption = "What each step of the constraint algorithm adds, and the manifolds that remain; dimensions include time."
+        caption = "The constraints that each step of the algorithm adds, and the manifolds that remain; dimensions include time."
         html += drawn(tree(found, title=""), "tree", caption)
     elif found.branches:
         html += drawn(tree(found, title=""), "tree", "The families of states that were found.")
@@ -189,7 +191,7 @@ def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
 
 
 def _zeros(rows: Iterable[str], known: Sequence[str], typeset: Typesetter) -> str:
-    """What vanishes on the state: rows by label, or formulas, each in a line of its own unless they are short."""
+    """Return the hidden constraints: rows by label, then formulas, each on its own line unless they are short."""
     listed = list(rows)
     labels = [f"<code>{escape(row)}</code>" for row in listed if _is_label(row, known)]
     formulas = [f"{row} = 0" for row in listed if not _is_label(row, known)]
@@ -203,7 +205,7 @@ def _zeros(rows: Iterable[str], known: Sequence[str], typeset: Typesetter) -> st
 
 
 def _is_label(text: str, known: Sequence[str]) -> bool:
-    """Whether a text is the label of a row or of its derivative, or of a consequence of rows, and not a formula."""
+    """Tell whether a text is the label of a row, of its derivative or of a consequence of rows, and not a formula."""
     return text.rstrip("'") in known or "[" in text
 
 
@@ -249,13 +251,13 @@ def _value(given: Any, typeset: Typesetter) -> str:
 
 
 def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
-    """Labels beside formulas; labels may be html if `labelled`."""
+    """Return labels beside formulas; with `labelled` the labels are HTML."""
     parts = [f'<div class="label">{name if labelled else escape(name)}</div><div class="formula">{body}</div>' for name, body in rows]
     return f'<div class="rows">{"".join(parts)}</div>'
 
 
 def _named(title: str, given: Mapping[str, str | Expr], typeset: Typesetter) -> str:
-    """Named sub-expressions, folded away if they are many; those that are long as well stand in the model file."""
+    """Return named sub-expressions, folded away if there are more than `_FEW`; long ones are left to the model file."""
     shown = {name: e for name, e in given.items() if len(e if isinstance(e, str) else show(e)) <= _LONG_NAME}
     if not given:
         return ""

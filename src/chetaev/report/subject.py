@@ -1,4 +1,4 @@
-"""What a report is about: everything that is known of a model, computed once."""
+"""The subject of a report: everything that the sections need about a model, computed once."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
 _SECONDS = 2.0
-"""For the classification of constraints, whose distributions may swell."""
+"""Time limit for the classification of constraints, whose expressions can grow without bound; the report says if it was too short."""
 _STEPS = 100_000
-"""For motions beside the model's own."""
+"""Most steps of a motion under another principle: it bounds the time of a report, and the motion then ends early."""
 _LONG = 1500
-"""Nodes of the Lagrangian and the constraints beyond which nobody reads the equations written out."""
+"""Nodes of the Lagrangian and the constraints. Equations of larger systems fill pages and are summarised instead."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model, its equations and what becomes of it."""
+    """A model, its equations, their analysis and the motions."""
 
     model: Model
     equations: Equations
     classification: Classification | None
-    """None if the time did not suffice."""
+    """None if the time limit was reached."""
     analysis: Analysis
     motion: Trajectory | None
     refusal: ChetaevError | None
-    """Why there is no motion, where the verdict forbids it."""
+    """The reason why there is no motion, where the verdict forbids it."""
     others: Mapping[str, Trajectory] = field(default_factory=Frozen)
     """Motions under the other principles of the model, by their names."""
     refused: Mapping[str, ChetaevError] = field(default_factory=Frozen)
-    """Other principles under which there is none."""
+    """The reasons why there is no motion under other principles, by their names."""
 
     @property
     def title(self) -> str:
@@ -55,13 +55,13 @@ class Subject:
 
     @property
     def long(self) -> bool:
-        """Whether the equations written out would fill pages."""
+        """Whether the equations would fill pages."""
         system = self.equations.system
         return _nodes([system.lagrangian, *(row.residual for row in system.kinematic)]) > _LONG
 
 
 def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> Subject:
-    """Derive, classify, analyze and simulate. A verdict that forbids a motion is part of the answer; wrong data are errors."""
+    """Derive, classify, analyze and simulate. A verdict that forbids a motion is part of the result; wrong data raise."""
     if isinstance(given, Trajectory):
         return _about(_model_of(given), given.equations, given, None)
     if not isinstance(given, Model | Equations):
@@ -81,7 +81,7 @@ def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> S
 
 
 def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[str, Any]) -> Model:
-    """The model with what was given besides; equations become a model of their system."""
+    """Return the model with the arguments of `report`; equations become a model of their system."""
     base = given if isinstance(given, Model) else Model(given.system, given.principle)
     state = base.start if start is None else start if isinstance(start, State) else State(dict(start))
     return replace(
@@ -95,7 +95,7 @@ def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[s
 
 
 def _model_of(motion: Trajectory) -> Model:
-    """The model behind a motion, which simulates to the same motion: its values, inputs, method, and the start as it was given."""
+    """Return the model that simulates to the same motion: its values, inputs, method, and the start as it was given."""
     equations, asked = motion.equations, motion.asked
     system = equations.system
     values = {p.name: float(motion[p.name][0]) for p in system.parameters}
@@ -123,7 +123,7 @@ def _about(model: Model, equations: Equations, motion: Trajectory | None, refusa
 
 
 def _nodes(expressions: list[Expr]) -> int:
-    """How large expressions are, counted no further than needed."""
+    """Count the nodes of expressions, up to one above `_LONG`."""
     count = 0
     for e in expressions:
         for _ in preorder_traversal(e):

@@ -1,7 +1,7 @@
-"""Formulas as pictures that need no font: LaTeX set by ziamath, every glyph drawn once for the whole page.
+"""Formulas as SVG pictures that need no font: LaTeX typeset by ziamath, every glyph drawn once for the whole page.
 
-A formula is a row of small pictures that stand on the line of the text like words, so that lines end where the window ends and nothing
-is clipped. They take the colour and the size of the text around them; their LaTeX is read aloud and can be searched for.
+A formula is a row of small pictures that flow like words, so that lines break at the window's edge and nothing is clipped. They have the
+colour and the size of the text around them; their LaTeX is their label for screen readers and search.
 """
 
 from __future__ import annotations
@@ -21,38 +21,39 @@ from chetaev.core.errors import UsageError
 from chetaev.core.notation.show import latex, pieces
 
 _SIZE = 20.0
+"""Pixels: the font size given to ziamath. Pictures are scaled to the text, so only the rounding of coordinates depends on it."""
 _WIDTH = 30
-"""About how many characters a piece may be wide: it has to fit a telephone."""
+"""Characters: about the widest unbreakable piece of a formula. It has to fit the screen of a telephone."""
 _UPRIGHT = {r"\phi": "\N{MATHEMATICAL ITALIC PHI SYMBOL}", r"\epsilon": "\N{MATHEMATICAL ITALIC EPSILON SYMBOL}"} | {
     r"\vartheta": "\N{MATHEMATICAL ITALIC THETA SYMBOL}"
 }
-"""Letters that the font sets upright under their LaTeX names."""
+"""Letters that ziamath would set upright, with their italic characters."""
 _NAMES = re.compile("|".join(rf"{re.escape(name)}(?![A-Za-z])" for name in _UPRIGHT))
 _SIGN = re.compile(r"-(?=\S)")
-"""A minus that is a sign, which the library would set with the space around an operation."""
+"""A minus that is a sign; ziamath would put spaces around it as for a subtraction."""
 _GLYPHS: dict[str, str] = {}
-"""Glyphs of the font that were drawn before: one font, one size, so that a name stands for one outline."""
+"""Outlines of glyphs by name; there is one font and one size, so a name has one outline."""
 _NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 @dataclass
 class Typesetter:
-    """Sets formulas and remembers the glyphs it drew, to be put into the page once."""
+    """Typesets formulas and collects their glyphs, which the page defines once."""
 
     glyphs: dict[str, str] = field(default_factory=dict)
     _set: dict[str, str] = field(default_factory=dict)
 
     def formula(self, *sides: str | Expr) -> str:
-        """A row, by its sides or as one text, or an expression as a part of a line, cut where a line may end."""
+        """Typeset a row, by its sides or as one text, or an expression, in pieces between which a line may break."""
         first, *rest = pieces(*sides, width=_WIDTH)
         return self.latex(first) + "".join(f"{'<wbr>' if piece.startswith('=') else ' '}{self.latex(piece)}" for piece in rest)
 
     def symbol(self, text: str) -> str:
-        """A short expression, in one piece."""
-        return self.latex(latex(text.replace(".", "_") if text[:1].isalpha() else text))  # A.w is a number of the rotation A
+        """Typeset a short expression in one piece."""
+        return self.latex(latex(text.replace(".", "_") if text[:1].isalpha() else text))  # A.w is a component of the rotation A
 
     def latex(self, formula: str) -> str:
-        """A formula of LaTeX as one picture."""
+        """Return a LaTeX formula as one picture."""
         if formula not in self._set:
             made = _drawn(formula)
             self.glyphs.update(made.glyphs)
@@ -62,14 +63,14 @@ class Typesetter:
         return self._set[formula]
 
     def definitions(self) -> str:
-        """All glyphs that were used, for the page to refer to."""
+        """Return the definitions of all glyphs used, to which the formulas refer."""
         drawn = "".join(f'<symbol id="{name}" {inner}</symbol>' for name, inner in sorted(self.glyphs.items()))
         return f'<svg class="glyphs" aria-hidden="true" width="0" height="0"><defs>{drawn}</defs></svg>'
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A formula as it is drawn: sizes in units of the text's, `depth` below its line."""
+    """A drawn formula: sizes in em, `depth` below the baseline."""
 
     box: str
     width: float
@@ -101,7 +102,7 @@ def _drawn(formula: str) -> Drawn:
 
 
 def _short(text: str) -> str:
-    """Coordinates with two decimals: a hundredth of a pixel."""
+    """Round coordinates to two decimals, a hundredth of a pixel."""
     return _NUMBER.sub(lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), text)
 
 
@@ -109,7 +110,7 @@ def _short(text: str) -> str:
 def _library() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # it finds its font in a way that Python 3.11 wants changed
+            warnings.simplefilter("ignore", DeprecationWarning)  # its font lookup is deprecated since Python 3.11
             import ziamath
     except ModuleNotFoundError:
         raise UsageError("a report needs ziamath, which sets its formulas.", where="report", hint='pip install "chetaev[report]"') from None

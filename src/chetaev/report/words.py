@@ -1,4 +1,4 @@
-"""Numbers, names and principles as a page says them."""
+"""Numbers, tables and sentences as HTML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: Any, digits: int = 6) -> str:
-    """A number for a table: so many significant digits, a power of ten where it is needed, and a minus that is one."""
+    """Return a number with `digits` significant digits, a power of ten where needed, and a typographic minus sign."""
     v = float(value)
     if not math.isfinite(v):
         return "not finite"
@@ -30,12 +30,12 @@ def number(value: Any, digits: int = 6) -> str:
 
 
 def size(value: Any) -> str:
-    """A residual: two digits say enough."""
+    """Return a residual with two digits."""
     return number(value, 2)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """A table of html cells; it scrolls by itself where it is wider than the window."""
+    """Return a table of HTML cells; it scrolls where it is wider than the window."""
     cells = "".join(f"<th>{cell}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
@@ -48,7 +48,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A fact of the library, which writes them without capital and full stop, as a sentence."""
+    """Return a phrase of the library, without capital and full stop, as an HTML sentence."""
     told = text.strip()
     capital = told if _ROW.match(told) else told[:1].upper() + told[1:]
     return _ROW.sub(r"<code>\g<0></code>", escape(capital + ("" if told.endswith((".", "!", "?")) else "."), quote=False))

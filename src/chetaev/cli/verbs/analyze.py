@@ -1,11 +1,11 @@
-"""analyze: what becomes of a motion."""
+"""analyze: whether the motion is unique."""
 
 from __future__ import annotations
 
 import click
 
 from chetaev.cli import options
-from chetaev.cli.examples import examples
+from chetaev.cli.options import examples
 from chetaev.cli.pictures import Pictured, plot, save_picture
 from chetaev.cli.say import say
 from chetaev.cli.session import DONE, FORBIDDEN

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from chetaev.cli.examples import examples
-from chetaev.cli.outcome import code_of
+from chetaev.cli.options import MotionOptions, examples, motion_options
 from chetaev.cli.say import note
+from chetaev.cli.session import exit_code_of
 from chetaev.cli.source import MODEL, read
-from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output
 
 _FILMS = (".mp4", ".gif", ".html")
@@ -26,19 +25,19 @@ _FILMS = (".mp4", ".gif", ".html")
 @click.option("-o", "output", metavar="FILE", help="film.mp4, film.gif, page.html; NAME-motion.html unless given.")
 @click.option("--seconds", type=float, metavar="S", help="How long the film lasts; as long as the motion unless given.")
 @click.option("--fps", type=int, default=30, metavar="N", help="Pictures per second; 30 unless given.")
-@wishes
+@motion_options
 @click.pass_context
-def command(ctx: click.Context, given: str, output: str | None, seconds: float | None, fps: int, wishes: Wishes) -> None:
+def command(ctx: click.Context, given: str, output: str | None, seconds: float | None, fps: int, wanted: MotionOptions) -> None:
     """The motion of MODEL as a film (mp4, gif) or a self-contained page (html)."""
     if output is not None:
         check_output(output, _FILMS)
     source = read(given)
-    model = wishes.model(source.model)
+    model = wanted.model(source.model)
     from chetaev.numerics.motion.simulate import simulate
     from chetaev.plot.animation import animate
 
-    motion = simulate(model, **wishes.choice)
+    motion = simulate(model, **wanted.choice)
     path = f"{source.stem}-motion.html" if output is None else output
     animate(motion, model.scene, seconds=seconds, fps=fps).save(path)
     note(f"wrote {path}")
-    ctx.exit(code_of([motion]))
+    ctx.exit(exit_code_of([motion]))

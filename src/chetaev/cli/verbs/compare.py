@@ -7,10 +7,10 @@ from dataclasses import replace
 import click
 
 from chetaev.cli import options
-from chetaev.cli.examples import examples
-from chetaev.cli.outcome import code_of
+from chetaev.cli.options import examples
 from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
 from chetaev.cli.say import say
+from chetaev.cli.session import exit_code_of
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import Location, UsageError
 
@@ -25,7 +25,7 @@ from chetaev.core.errors import Location, UsageError
     ),
 )
 @MODEL
-@click.option("--principles", "words", metavar="NAME,NAME", help="Which; those that the model names unless given.")
+@click.option("--principles", "words", metavar="NAME,NAME", help="The principles; by default those that the model names.")
 @options.setting
 @options.run
 @plot("The motions side by side")
@@ -64,4 +64,4 @@ def command(
     say(found)
     if picture is not None:
         save_picture(lambda plots: plots.compare(found), picture, source.stem)
-    ctx.exit(code_of(found.motions.values()))
+    ctx.exit(exit_code_of(found.motions.values()))

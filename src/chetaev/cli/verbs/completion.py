@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chetaev.cli.examples import examples
+from chetaev.cli.options import examples
 
 
 @click.command(

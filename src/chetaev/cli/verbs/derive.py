@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from chetaev.cli import options
-from chetaev.cli.examples import examples
+from chetaev.cli.options import examples
 from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.writing import write_text
@@ -27,7 +27,7 @@ from chetaev.core.errors import UsageError
 @click.option("--latex", is_flag=True, help="As a LaTeX aligned block.")
 @click.option("--code", "language", metavar="numpy|c|casadi", help="A right-hand side that runs alone, in this language.")
 @click.option("--eliminate", is_flag=True, help="Without multipliers.")
-@click.option("--simplify", is_flag=True, help="Simplified, as far as ten seconds reach.")
+@click.option("--simplify", is_flag=True, help="Simplify, for at most ten seconds.")
 @options.setting
 @options.choice
 @click.option("-o", "output", metavar="FILE", help="Write to a file.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from chetaev.cli.examples import examples
+from chetaev.cli.options import examples
 from chetaev.cli.say import note, on_terminal, prose, say, table
 from chetaev.cli.source import gallery_names
 from chetaev.cli.writing import write_text
@@ -20,7 +20,7 @@ class NameType(click.ParamType):
     name = "name"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names that begin like the word."""
+        """Return the names that begin with `incomplete`."""
         return [CompletionItem(name) for name in gallery_names() if name.startswith(incomplete)]
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import click
 
-from chetaev.cli.examples import examples
-from chetaev.cli.outcome import code_of
+from chetaev.cli.options import MotionOptions, examples, motion_options
 from chetaev.cli.say import note
-from chetaev.cli.session import CHANGE, FORBIDDEN
+from chetaev.cli.session import CHANGE, FORBIDDEN, exit_code_of
 from chetaev.cli.source import MODEL, read
-from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output
 
 
@@ -19,10 +17,10 @@ from chetaev.cli.writing import check_output
 )
 @MODEL
 @click.option("-o", "output", metavar="FILE.html", help="NAME.html unless given.")
-@click.option("--simplify", is_flag=True, help="The equations simplified, as far as ten seconds reach.")
-@wishes
+@click.option("--simplify", is_flag=True, help="Simplify the equations, for at most ten seconds.")
+@motion_options
 @click.pass_context
-def command(ctx: click.Context, given: str, output: str | None, simplify: bool, wishes: Wishes) -> None:
+def command(ctx: click.Context, given: str, output: str | None, simplify: bool, wanted: MotionOptions) -> None:
     """Everything about MODEL on one page: equations, verdict, pictures, animation.
 
     The page is one self-contained html file: it needs no network and can be sent to a colleague.
@@ -30,13 +28,13 @@ def command(ctx: click.Context, given: str, output: str | None, simplify: bool, 
     if output is not None:
         check_output(output, (".html", ".htm"))
     source = read(given)
-    model = wishes.model(source.model)
+    model = wanted.model(source.model)
     from chetaev.report import report
 
-    page = report(model, simplify=simplify, **wishes.choice)
+    page = report(model, simplify=simplify, **wanted.choice)
     note(f"wrote {page.save(f'{source.stem}.html' if output is None else output)}")
     if page.motion is not None:
-        ctx.exit(code_of([page.motion]))
+        ctx.exit(exit_code_of([page.motion]))
     if model.start.fixed or model.start.guess:
         note(f"the page says why it shows no motion: the verdict is {page.analysis.verdict}")
         ctx.exit(CHANGE if page.analysis.verdict in ("REGULAR", "CONSTRAINED") else FORBIDDEN)  # at a singular start the data must change

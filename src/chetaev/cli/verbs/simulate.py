@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from chetaev.cli.examples import examples
-from chetaev.cli.outcome import code_of
+from chetaev.cli.options import MotionOptions, examples, motion_options
 from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
 from chetaev.cli.say import note, say, table
-from chetaev.cli.session import UNFINISHED
+from chetaev.cli.session import UNFINISHED, exit_code_of
 from chetaev.cli.source import MODEL, read
-from chetaev.cli.wishes import Wishes, wishes
 from chetaev.cli.writing import check_output, write_motion
 from chetaev.core.errors import Interrupted, UsageError
 
@@ -22,7 +20,10 @@ if TYPE_CHECKING:
     from chetaev.numerics.motion.verify import Verification
 
 _ORDERS_ABOVE = 1e3
+"""Times the tolerance: the largest relative residual of a certified motion. Below about 300 correct motions of the gallery would fail,
+because the derivative of an interpolant is less exact than the interpolant."""
 _ROUND_OFF = 1e-11
+"""Relative residual that round-off alone can cause; a smaller limit would refuse correct motions at tight tolerances."""
 _MEANING = f"certified: no row is off by more than {_ORDERS_ABOVE:.0f} times the tolerance"
 
 
@@ -32,7 +33,7 @@ class MethodType(click.ParamType):
     name = "method"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The words that begin like this one."""
+        """Return the words that begin with `incomplete`."""
         from chetaev.numerics.methods.registry import METHODS
 
         return [CompletionItem(word) for word in METHODS.words() if word.startswith(incomplete)]
@@ -48,18 +49,18 @@ class MethodType(click.ParamType):
     ),
 )
 @MODEL
-@wishes
+@motion_options
 @click.option("--method", type=MethodType(), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight).")
-@click.option("--max-step", type=float, metavar="H", help="The longest step; the model's own, or any, unless given.")
-@click.option("--points", type=int, metavar="N", help="So many evenly spaced times in the table.")
+@click.option("--max-step", type=float, metavar="H", help="The longest step; by default the model's own, or no limit.")
+@click.option("--points", type=int, metavar="N", help="Number of evenly spaced times in the table.")
 @click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.npz; - prints a csv.")
 @plot("The coordinates over time")
-@click.option("--verify", is_flag=True, help=f"A certificate that shares nothing with the solver; {_MEANING}.")
+@click.option("--verify", is_flag=True, help=f"A certificate that is independent of the solver; {_MEANING}.")
 @click.pass_context
 def command(
     ctx: click.Context,
     given: str,
-    wishes: Wishes,
+    wanted: MotionOptions,
     method: str | None,
     max_step: float | None,
     points: int | None,
@@ -77,14 +78,14 @@ def command(
     if points is not None and points < 2:
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
-    model = wishes.model(source.model)
+    model = wanted.model(source.model)
     from chetaev.numerics.methods.registry import METHODS
     from chetaev.numerics.motion.simulate import simulate
 
     try:
         chosen = None if method is None else METHODS.of_words(method, f"--method {method}")
-        motion = simulate(model, method=chosen, max_step=max_step, **wishes.choice)
-    except Interrupted as stopped:  # what was computed is still said and written
+        motion = simulate(model, method=chosen, max_step=max_step, **wanted.choice)
+    except Interrupted as stopped:  # the part that was computed is still printed and written
         motion = stopped.motion
     if output == "-":
         write_motion(motion, output, points)
@@ -93,7 +94,7 @@ def command(
         _values(motion)
     agrees = True
     if verify:
-        certificate, err = motion.verify(), output == "-"  # standard output is a table then, and nothing else
+        certificate, err = motion.verify(), output == "-"  # with `-` standard output holds only the table
         say(certificate, err=err)
         agrees = certificate.worst <= allowed(motion.tolerance)
         say(certified(certificate, motion.tolerance), heading=False, err=err)
@@ -101,24 +102,24 @@ def command(
         note(f"wrote {write_motion(motion, output, points)}")
     if picture is not None:
         save_picture(lambda plots: plots.series(motion), picture, source.stem)
-    ctx.exit(code_of([motion]) if agrees else UNFINISHED)
+    ctx.exit(exit_code_of([motion]) if agrees else UNFINISHED)
 
 
 def allowed(tolerance: float) -> float:
-    """The residual of a motion that is certified."""
+    """Return the largest relative residual of a certified motion."""
     return max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
 
 
 def certified(found: Verification, tolerance: float) -> str:
-    """Whether residuals are what the tolerance of the motion lets expect: up to three orders above it, and never below round-off.
+    """Return the verdict on the residuals: certified if they are at most three orders above the tolerance, or at round-off.
 
-    The derivative of an interpolant is less exact than the interpolant, by one or two orders and a half over the gallery.
+    The derivative of an interpolant is less exact than the interpolant, by one to two and a half orders over the gallery.
     """
     most = allowed(tolerance)
-    expected = f"a tolerance of {tolerance:.0e} lets expect"
+    limit = f"the limit is {most:.0e} for a tolerance of {tolerance:.0e}"
     if found.worst <= most:
-        return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms, as {expected}"
-    fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms, and {expected} at most {most:.0e}"
+        return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms; {limit}"
+    fact = f"{found.worst_row} is off by {found.worst:.1e} of its terms; {limit}"
     return f"  verdict: NOT certified; {fact}; a smaller --tolerance, or --method implicit, may help"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chetaev.cli import options
-from chetaev.cli.examples import examples
+from chetaev.cli.options import examples
 from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.cli.writing import check_output, write_text
@@ -28,7 +28,7 @@ _TABLES = ("formula", "inverse", "velocity")
 """Options that are given several times, as `"name = ..."`."""
 
 _CHECKED = 1e-11
-"""Tolerance of the motions that a check compares: a theorem is judged, not an integrator."""
+"""Relative tolerance of the motions that --check compares: with a larger one, integration errors would hide an error of the map."""
 
 
 class TheoremType(click.ParamType):
@@ -37,7 +37,7 @@ class TheoremType(click.ParamType):
     name = "theorem"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """The names that begin like the word."""
+        """Return the names that begin with `incomplete`."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name) for name in _theorems() if name.startswith(incomplete)]
@@ -89,8 +89,8 @@ def command(given: str, theorem: str, word: str | None, settings: tuple[str, ...
 
 
 def _theorems() -> Mapping[str, Theorem]:
-    """The theorems of the library, and those that were registered."""
-    import chetaev.transforms  # noqa: F401 - which makes its theorems known
+    """Return the theorems of the library and the registered ones."""
+    import chetaev.transforms  # noqa: F401 - importing registers them
     from chetaev.transforms.tools.theorem import THEOREMS
 
     return THEOREMS
@@ -110,7 +110,7 @@ def _known(theorem: str) -> str:
 
 
 def _transformed(model: Model, name: str, details: dict[str, Any]) -> Morphism:
-    """The morphism of a theorem, given the options that belong to it."""
+    """Return the morphism of a theorem with its options."""
     theorem = _theorems()[name]
     given = {option: value for option, value in details.items() if value}
     for option in given:
@@ -128,7 +128,7 @@ def _transformed(model: Model, name: str, details: dict[str, Any]) -> Morphism:
 
 
 def _not_derived(target: Equations) -> str:
-    """The first row that the system and the principle of the target do not give, though perhaps with other terms on its sides."""
+    """Return the first row that does not follow from the target's system and principle (terms may change sides); empty if all do."""
     if target.rewritten is None:
         return ""
     from chetaev.core.zero import known_zero
@@ -143,7 +143,7 @@ def _not_derived(target: Equations) -> str:
 
 
 def _target(model: Model, found: Morphism) -> Model:
-    """The new system as a model, with the start and the values that the map carries over."""
+    """Return the new system as a model, with the start and the values that the map carries over."""
     from chetaev.mechanics.model import Model
 
     failing = _not_derived(found.target)

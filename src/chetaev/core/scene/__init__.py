@@ -7,58 +7,10 @@
 `Model.scene` is a scene, `[scene]` in a model file is one as texts and numbers (`read_scene`, `written`); `chetaev.plot` draws it.
 """
 
+from chetaev.core.scene import shapes
 from chetaev.core.scene.fields import COLOURS
 from chetaev.core.scene.scene import Scene, read_scene, written
-from chetaev.core.scene.shapes import (
-    SHAPES,
-    Arrow,
-    Ball,
-    Blade,
-    Body,
-    Circle,
-    Dial,
-    Disk,
-    Ellipsoid,
-    Frame,
-    Ground,
-    Label,
-    Patch,
-    Pivot,
-    Point,
-    Rod,
-    Shape,
-    Slider,
-    Spring,
-    Trace,
-    Tyre,
-    Wheel,
-)
+from chetaev.core.scene.shapes import *  # noqa: F403 - the list of shapes stands in that module only
 
-__all__ = [
-    "COLOURS",
-    "SHAPES",
-    "Arrow",
-    "Ball",
-    "Blade",
-    "Body",
-    "Circle",
-    "Dial",
-    "Disk",
-    "Ellipsoid",
-    "Frame",
-    "Ground",
-    "Label",
-    "Patch",
-    "Pivot",
-    "Point",
-    "Rod",
-    "Scene",
-    "Shape",
-    "Slider",
-    "Spring",
-    "Trace",
-    "Tyre",
-    "Wheel",
-    "read_scene",
-    "written",
-]
+__all__ = ["COLOURS", "Scene", "read_scene", "written"]
+__all__ += shapes.__all__

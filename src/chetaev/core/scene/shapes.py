@@ -20,6 +20,32 @@ from chetaev.core.errors import UsageError, did_you_mean
 from chetaev.core.scene import fields as read
 from chetaev.core.scene.fields import BLUE, COLOURS, DARK, GREEN, GREY, ORANGE, RED, Place, Reader, Size
 
+__all__ = [
+    "SHAPES",
+    "Arrow",
+    "Ball",
+    "Blade",
+    "Body",
+    "Circle",
+    "Dial",
+    "Disk",
+    "Ellipsoid",
+    "Frame",
+    "Ground",
+    "Label",
+    "Patch",
+    "Pivot",
+    "Point",
+    "Rod",
+    "Shape",
+    "Slider",
+    "Spring",
+    "Trace",
+    "Tyre",
+    "Wheel",
+]
+"""The public names: `chetaev.core.scene` and `chetaev.plot` take theirs from this list."""
+
 _SIZE = read.optional(read.expression)
 """The reader of sizes, which may be left out."""
 READERS: dict[str, Reader] = {

@@ -26,20 +26,22 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import zero_signatures
 
 ModeOf = Callable[[Expr, Expr | None], Expr | None]
-"""A switching function, and how the user wrote it if that is known, to plus or minus the symbol of its mode; None if it has none."""
+"""Maps a switching function, and its text by the user if known, to plus or minus the symbol of its mode; None if it has none."""
 FunctionOf = Callable[[Symbol], Expr | None]
 """The switching function of a mode that may change; None for other symbols."""
 
 _JUMPING = (Sign, Step, Branch)
 """Corner functions whose value jumps; the others are continuous."""
 _MOST_EXPANDED = 60
-"""Operations of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
+"""Most operations of a difference that is expanded for a division. A larger one counts as a jump, and the corner is written out: the
+result is longer but still right."""
 _MOST_ALIKE = 6
-"""Up to so many modes inside a switching function it is looked whether it vanishes identically on one side of one of them."""
+"""Most modes inside a switching function for which the code checks whether it vanishes identically on one side of one of them; the
+number of checks doubles with each mode."""
 
 
 class Rewriting:
-    """Expressions with their corners written with modes. What was met once is remembered, so that shared parts are rewritten once."""
+    """Rewrites expressions with modes in place of corners. Results are cached, so that shared parts are rewritten once."""
 
     def __init__(self, mode_of: ModeOf, function_of: FunctionOf) -> None:
         self._mode_of, self._function_of = mode_of, function_of
@@ -94,7 +96,7 @@ class Rewriting:
         return found
 
     def _divides(self, u: Expr) -> Symbol | None:
-        """A mode at which the corner of u has to be written out."""
+        """Return a mode for which the corner of u has to be written out, or None."""
         inside = sorted((z for z in u.free_symbols if self._function_of(z) is not None), key=lambda z: str(z.name))
         jumping = next((m for m in inside if m in self._stepping and self._jumps(u, m)), None)
         if jumping is not None or len(inside) > _MOST_ALIKE:
@@ -102,14 +104,14 @@ class Rewriting:
         return next((m for m in inside if S.Zero in (u.xreplace({m: S.One}), u.xreplace({m: S.NegativeOne}))), None)
 
     def _jumps(self, u: Expr, m: Symbol) -> bool:
-        """Whether an expression has two values where the switching function of a mode vanishes; in doubt it has."""
+        """Tell whether an expression has two values where the switching function of a mode vanishes; true if undecided."""
         function = self._function_of(m)
-        assert function is not None  # noqa: S101 - asked of modes that may change only
+        assert function is not None  # noqa: S101 - callers pass only modes that may change
         return not divisible(u.xreplace({m: S.One}) - u.xreplace({m: S.NegativeOne}), function)
 
 
 def _argument(kind: type, arguments: tuple[Expr, ...]) -> Expr:
-    """What vanishes where a corner function switches."""
+    """Return the switching function of a corner function."""
     return arguments[0] - arguments[1] if kind in (Maximum, Minimum) else arguments[0]
 
 
@@ -128,7 +130,7 @@ def _smoothed(kind: type, arguments: tuple[Expr, ...], u: Expr, m: Expr) -> Expr
 
 
 def _mean(m: Expr, above: Expr, below: Expr) -> Expr:
-    """One expression where a mode is 1 and another where it is -1. Each stands in it once, so that nested corners grow in proportion."""
+    """Return `above` where a mode is 1 and `below` where it is -1. Each occurs once, so that nested corners grow linearly."""
     return above if above == below else (1 + m) / 2 * above + (1 - m) / 2 * below
 
 
@@ -153,10 +155,10 @@ def _without_repetitions(e: Expr) -> Expr:
 
 
 def divisible(difference: Expr, s: Expr) -> bool:
-    """Whether a difference is known to vanish where s does.
+    """Tell whether a difference is known to vanish where s does.
 
-    Where s is affine in one of its symbols, that one is put in and the signature of what is left decides. Else both are taken as
-    polynomials in whatever they consist of, and the difference has to be a multiple of s.
+    Where s is affine in one of its symbols, that symbol is eliminated and the signature of the result decides. Otherwise both are read as
+    polynomials in their generators, and the difference has to be a multiple of s.
     """
     if difference == 0 or s in Mul.make_args(difference):
         return True

@@ -38,7 +38,8 @@ SLIDING = 0
 """The value of a mode in a configuration while the motion stays on its surface."""
 
 _MOST_THOUGHT = 60
-"""Operations of a factor up to which SymPy is asked for its sign, which takes long for large sums."""
+"""Most operations of a factor whose sign SymPy is asked for, which takes long for large sums. A larger factor stays in the switching
+function; functions that differ by it then have separate modes."""
 
 Configuration = tuple[int, ...]
 """For every mode +1, -1 or SLIDING."""
@@ -81,13 +82,13 @@ class Mode:
 
 @dataclass(frozen=True)
 class Direction(Mode):
-    """The square of a speed on whose unit vector a force depends (`directions`). Its mode is 1 in motion, and SLIDING is rest."""
+    """The square of a speed on whose unit vector a force depends (`planar_friction`). Its mode is 1 in motion and SLIDING at rest."""
 
     components: tuple[Component, ...]
 
     @property
     def unknowns(self) -> tuple[Multiplier, ...]:
-        """The components of the vector that takes the place of the unit vector at rest."""
+        """The components of the vector that replaces the unit vector at rest."""
         return tuple(Multiplier(f"{c.velocity.name} over {self.symbol.name}") for c in self.components)
 
     @property
@@ -127,13 +128,13 @@ class Switched:
         return Binding({**binding.parameters, **values}, inputs)
 
     def read(self, expression: Expr, configuration: Configuration) -> Expr:
-        """An expression of the user's where the modes are known: sign(s) is 0 on the surface s = 0 while the motion slides there."""
+        """Return a user's expression for known modes: sign(s) is 0 on the surface s = 0 while the motion slides there."""
         known = {mode.symbol: S.Zero for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
         expression = self._resting(expression, configuration, reading=True)
         return self.replaced(expression).xreplace({**known, **self._numbers(configuration)})
 
     def driven(self, expression: Expr, configuration: Configuration) -> Expr:
-        """An expression of the equations where the modes are known: sign(s) is the unknown of sliding motion on s = 0."""
+        """Return an expression of the equations for known modes: sign(s) is the unknown of sliding motion on s = 0."""
         known = {mode.symbol: self.held(mode) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
         found = self._resting(self.replaced(expression), configuration, reading=False)
         for symbol in known:
@@ -141,7 +142,7 @@ class Switched:
         return found.xreplace({**known, **self._numbers(configuration)})
 
     def _resting(self, expression: Expr, configuration: Configuration, reading: bool) -> Expr:
-        """An expression with what takes the place of unit vectors of velocities that vanish: nothing, or the unknowns."""
+        """Replace unit vectors of vanishing velocities: by zero when `reading`, otherwise by the unknowns."""
         for mode, m in zip(self.modes, configuration, strict=True):
             if m == SLIDING and isinstance(mode, Direction) and any(power.base == mode.function for power in expression.atoms(sympy.Pow)):
                 limit = at_rest(expression, mode.function, mode.components, mode.unknowns)
@@ -151,7 +152,7 @@ class Switched:
 
     @property
     def by_itself(self) -> bool:
-        """Whether the modes of one compilation do not suffice for all configurations."""
+        """Whether configurations need separate compilations, because some modes are put in as numbers."""
         return bool(self.chosen) or any(isinstance(mode, Direction) for mode in self.modes)
 
     def held(self, mode: Mode) -> Expr:
@@ -193,7 +194,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
         core, sign = _canonical(s)
         if core not in modes:
             plain = core.xreplace(signs) if written is None else _canonical(written)[0]
-            text = show(plain)  # once: it is long where corners are nested
+            text = show(plain)  # printed once: it is long for nested corners
             mode = Mode(_unused(f"sign of {text}", signs), core, text)
             modes[core], signs[mode.symbol] = mode, Sign(plain)
             if not mode.constant:
@@ -264,7 +265,7 @@ def nested_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]
 
 
 def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
-    """The symbols of those terms of an expression that contain a wanted jet."""
+    """Return the symbols of those terms of an expression that contain a jet for which `wanted` is true."""
     terms = [term.free_symbols for term in sympy.Add.make_args(e)]
     return {z for symbols in terms if any(isinstance(z, Jet) and wanted(z) for z in symbols) for z in symbols}
 
@@ -354,20 +355,17 @@ def tilted_by(equations: Equations, mode: Mode) -> Multiplier | None:
 
 
 def _slopes_by(equations: Equations, mode: Mode, m: Multiplier) -> dict[Any, Expr]:
-    """What a mode multiplies in a reaction."""
+    """Return the coefficients of a mode in a reaction."""
     row = equations.lowered.reactions[m]
     sides = [{q: c.xreplace({mode.symbol: side}) for q, c in row.items()} for side in (S.One, S.NegativeOne)]
     return {q: (sides[0][q] - sides[1][q]) / 2 for q in row}
 
 
 def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
-    """Whether some modes stand in a momentum: then the classical rule D sign = 0 says nothing about motion on the surface."""
+    """Tell whether some modes occur in a momentum: then the rule D sign = 0 does not determine motion on the surface."""
     lagrangian = equations.lowered.lagrangian
     velocities = [z for z in jets_in(lagrangian) if z.order]
     return any(mode.symbol in lagrangian.diff(z).free_symbols for mode in modes for z in velocities)
-
-
-# ------------------------------------------------------------ rewriting
 
 
 def _constant(function: Expr) -> bool:
@@ -376,14 +374,14 @@ def _constant(function: Expr) -> bool:
 
 
 def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
-    """A parameter of this name, or of one like it: different functions may read alike once modes inside them are written as signs."""
+    """Return a parameter of this name, or a similar unused name: different functions may print alike once modes are written as signs."""
     while Parameter(name) in taken:
         name += " again"
     return Parameter(name)
 
 
 def _canonical(s: Expr) -> tuple[Expr, int]:
-    """A switching function without positive factors, and with the sign that SymPy thinks of as plain."""
+    """Return a switching function without positive factors and with SymPy's canonical sign, and the sign that was removed."""
     content, s = s.as_content_primitive()
     sign = -1 if content.is_negative else 1
     factors = sympy.Mul.make_args(s)

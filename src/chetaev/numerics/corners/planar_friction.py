@@ -1,8 +1,8 @@
 r"""Planar friction: forces along the unit vector of a velocity, $-\mu\,w/|w|$ with $|w|^2 = \sum_j c_j w_j^2$.
 
 At rest, $w = 0$, such a force has no value. In the limit it may be any force of the set that the unit vectors span: with an unknown $n$
-in place of $w/|w|$ and the rows $w_j = 0$, the body rests as long as $\sum_j c_j n_j^2 \le 1$. It sets off where this is exceeded, in the
-direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law in two or more
+in place of $w/|w|$ and the rows $w_j = 0$, the body rests as long as $\sum_j c_j n_j^2 \le 1$. It starts to move where this is exceeded, in
+the direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law in two or more
 dimensions, isotropic or not, and Filippov's convex hull for forces of this kind.
 """
 
@@ -21,7 +21,8 @@ from chetaev.mechanics.equations import Equations
 from chetaev.numerics.flow.compiled import Array
 
 _WIDEST = 1e12
-"""The acceleration of a body that sets off, in units of what acts on it, beyond which none is looked for."""
+"""Upper end of the search for the acceleration of a body that starts to move, relative to the acting acceleration. Larger ones would be
+round-off."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Component:
 
 
 def directions_in(equations: Equations) -> dict[Expr, tuple[Component, ...]]:
-    """The squares of speeds by whose unit vectors forces depend, with their components."""
+    """Return the squares of speeds on whose unit vectors forces depend, with their components."""
     if equations.rewritten is not None:
         return {}
     forces = acting(equations)
@@ -59,7 +60,7 @@ def acting(equations: Equations) -> dict[Coordinate, Expr]:
 
 
 def _squares(forces: Iterable[Expr]) -> list[Expr]:
-    """What stands under a root in a denominator and contains velocities."""
+    """Return the arguments of square roots in denominators that contain velocities."""
     found: dict[Expr, None] = {}
     for e in forces:
         for power in e.atoms(Pow):
@@ -74,7 +75,7 @@ def _squares(forces: Iterable[Expr]) -> list[Expr]:
 
 
 def _components(square: Expr) -> tuple[Component, ...]:
-    """A sum of squares of forms, each affine in a velocity of its own; empty if it is not one, or of less than two."""
+    """Split a sum of at least two squares of forms, each affine in its own velocity; empty if `square` is no such sum."""
     found: list[Component] = []
     for term in Add.make_args(square):
         moving = [f for f in Mul.make_args(term) if any(z.order for z in jets_in(f, Coordinate))]

@@ -1,4 +1,4 @@
-r"""Bounds of a graph at all states: whether a pivot can vanish anywhere, whatever the motion does.
+r"""Bounds of a graph over all states: whether a pivot can vanish anywhere.
 
 The tape of the graph is run once in intervals, with everything that moves between minus and plus infinity. Sine and cosine stay between -1
 and 1 and a square is not negative, which is enough for many mass matrices.
@@ -21,7 +21,7 @@ from chetaev.numerics.machine.tape import lines_of, tape_of
 Range = tuple[float, float]
 
 _MOST = 3000
-"""Instructions of a graph that are run: in Python, for a few milliseconds."""
+"""Most instructions of a graph that are run, in Python, in a few milliseconds. For a larger graph the answer is "may vanish"."""
 _EVERYTHING: Range = (-inf, inf)
 
 _KNOWN: Remembered[bool] = Remembered(256)

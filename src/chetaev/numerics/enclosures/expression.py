@@ -1,4 +1,4 @@
-r"""Expressions over a box: what they and their rates can be while the state and its rates stay between bounds.
+r"""Intervals of expressions and of their rates over a box, given bounds of the state and of its rates.
 
 `Enclosing.value` is the interval of an expression over the box, `Enclosing.rate` that of its total derivative along a motion inside it, by
 the chain rule: $\dot f(u) = f'(u)\,\dot u$, with the slope $f'$ over the interval of $u$.
@@ -22,7 +22,7 @@ from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval
 
 
 class NotEnclosed(Exception):
-    """An expression with something in it for which the box has no bounds: an unknown that is no part of the state."""
+    """Raised for an expression with an unknown that is not part of the state, for which the box has no bounds."""
 
 
 _HALF = single(0.5)
@@ -72,7 +72,7 @@ _DOMAINS: Mapping[str, tuple[float, float]] = {
 }
 """Functions that have values for some arguments only."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
-"""Functions that are too large for a double where others are not."""
+"""Functions that overflow a double for moderate arguments."""
 _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
     "sin": lambda u, _: iv.cosine(u),
     "cos": lambda u, _: iv.opposite(iv.sine(u)),
@@ -97,7 +97,7 @@ _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
 
 
 def _one_side(u: Interval, below: Interval, above: Interval, both: Interval) -> Interval:
-    """What holds where an argument is negative, where it is not, or where it is both; the others may have no value."""
+    """Return `below` where u is negative, `above` where it is not, `both` where its sign changes; the others may have no value."""
     mixed, negative = iv.straddles(u), ca.SX.binary(ca.OP_LT, u.high, ca.SX(0))
 
     def bound(a: ca.SX, b: ca.SX, c: ca.SX) -> ca.SX:
@@ -122,26 +122,27 @@ class Enclosing:
         inputs: Mapping[str, Expr],
         capping: bool = False,
     ) -> None:
-        """`leaves` are values and rates of what moves; `parameter` gives the graph's symbol of a constant, `inputs` functions of time.
+        """`leaves` are values and rates of moving symbols; `parameter` returns the graph's symbol of a constant, `inputs` are functions of
+        time.
 
-        With `capping` functions that grow do not become infinite, so that quotients by them are zero, and no 0/0.
+        With `capping` growing functions stay finite, so that quotients by them become zero and not NaN.
         """
         self._leaves, self._parameter, self._inputs, self._capping = leaves, parameter, inputs, capping
         self._values: dict[Expr, Interval] = {}
         self._rates: dict[Expr, Interval] = {}
 
     def value(self, e: Expr) -> Interval:
-        """What an expression can be."""
+        """Return the interval of an expression."""
         return self._walked(e, self._values, self._value)
 
     def rate(self, e: Expr) -> Interval:
-        """What its total derivative can be."""
+        """Return the interval of its total derivative."""
         self.value(e)
         return self._walked(e, self._rates, self._rate)
 
     def within_domain(self, e: Expr) -> tuple[Interval, Interval]:
-        """Value and rate of an expression that may have no value in a part of the box: no numbers if it has none in all of it, and a rate
-        without bounds if it has none in some of it, where its sign at an end of the box may tell nothing.
+        """Return value and rate of an expression that may be undefined in a part of the box: NaN if it is undefined in the whole box, an
+        unbounded rate if it is undefined in a part of it, since its sign at an end of the box then proves nothing.
         """
         value, rate = self.value(e), self.rate(e)
         somewhere = everywhere = None
@@ -157,7 +158,7 @@ class Enclosing:
         return value, Interval(iv.chosen(everywhere, rate.low, EVERYTHING.low), iv.chosen(everywhere, rate.high, EVERYTHING.high))
 
     def _domains(self, e: Expr) -> list[tuple[Interval, float, float]]:
-        """The arguments of functions and powers in an expression that have to be between bounds, and these."""
+        """Return the arguments of functions and powers with a bounded domain, and these bounds."""
         found, seen, stack = [], {e}, [e]
         while stack:
             node = stack.pop()
@@ -189,9 +190,9 @@ class Enclosing:
         return iv.capped(found) if self._capping and name in _GROWING else found
 
     def inner_slope(self, e: Expr, wild: Callable[[Expr], bool]) -> Interval | None:
-        """The slope of an expression by the arguments of the innermost wild functions in it; None if there are none.
+        """Return the slope of an expression by the arguments of its innermost functions for which `wild` is true; None without any.
 
-        Those of nested functions are multiplied: 1/(1 + exp(u)) is steep in one place, where neither 1/b nor exp(u) is steepest.
+        Slopes of nested functions are multiplied: 1/(1 + exp(u)) is steep at a place where neither 1/b nor exp(u) is steepest.
         """
         if not e.args or e.is_number:
             return None

@@ -1,9 +1,8 @@
 r"""Intervals on a graph: two values per number, a lower and an upper bound, each an expression of its own.
 
-The bounds are those of real arithmetic; round-off is not added. Who compares them leaves room for that: a factor of 30 where values are
-compared (`methods.dop853.tube`), a change of sign at both ends of an interval where roots are sought. A bound that does not exist is
-infinite. $0\cdot\infty$ is no number, and the larger of a number and what is no number is the number: so a product is bounded by those of
-its four corners that exist.
+The bounds are those of real arithmetic; round-off is not added. Comparisons leave a margin for it: a factor of 30 where values are compared
+(`methods.dop853.tube`), a change of sign at both ends of an interval where roots are sought. A missing bound is infinite. $0\cdot\infty$ is
+NaN, and the larger of a number and NaN is the number: so a product is bounded by those of its four corner products that are numbers.
 """
 
 from __future__ import annotations
@@ -55,26 +54,26 @@ def chosen(condition: ca.SX, yes: ca.SX, no: ca.SX) -> ca.SX:
 
 
 def at_most(a: ca.SX, b: ca.SX) -> ca.SX:
-    """Whether a <= b; not if one of them is no number."""
+    """Whether a <= b; false if one of them is NaN."""
     return ca.SX.binary(ca.OP_LE, a, b)
 
 
-# -- the size of what is in an interval
+# -- sizes of intervals
 
 _HUGE = 1e100
-"""What is larger than this, in whatever units, is as good as infinite, and so are two such numbers alike: 1/(1 + exp(u)) has a value where
-exp(u) has none."""
+"""Cap of bounds, in any units: larger numbers count as infinite, and products of two caps still fit a double. So 1/(1 + exp(u)) has a value
+where exp(u) overflows."""
 
 
 def capped(a: Interval) -> Interval:
-    """An interval whose bounds are not larger than what is as good as infinite; what is no number stays."""
+    """Return an interval with bounds of at most `_HUGE`; NaN stays."""
     huge = ca.SX(_HUGE)
     low, high = (chosen(at_most(huge, end), huge, chosen(at_most(end, negative(huge)), negative(huge), end)) for end in (a.low, a.high))
     return single(low) if a.single else Interval(low, high)
 
 
 def largest(a: Interval) -> ca.SX:
-    """The largest absolute value; infinite where a bound is no number."""
+    """The largest absolute value; infinite where a bound is NaN."""
     return chosen(at_most(a.low, a.high), larger(size(a.low), size(a.high)), ca.SX(inf))
 
 
@@ -179,7 +178,7 @@ def whole_power(a: Interval, exponent: int) -> Interval:
 
 
 def broken_power(a: Interval, exponent: float) -> Interval:
-    """All powers with an exponent that is no integer, of what is not negative."""
+    """All powers of nonnegative numbers with an exponent that is not an integer."""
     base = a if a.single else Interval(larger(a.low, ca.SX(0)), a.high)
     low, high = (ca.sqrt(end) ** (2 * exponent) if (2 * exponent).is_integer() else end**exponent for end in (base.low, base.high))
     if a.single:
@@ -191,7 +190,7 @@ def broken_power(a: Interval, exponent: float) -> Interval:
 
 
 def rising(a: Interval, operation: int, domain: tuple[float, float] = (-inf, inf)) -> Interval:
-    """All values of a function that grows on its domain. What lies beyond the domain has no value, and the motion does not go there."""
+    """All values of an increasing function on its domain. Arguments beyond the domain are ignored: the motion cannot have them."""
     if a.single:
         return single(ca.SX.unary(operation, a.low))
     low = a.low if isinf(domain[0]) else larger(a.low, ca.SX(domain[0]))
@@ -226,7 +225,7 @@ def tangent(a: Interval) -> Interval:
 
 
 def _passes(a: Interval, place: float, period: float) -> ca.SX:
-    """Whether a place, or one that is whole periods away, is in an interval; also if the interval has no ends."""
+    """Whether an interval contains `place` plus whole periods; true for an unbounded interval."""
     turns = [ca.SX.unary(ca.OP_FLOOR, times(minus(end, ca.SX(place)), ca.SX(1 / period))) for end in (a.low, a.high)]
     return ca.SX.unary(ca.OP_NOT, at_most(turns[1], turns[0]))
 

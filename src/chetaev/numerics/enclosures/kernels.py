@@ -8,7 +8,7 @@ r"""Machine code of enclosures. A kernel reads a *tube* in place of a state: bou
 | $3n \dots 4n - 1$ | upper bounds |
 | $4n$, $4n + 1$ | bounds of the time |
 
-p is the one of all kernels; inputs are written out as functions of time, and their places in p are not read.
+p is the parameter vector of all kernels; inputs are written out as functions of time, and their entries of p are not read.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a system: code that gives, over a tube, the largest absolute values of all, then the smallest."""
+    """The nodes of a system: code that computes, over a tube, the largest absolute values of all nodes, then the smallest."""
 
     kernel: Kernel | None
     enclosed: tuple[Expr, ...]
     left_out: tuple[Expr, ...]
-    """Nodes with unknowns in them that are no part of the state, such as multipliers."""
+    """Nodes that contain unknowns outside the state, such as multipliers."""
 
 
 _NODES: Remembered[Nodes] = Remembered(64)
@@ -61,28 +61,28 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     enclosed, left_out = [], []
     for node in found:
         try:
-            bounds += _told(tube.enclosing, node)
+            bounds += _monitored(tube.enclosing, node)
             enclosed.append(node)
         except NotEnclosed:
             left_out.append(node)
     for product in products:
-        with suppress(NotEnclosed):  # then one of its factors is left out
+        with suppress(NotEnclosed):  # one of its factors is then in `left_out`
             bounds.append(capped(tube.enclosing.value(product)))
     kernel = tube.kernel([*map(largest, bounds), *map(least, bounds)], "nodes") if bounds else None
     return Nodes(kernel, tuple(enclosed), tuple(left_out))
 
 
-def _told(enclosing: Enclosing, node: Expr) -> list[Interval]:
-    """What tells of a surprise: a value or a slope, and the slope by the arguments of functions inside."""
+def _monitored(enclosing: Enclosing, node: Expr) -> list[Interval]:
+    """Return the intervals that reveal a narrow feature of a node: its value or slope, and its slope by the innermost arguments."""
     found = [capped(enclosing.value(node)) if told_by_value(node) else enclosing.slope(node)]
     slope = enclosing.inner_slope(node, may_surprise) if nested(node) else None
     return found if slope is None else [*found, slope]
 
 
 def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:
-    """Code that gives bounds of some functions and of their rates over a tube, four numbers each, and which functions it knows.
+    """Return code for bounds of functions and of their rates over a tube, four numbers each, and which functions have bounds.
 
-    Of the others it says nothing: they contain unknowns that are no part of the state. Where a function has no value its bounds are none.
+    Functions without bounds contain unknowns outside the state. Where a function has no value its bounds are NaN.
     """
     key = (tuple(functions), Frozen(inputs))
     return _BOUNDS.get(flow, key, lambda: _bounds_kernel(flow, functions, inputs))
@@ -103,7 +103,7 @@ def _bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, E
 
 
 def turns_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Kernel | None:
-    """Code that gives the largest width over a tube of the arguments of sine and cosine in the data; None without any. Remembered."""
+    """Return code for the largest width over a tube of the arguments of sine and cosine in the data; None without any. Cached."""
     return _TURNS.get(flow, Frozen(inputs), lambda: _turns_kernel(flow, inputs))
 
 

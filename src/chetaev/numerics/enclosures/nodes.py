@@ -1,4 +1,4 @@
-"""The functions, quotients and powers in the data of a system that may surprise a step."""
+"""The nodes: functions, quotients and powers in the data of a system that can have a feature narrower than a step."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.remembered import Remembered
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
-"""Functions that have nothing to hide. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep where it ends, but it has
-no more than a kink there, which is seen from both sides: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
+"""Functions without narrow features. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep at the end of its domain, but
+it has only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
 _HIGH = 5
-"""Powers from zero up to this are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
+"""Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
 _MANY = 8
-"""So many factors make a pulse that is narrower than each of them. A step sees less than a thousandth of it where all are a half."""
+"""Products with at least this many factors are monitored: they can form a pulse narrower than each factor, with less than a thousandth of
+its height where all factors are a half."""
 _THOUGHT = 60
-"""Operations of the base of a root up to which it is asked whether it is positive."""
+"""Most operations of the base of a root for which SymPy is asked whether it is positive; a larger base counts as unknown."""
 _DIGITS = 120
+"""Decimal digits of values near a pole; enough for a few digits after cancellation at a distance of 1e-40."""
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
+"""Distances from a pole at which the data are evaluated."""
 _SAME = sympy.Rational(1, 10**15)
-"""How near to a pole the data are looked at, with how many digits, and up to what they have to agree there."""
+"""Relative difference up to which the values at these distances count as equal: the data then have no pole there."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
-"""Functions whose value tells as much as their slope."""
+"""Functions whose value reveals as much as their slope."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 
 
@@ -46,14 +49,14 @@ def angles_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, .
 
 
 def _in_order(found: Collection[Expr]) -> tuple[Expr, ...]:
-    """The same order in every run. SymPy's own key takes a millisecond for a dozen symbols, whose names do as well."""
+    """Sort by names, for the same order in every run. SymPy's own sort key takes a millisecond for a dozen symbols."""
     if all(isinstance(e, sympy.Symbol) for e in found):
         return tuple(sorted(found, key=lambda e: e.name))
     return tuple(sorted(found, key=sympy.default_sort_key) if len(found) > 1 else found)
 
 
 def _data_and_parts(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], list[Expr]]:
-    """The data of equations and the inputs they are driven by, and all parts of these; remembered, because several questions are asked."""
+    """Return the data of equations and their inputs, and all sub-expressions; cached for several callers."""
     return _PARTS.get(equations, Frozen(inputs), lambda: (data := (*_data(equations), *inputs.values()), _parts(data)))
 
 
@@ -70,13 +73,13 @@ def _parts(data: Iterable[Expr]) -> list[Expr]:
 
 
 def nested(e: Expr) -> bool:
-    """Whether a node has others that may surprise inside, so that neither of them tells where the whole is steep: 1/(1 + exp(u))."""
+    """Tell whether a node contains other nodes, so that neither shows where the whole is steep: 1/(1 + exp(u))."""
     return any(may_surprise(part) and _moves(part) for a in e.args for part in _parts([a]))
 
 
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """Products of several factors that may surprise, or of many that do not. Where one falls and another rises the product may be large
-    between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
+    """Return products of several nodes, or of at least `_MANY` other factors. Where one factor falls and another rises, the product may be
+    large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
     """
     found = []
     for e in _data_and_parts(equations, inputs)[1]:
@@ -90,14 +93,14 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr,
 
 
 def _told_by_quotients(data: Iterable[Expr], parts: Iterable[Expr]) -> set[Expr]:
-    """Hyperbolic cosines that stand in denominators alone, as in 1/cosh(u)^2: where they are large the quotient is not, and it tells."""
+    """Return hyperbolic cosines that occur in denominators only, as in 1/cosh(u)^2: the quotient is monitored instead."""
     below = {e.base for e in parts if e.is_Pow and e.exp.is_number and e.exp < 0 and isinstance(e.base, sympy.cosh)}
     elsewhere = {a for e in parts for a in e.args if not (e.is_Pow and e.exp.is_number and e.exp < 0)}
     return below - elsewhere - set(data)
 
 
 def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
-    """One power of every base: of 1/u and 1/sqrt(u) the first has the larger changes."""
+    """Keep one power of every base: of 1/u and 1/sqrt(u) the first, which changes more."""
     lowest: dict[Expr, Expr] = {}
     others = []
     for e in nodes:
@@ -110,7 +113,7 @@ def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
 
 
 def may_surprise(e: Expr) -> bool:
-    """Whether an expression can be, or rise, much more than at places beside it."""
+    """Tell whether an expression can have values or slopes much larger than at neighbouring points."""
     if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:  # sqrt(u^2 + w^2) has a bend as narrow as w; where a root vanishes it has a kink
         return bool(e.base.count_ops() <= _THOUGHT and e.base.is_positive)
     if e.is_Pow:
@@ -119,14 +122,14 @@ def may_surprise(e: Expr) -> bool:
 
 
 def told_by_value(e: Expr) -> bool:
-    """Whether a node's value tells more than its slope."""
+    """Tell whether a node is monitored by its value rather than its slope."""
     return bool(not e.exp.is_number or e.exp >= _HIGH) if e.is_Pow else SPELLING[type(e)] in _GROWING
 
 
 def _is_no_pole(e: Expr, data: Iterable[Expr]) -> bool:
-    """Whether a quotient has a pole at a number and the data have none there: 1/x in sin(x)/x.
+    """Tell whether a quotient has a pole at a number and the data have none there: 1/x in sin(x)/x.
 
-    The data are looked at very near to the pole, in so many digits that cancellation leaves some; what grows towards the pole has one.
+    The data are evaluated very near to the pole, with `_DIGITS` digits; they have a pole if they grow towards it.
     """
     if not (e.is_Pow and e.exp.is_Integer and e.exp < 0):
         return False

@@ -314,7 +314,7 @@ class Flow:
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
             line = self.system.structure.jacobian[i]
             sizes = [None if e.is_zero() else bounds.of(e) for e in line]
-            if not bounds.steady(pivot) or any(found is None and not e.is_zero() for found, e in zip(sizes, line, strict=True)):
+            if not bounds.is_constant(pivot) or any(found is None and not e.is_zero() for found, e in zip(sizes, line, strict=True)):
                 return None
             largest = larger(largest, times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))))
         return over(ca.SX(1), largest)

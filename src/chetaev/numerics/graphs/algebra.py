@@ -1,9 +1,9 @@
 """Expressions as an automatic-differentiation graph: the algebra that numerics works in.
 
 CasADi's SX graphs share sub-expressions and differentiate in a time proportional to their size, where SymPy's trees swell. The assembler,
-the structural analysis and everything below them run on either algebra; here is the one for numbers.
+the structural analysis and everything below them run on either algebra; this module has the one for numbers.
 
-A number that has no exact double, such as 1/10 or pi, is a leaf of the graph like a parameter: then 3*(1/10) - 3/10 is exactly zero for
+A number that is not exactly a double, such as 1/10 or pi, is a leaf of the graph like a parameter: then 3*(1/10) - 3/10 is exactly zero for
 formal questions (`program`), and becomes 5.6e-17 only where the graph is made into a function of doubles (`function`).
 """
 
@@ -29,9 +29,10 @@ from chetaev.numerics.machine.tape import LIMIT, program_of
 
 _UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
 _FORWARD = 2
-"""Symbols up to which derivatives are taken forward through the graph, one by one."""
+"""Most symbols for which derivatives are taken in forward mode, one symbol at a time. Reverse mode, for more, leaves more round-off where
+slopes vanish."""
 _PROGRAMS = 24
-"""Programs that a graph remembers; with fewer those of one question would drive out each other."""
+"""Size of the cache of programs. With a smaller one the programs of a single analysis evict each other, which costs time only."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
 
 
@@ -59,7 +60,7 @@ def over(a: ca.SX, b: ca.SX) -> ca.SX:
 
 
 def dense(a: Any) -> Any:
-    """An expression with all of its zeros; CasADi takes ten times as long to find out that there is nothing to do."""
+    """Return the expression without structural zeros. Testing first is ten times faster than CasADi's own conversion of a dense one."""
     return a if a.is_dense() else ca.densify(a)
 
 
@@ -79,7 +80,7 @@ def step(u: ca.SX) -> ca.SX:
 
 
 def piecewise(u: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
-    """The value a where u < 0, else b; what stands on the other side need not have a value."""
+    """The value a where u < 0, else b; the expression that is not chosen need not have a value."""
     below = ca.SX.binary(ca.OP_LT, u, ca.SX(0))
     left = ca.SX.binary(ca.OP_IF_ELSE_ZERO, below, a)
     return plus(left, ca.SX.binary(ca.OP_IF_ELSE_ZERO, ca.SX.unary(ca.OP_NOT, below), b))
@@ -92,7 +93,7 @@ _BUILT: dict[str, Callable[..., ca.SX]] = {"step": step, "piecewise": piecewise}
 class GraphAlgebra:
     """SX expressions; one instance owns the graph's symbols, so expressions of different instances do not mix.
 
-    The instance remembers the symbols and gradients of the expressions it was asked about: rows are asked about again and again.
+    The instance caches the symbols and gradients of expressions, because the same rows are analysed many times.
     """
 
     def __init__(self) -> None:
@@ -104,12 +105,12 @@ class GraphAlgebra:
         self._known: dict[Expr, ca.SX] = {}
         self._vectors: dict[tuple[Symbol, ...], ca.SX] = {}
         self._programs: dict[Any, tuple[list[ca.SX], Program, list[Symbol]]] = {}
-        # by the address of a node; the expressions are kept, so that no other node can have it
+        # keyed by the address of a node; the expressions are stored too, so that the address is not reused
         self._symbols: dict[int, tuple[ca.SX, frozenset[Symbol]]] = {}
         self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, dict[Symbol, ca.SX]]] = {}
 
     def of(self, expression: Expr) -> ca.SX:
-        """The graph of an expression, each shared sub-expression only once."""
+        """Return the graph of an expression, with each shared sub-expression once."""
         stack: list[tuple[Expr, bool]] = [(expression, False)]
         while stack:
             node, ready = stack.pop()
@@ -142,9 +143,9 @@ class GraphAlgebra:
         return ca.Function(name, list(arguments), [dense(self.numeric(column))], options)
 
     def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
-        """The expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
+        """Return the expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
 
-        The last ones are remembered: several questions are asked about the same rows.
+        The last `_PROGRAMS` results are cached, because several analyses use the same rows.
         """
         key = tuple(int(e.element_hash()) if e.nnz() else 0 for e in expressions), None if symbols is None else tuple(symbols)
         if key not in self._programs:
@@ -171,10 +172,10 @@ class GraphAlgebra:
         return self._vectors[key]
 
     def gradient(self, e: ca.SX, symbols: Sequence[Symbol]) -> list[ca.SX]:
-        """The partial derivatives. One sweep back through the graph gives them for all that moves, and is remembered.
+        """Return the partial derivatives. One reverse sweep gives the derivatives by all moving symbols, and is cached.
 
-        For one symbol or two a sweep forward for each is made instead, as CasADi would do by itself: it leaves less round-off where slopes
-        vanish.
+        For at most `_FORWARD` symbols a forward sweep for each is made instead, as CasADi does by default: it leaves less round-off where
+        slopes vanish.
         """
         occurring = self.symbols(e)
         present = [z for z in symbols if z in occurring]
@@ -219,7 +220,7 @@ class GraphAlgebra:
         return frozenset().union(*known)
 
     def symbols_of_each(self, expressions: Sequence[ca.SX]) -> list[frozenset[Symbol]]:
-        # all at once from the pattern of the Jacobian, which takes less time than to look for the symbols of each
+        # from the sparsity pattern of the Jacobian, which is faster than searching each expression
         if expressions:
             leaves = tuple(self._leaves)
             found: list[list[Symbol]] = [[] for _ in expressions]
@@ -267,7 +268,7 @@ class GraphAlgebra:
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
     def _vanishing(self, exponent: Expr, converted: ca.SX, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> ca.SX:
-        """A quotient whose denominator, a number and terms that grow, may be too large for a double (`vanishing`)."""
+        """Return a quotient whose denominator, a number and growing terms, may overflow a double (`overflow`)."""
         limit = vanishing.limit_of(exponent)
         leaf = self._limits.setdefault(limit, ca.SX.sym(f"limit {limit}"))
         inside = vanishing.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
@@ -284,7 +285,7 @@ class GraphAlgebra:
         return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
 
     def _scaled_product(self, node: Expr) -> ca.SX:
-        """A product whose number is beyond double precision: the user's (x/10^9)^40 became 10^-360 x^40. A power takes the number in."""
+        """Return a product whose number is outside the range of doubles, such as 10^-360 x^40 from (x/10^9)^40: a power absorbs it."""
         number, *factors = node.args
         powers = [f for f in factors if f.is_Pow and f.exp.is_Integer]
         if powers:
@@ -299,7 +300,7 @@ class GraphAlgebra:
 
 
 class GraphTape:
-    """Expressions of a graph made ready for numbers."""
+    """Expressions of a graph compiled for evaluation."""
 
     def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
@@ -311,7 +312,7 @@ class GraphTape:
     def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
         """The values of the expressions; `Undefined` where one is not finite."""
         point, numbers = np.array([values[z] for z in self._order], dtype=float), np.empty(self._size)
-        call: Any = self._function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
+        call: Any = self._function.buffer()  # works on arrays in place, five times faster than a call with CasADi's matrices
         room, run = call
         room.set_arg(0, point.data)
         room.set_res(0, numbers.data)
@@ -328,7 +329,7 @@ class GraphTape:
 
 
 _LARGEST_EXPONENT = 1000
-"""Binary exponents of numbers that doubles hold with room for a product; their largest is 1023."""
+"""Largest binary exponent of a number that is used as a double. Doubles end at 1023; the margin leaves room for a product."""
 
 
 def _in_range(node: Expr) -> bool:
@@ -336,7 +337,7 @@ def _in_range(node: Expr) -> bool:
 
 
 def _is_double(node: Expr) -> bool:
-    """Whether a rational number is a double exactly."""
+    """Tell whether a rational number is exactly a double."""
     return bool(node.q & (node.q - 1) == 0 and abs(node.p) < 2**53 and node.q < 2**900)
 
 
@@ -346,8 +347,8 @@ def _float(node: Expr) -> float:
     try:
         found = node.p / node.q
     except OverflowError:
-        return math.inf if node.p > 0 else -math.inf  # found out when the graph is evaluated
-    return found if found or not node.p else math.nan  # so is a number too small for a double, which is not zero
+        return math.inf if node.p > 0 else -math.inf  # reported when the graph is evaluated
+    return found if found or not node.p else math.nan  # likewise a nonzero number that underflows a double
 
 
 def _exact(node: Expr) -> Fraction | str:

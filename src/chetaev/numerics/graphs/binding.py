@@ -1,4 +1,4 @@
-"""Values for what the equations leave open: parameters, inputs and time."""
+"""Values for parameters, inputs and time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Binding:
 
 
 def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str) -> Binding:
-    """Every parameter and input of a system with a value, or a ParameterError that says which is missing."""
+    """Bind every parameter and input of a system to a value; raise a ParameterError that names a missing one."""
     require_mapping(parameters or {}, "parameters are", where, 'parameters={"m": 1.0}')
     require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
     given = {spell(str(k)): v for k, v in (parameters or {}).items()}
@@ -59,7 +59,7 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
 
 
 def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[ChetaevError]) -> float:
-    """A finite number from a number, a text such as "pi/6", or an expression in names with values."""
+    """Return a finite number from a number, a text such as "pi/6", or an expression in `names`, which have values."""
     vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
     if isinstance(given, str):
         expression = parse_expression(given, vocabulary, where)

@@ -1,4 +1,4 @@
-"""Bounds on graphs that hold at every state: what sine and cosine let a graph become at most, as a graph of parameters."""
+"""Bounds of graphs that hold at every state, from |sin| <= 1 and |cos| <= 1, as graphs of the parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import casadi as ca
 from chetaev.numerics.graphs.algebra import over, plus, size, times
 
 _MOST = 300
-"""Nodes of a graph that are looked at."""
+"""Nodes of a graph that are visited, in Python; for a larger graph no bound is given."""
 _SUMS, _PRODUCTS = (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE), (ca.OP_MUL, ca.OP_SQ)
 
 
@@ -19,17 +19,17 @@ class Bounds:
         self._left = 0
 
     def of(self, e: ca.SX) -> ca.SX | None:
-        """A graph of parameters that is at least as large as the size of another at all states; None if none is found."""
+        """Return a graph of parameters that bounds |e| at all states; None if none is found."""
         self._left = _MOST
         return self._bound(e)
 
-    def steady(self, e: ca.SX) -> bool:
+    def is_constant(self, e: ca.SX) -> bool:
         """Whether a graph contains nothing that moves."""
         return not ca.depends_on(e, self._moving)
 
     def _bound(self, e: ca.SX) -> ca.SX | None:
         self._left -= 1
-        if self.steady(e):
+        if self.is_constant(e):
             return size(e)
         if self._left < 0 or e.is_symbolic():
             return None
@@ -37,7 +37,7 @@ class Bounds:
         if operation in (ca.OP_SIN, ca.OP_COS):
             return ca.SX(1)
         if operation == ca.OP_DIV:
-            above = self._bound(parts[0]) if self.steady(parts[1]) else None
+            above = self._bound(parts[0]) if self.is_constant(parts[1]) else None
             return None if above is None else over(above, size(parts[1]))
         if operation != ca.OP_NEG and operation not in _SUMS and operation not in _PRODUCTS:
             return None

@@ -1,12 +1,12 @@
-r"""What the digits of a computed number are worth: running error analysis on the instruction tape.
+r"""Bounds of the round-off of computed numbers ("doubts"): running error analysis on the instruction tape.
 
-A slope of 1e-16 in a matrix may be a small slope, or what rounding left of a zero: $x_2 - x_1$ for two positions that a symmetric motion
-keeps equal. Its size does not tell; what it was computed from does. Beside every value the tape carries a bound of its error,
+A slope of 1e-16 in a matrix may be a small slope, or the round-off of a zero: $x_2 - x_1$ for two positions that a symmetric motion
+keeps equal. Its size cannot distinguish the two; its computation can. Along with every value the tape carries a bound of its error,
 
 $$ e(f(a, b)) = |f_a|\, e(a) + |f_b|\, e(b) + \varepsilon |f(a, b)|, $$
 
-to first order, beginning with the doubts of the arguments (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3). What
-is not larger than a few times its doubt has no digit that means anything.
+to first order, beginning with the doubts of the arguments (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3). A
+value of at most a few times its doubt has no correct digit.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from chetaev.mechanics.ranks.factored import Matrix
 from chetaev.numerics.machine.tape import lines_of, tape_of
 
 EPSILON = float(np.finfo(float).eps)
-"""The distance from 1 to the next double: the last digit of a number, relative to it."""
+"""The distance from 1 to the next double: one unit in the last place, relative to the number."""
 
 Pair = tuple[float, float]
 """A value and its doubt."""
 
 
 def values_and_doubts(function: ca.Function, arguments: Matrix, doubts: Matrix) -> tuple[Matrix, Matrix]:
-    """The values of a function of one column, and a bound of the error of each; infinite doubts where the bound has no value."""
+    """Return the values of a function of one column, and a bound of the error of each; infinite where no bound can be computed."""
     table = tape_of(function)
     memory: dict[int, Pair] = {}
     found = np.zeros((int(function.numel_out(0)), 2))
@@ -46,7 +46,7 @@ def values_and_doubts(function: ca.Function, arguments: Matrix, doubts: Matrix) 
 
 
 def _rounded(code: int, a: Pair, b: Pair) -> Pair:
-    """One instruction: its value, and the doubts of its arguments carried through it with one rounding more."""
+    """Execute one instruction: return its value, and the doubts of its arguments propagated with one more rounding."""
     try:
         if code in _EXACT:
             return _EXACT[code](a[0], b[0]), max(a[1], b[1])
@@ -55,7 +55,7 @@ def _rounded(code: int, a: Pair, b: Pair) -> Pair:
             return value, abs(slope_a) * a[1] + abs(slope_b) * b[1] + EPSILON * abs(value)
         value, slope = _UNARY[code](a[0])
         return value, abs(slope) * a[1] + EPSILON * abs(value)
-    except (ValueError, ZeroDivisionError, OverflowError, KeyError):  # no value, or an operation that is not known: no bound
+    except (ValueError, ZeroDivisionError, OverflowError, KeyError):  # no value, or an unknown operation: no bound
         return math.nan, math.inf
 
 

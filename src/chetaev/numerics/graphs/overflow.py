@@ -1,14 +1,16 @@
-r"""Quotients that vanish where their denominator is too large for a double: $1/\cosh^2(u)$ and $1/(1 + e^u)$ far from what matters.
+r"""Quotients that vanish where their denominator overflows a double, such as $1/\cosh^2(u)$ and $1/(1 + e^u)$ for large $u$.
 
-The value would be right without further ado, $1/\infty = 0$, but its slopes are $\infty/\infty$. So the functions that grow are taken at
-$I u$ in place of $u$, and the quotient times $I$, where $I$ is 1 as long as the square of the denominator is a double, and 0 beyond:
+The value would be right as it stands, $1/\infty = 0$, but its slopes are $\infty/\infty$. So the growing functions are evaluated at
+$I u$ in place of $u$, and the quotient is multiplied by $I$, where $I$ is 1 as long as the square of the denominator is a double, and 0
+beyond:
 
 $$ \frac{1}{b^n} \to \frac{I}{(I\,b(I u) + 1 - I)^n}. $$
 
 Beyond the limit a denominator with one term is that term, $c\,e^u$ or $c\,e^{|u|}/2$, to 150 digits, and the quotient a falling
-exponential, which is added, times $1 - I$: cut off to zero it would jump where it is 1e-152, and a body at rest knows no size beside which
-that is small.
-$I$ is a comparison of the graph and has no slope. Within the limit nothing changes, not a bit. For formal questions $I$ is 1 (`tape`).
+exponential, which is added, times $1 - I$: cut off to zero it would jump where it is 1e-152, and for a body at rest there is no other size
+beside which that is small.
+$I$ is a comparison of the graph and has no slope. Within the limit the result is the same to the last bit. For formal questions $I$ is 1
+(`tape`).
 """
 
 from __future__ import annotations
@@ -20,14 +22,14 @@ import sympy
 from sympy import Expr, Rational
 
 _SQUARE = 350
-"""The exponent of e up to which the square of a number is a double, with room: doubles end at 709."""
+"""Exponent of e up to which the square of a number is a double: doubles end at e^709, and the margin leaves room for a factor."""
 
 _BESIDE = 10**100
-"""A number that is not larger, in units of the term that grows, is nothing beside it beyond the limit."""
+"""Largest ratio of the number to the coefficient of the growing term for which the number is negligible beyond the limit, e^350."""
 
 
 def parts(base: Expr, exponent: Expr) -> tuple[Expr, tuple[tuple[Expr, Expr], ...]] | None:
-    """The number and the terms, each a number and a function that grows, of a denominator that is large where one of them is.
+    """Return the number and the terms, each a coefficient and a growing function, of a denominator that is large where one of them is.
 
     None for other expressions, such as sums with terms of both signs, which may cancel.
 
@@ -47,12 +49,12 @@ def parts(base: Expr, exponent: Expr) -> tuple[Expr, tuple[tuple[Expr, Expr], ..
 
 
 def limit_of(exponent: Expr) -> Rational:
-    """How large the arguments of functions that grow may be in a power."""
+    """Return the largest argument of the growing functions in a power with this exponent."""
     return Rational(_SQUARE) / max(-exponent, 1)
 
 
 def inside(limit: ca.SX, functions: list[tuple[Expr, ca.SX]]) -> ca.SX:
-    """Whether the arguments of functions are below the limit: 1 or 0; 1 too where one is no number, so that this is not hidden."""
+    """Return 1 if the arguments of all functions are below the limit, otherwise 0; NaN counts as below, so that it stays visible."""
     found = ca.SX(1)
     for f, u in functions:
         for reach in (u, ca.SX.unary(ca.OP_NEG, u)) if isinstance(f, sympy.cosh) else (u,):
@@ -61,7 +63,7 @@ def inside(limit: ca.SX, functions: list[tuple[Expr, ca.SX]]) -> ca.SX:
 
 
 def first_term(exponent: Expr, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> Expr | None:
-    """The factor of the exponential that a quotient is beyond the limit; None if its denominator has several terms, or no real power."""
+    """Return the factor of the exponential that equals the quotient beyond the limit; None for several terms, or without a real power."""
     factor, f = terms[0]
     if len(terms) > 1 or abs(number) > abs(factor) * _BESIDE or not (factor.is_positive or exponent.is_Integer):
         return None
@@ -70,7 +72,7 @@ def first_term(exponent: Expr, number: Expr, terms: Sequence[tuple[Expr, Expr]])
 
 
 def outside(limit: ca.SX, f: Expr, u: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Whether the argument of a function is beyond the limit, 1 or 0, and its absolute value there, 0 within."""
+    """Return whether the argument of a function is beyond the limit (1 or 0), and its absolute value there (0 within)."""
     right = ca.SX.binary(ca.OP_LT, limit, u)
     if not isinstance(f, sympy.cosh):
         return right, right * u

@@ -1,4 +1,4 @@
-"""A memory for what is made from something that cannot be hashed: the last few results, by identity of their owner."""
+"""A cache for results made from objects that cannot be hashed: the last few, by identity of their owner."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ V = TypeVar("V")
 
 
 class Remembered(Generic[V]):
-    """Remembers so many values; each keeps its owner alive, so that no other object takes over its identity."""
+    """Caches the last `most` values with their owners; a stored owner cannot be freed, so no other object gets its identity."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._known: OrderedDict[tuple[int, Hashable], tuple[object, V]] = OrderedDict()
 
     def get(self, owner: object, key: Hashable, make: Callable[[], V]) -> V:
-        """The value for an owner and a key, made if it is new."""
+        """Return the value for an owner and a key; `make` computes a new one."""
         place = (id(owner), key)
         if place not in self._known:
             self._known[place] = owner, make()

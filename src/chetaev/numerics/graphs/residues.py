@@ -3,13 +3,13 @@ r"""A matrix of graphs in a finite field: which entries are zero, and which do n
 An elimination leaves out what is identically zero, and nothing else: whether an entry vanishes is decided by its exact residue at random
 states, never by its size at samples (`chetaev.core.exact`).
 
-The same residues tell what is *constant along a motion*. A sleigh's mass matrix has the same mass in both directions of the plane, so after
-its elimination the constraint stands there with $\sin^2\theta + \cos^2\theta$, which a graph does not know to be one. All states have the
-same random parameters; an entry that is equal at all of them depends on parameters only. As a pivot it keeps its size, and nothing has to
-wait for its inverse while the state is computed.
+The same residues show which entries are *constant along a motion*. A sleigh's mass matrix has the same mass in both directions of the
+plane, so after its elimination the constraint has the entry $\sin^2\theta + \cos^2\theta$, which a graph does not simplify to one. All
+random states have the same random parameters; an entry that is equal at all of them depends on parameters only. As a pivot it keeps its
+size, and its inverse is computed once instead of at every state.
 
-A constant entry is written without the state by setting that to zero. So it counts as constant only if it is made of sums, products, sines
-and cosines, and of quotients by what contains parameters alone: these have a value at zero whenever they have one elsewhere.
+A constant entry is written without the state by setting the state to zero. So it counts as constant only if it is made of sums, products,
+sines and cosines, and of quotients by what contains parameters alone: these have a value at zero whenever they have one elsewhere.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from chetaev.core.exact.signature import related
 from chetaev.core.symbols import Parameter
 
 _DIVISION = 10
-"""What a division by something that moves costs, in products: as many could be computed one after the other meanwhile."""
+"""Cost of a division by a state-dependent entry, in multiplications: the latency of a division in machine code. It only affects the
+choice among pivot orders, not results."""
 
 _PARAMETERS, _DEFINED, _OTHER = range(3)
-"""What an entry is made of: parameters alone; what has a value at all states; anything else."""
+"""Composition of an entry: of parameters only; of expressions with values at all states; of anything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the matrix in the field: its residue at every state, and what it is made of."""
+    """An entry of the matrix in the field: its residue at every state, and its composition (`made_of`)."""
 
     values: tuple[Residue, ...]
     made_of: int
@@ -49,12 +50,12 @@ class Entry:
 
     @classmethod
     def of(cls, values: tuple[Residue, ...], made_of: int) -> Entry:
-        """What has these residues."""
+        """Return the entry with these residues."""
         return cls(values, made_of, not any(values), made_of != _OTHER and values.count(values[0]) == len(values))
 
     @property
     def made_of_now(self) -> int:
-        """What it is made of; one that is constant is written with parameters only."""
+        """The composition; a constant entry is written with parameters only."""
         return _PARAMETERS if self.constant else self.made_of
 
 
@@ -66,7 +67,7 @@ class Residues:
         self.columns = columns
         self.prime = prime
         self.frozen = frozen
-        """Writes a graph without the state, which it does not depend on."""
+        """Replaces the state in a graph that does not depend on its value."""
         self.cost = 0
         """Products and divisions of moving entries so far."""
         self._left = set(range(len(self.rows)))
@@ -94,7 +95,7 @@ class Residues:
         return j in self.rows[i] and all(self.rows[i][j].values)
 
     def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
-        """One step. The entries that became constant because something cancels; None if the pivot is zero."""
+        """Make one step. Return the entries that became constant by cancellation; None if the pivot is zero."""
         if not self.can_pivot(i, j):
             return None
         p, source = self.prime, self.rows[i]
@@ -132,7 +133,7 @@ class Residues:
         return found
 
     def cost_of(self, pairs: Sequence[tuple[int, int]]) -> int | None:
-        """What an elimination with given pivots costs; None if one of them is zero."""
+        """Return the cost of an elimination with given pivots; None if one of them is zero."""
         trial = self.copy()
         return trial.cost if all(trial.eliminate(i, j) is not None for i, j in pairs) else None
 
@@ -146,9 +147,9 @@ class Residues:
                     row[j] = self.frozen(row[j])
 
     def follow(self, i: int, j: int, rows: Sequence[dict[int, ca.SX]], freeze: bool) -> bool:
-        """A step that the graphs have made already: what is zero now is left out there, and what became constant is frozen.
+        """Repeat a step that the graphs have made: remove entries that are zero now, and freeze entries that became constant.
 
-        False if the pivot vanishes at one of the random states, so that nothing is known any more.
+        Return False if the pivot vanishes at one of the random states; the residues are then unknown.
         """
         changed = self.eliminate(i, j)
         if changed is None:
@@ -183,7 +184,7 @@ def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Res
 
 
 def _made_of(program: Program, parameters: int) -> list[int]:
-    """What each output of a program is made of, whose first inputs are parameters."""
+    """Return the composition of each output of a program whose first inputs are parameters."""
     held: dict[int, int] = {}
     for operation, target, a, b in program.lines:
         if operation == "input":

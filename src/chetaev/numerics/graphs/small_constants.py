@@ -1,7 +1,7 @@
 r"""Constants that are smaller than the round-off of the numbers they are made of.
 
-`cos(1.5707963267948966)` is 6e-17, not zero: formally a mass with this factor is a mass, and so it is treated. Who wrote it probably meant
-`cos(pi/2)`. With numbers $r_i$ known to a last digit, the constant $c$ is known to
+`cos(1.5707963267948966)` is 6e-17, not zero: a mass with this factor is formally a mass, and is treated as one. The user probably meant
+`cos(pi/2)`. If the numbers $r_i$ are known to their last digit, the constant $c$ is known to
 $\varepsilon \sum_i |r_i\, \partial c/\partial r_i|$.
 """
 
@@ -24,7 +24,7 @@ def below_round_off(equations: Equations) -> list[Expr]:
         walk = preorder_traversal(e)
         for node in walk:
             if isinstance(node, Expr) and not node.free_symbols:
-                walk.skip()  # the largest constant counts, not its parts
+                walk.skip()  # report the largest constant, not its parts
                 if not node.is_number or node.is_Number or node.is_NumberSymbol:
                     continue
                 if _has_no_digit(node):

@@ -1,7 +1,7 @@
-"""Numba compiles functions ahead: to machine code that is kept in a file.
+"""Ahead-of-time compilation by numba, to machine code in a file.
 
-A function says the types of its arguments in annotations: `int`, `float`, arrays (`NDArray[np.float64]`; of more than one dimension
-`Annotated[NDArray[np.float64], 2]`) and tuples with names of these. It returns nothing.
+A function declares the types of its arguments in annotations: `int`, `float`, arrays (`NDArray[np.float64]`; of more than one dimension
+`Annotated[NDArray[np.float64], 2]`) and named tuples of these. It returns nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CALLED = re.compile(r"(?:llvm\.)?(pow|exp2?|log2?|sin|cos|tan|sqrt|floor|ceil)(
 def compile_functions(
     functions: Mapping[str, Callable[..., None]], symbol: Callable[[str], str]
 ) -> tuple[dict[str, str], list[str], bytes]:
-    """The kinds of arguments of every function, by its name, the functions of libm that are called, and one object file with all of them
-    under their symbols.
+    """Return the kinds of arguments of every function by its name, the libm functions that are called, and one object file with all
+    functions under their symbols.
     """
     signatures = {name: " ".join(kind for hint in _hints(f) for kind in _kinds(hint)) for name, f in functions.items()}
     with llvm.create_context() as context, llvm.parse_assembly("", context) as whole:
@@ -40,7 +40,7 @@ def compile_functions(
 
 
 def _module(function: Callable[..., None], symbol: str, signature: str, context: Any) -> Any:
-    """The function in LLVM's language, under its symbol."""
+    """Return the function in LLVM's language, under its symbol."""
     arguments = tuple(map(_numba_type, _hints(function)))
     compiled = njit(arguments, **SETTINGS)(function)
     module = llvm.parse_assembly(compiled.inspect_llvm(arguments), context)
@@ -83,7 +83,7 @@ def _numba_type(hint: Any) -> Any:
 
 
 def _kinds(hint: Any) -> Iterator[str]:
-    """What Python passes, spelled as `precompiled` spells it."""
+    """Yield the kinds of the parts that Python passes, in the spelling of `precompiled`."""
     fields = _fields(hint)
     if hint in (int, float):
         yield hint.__name__
@@ -96,7 +96,7 @@ def _kinds(hint: Any) -> Iterator[str]:
 
 
 def _passed(signature: str) -> Iterator[str]:
-    """What LLVM sees of it."""
+    """Yield the LLVM types of the same parts."""
     for kind in signature.split():
         if kind in ("int", "float"):
             yield "i64" if kind == "int" else "double"

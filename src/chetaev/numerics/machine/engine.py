@@ -1,6 +1,6 @@
 """Machine code from text in LLVM's language, without a C compiler.
 
-All code lives in one engine for as long as the process, so that no address is ever left without it; equal texts share it.
+All code stays in one engine until the process ends, so that every address stays valid; equal texts share their code.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from chetaev.numerics.machine.instructions import NAME
 from chetaev.numerics.machine.processor import name_and_features
 
 _BLOCK = 64
-"""Lines between two jumps in plain code."""
+"""Lines of a basic block in unoptimised code. LLVM's time grows with the square of this length; shorter blocks make slower code."""
 
 _LOCK = threading.Lock()
 _ADDRESSES: dict[str, int] = {}
 
 
 def machine_code(text: str, optimised: bool) -> int:
-    """The address of a text's machine code, compiled the first time it is asked for.
+    """Return the address of a text's machine code, which is compiled on the first call.
 
-    All kernels live in one engine: a small one takes 8 KiB there, and a hundred times that in an engine of its own. Each is parsed in a
-    context of its own, because numba may be compiling in the global one at this moment.
+    All kernels share one engine: a small one takes 8 KiB there, and a hundred times that in a separate engine. Each is parsed in a
+    separate context, because another thread may be compiling with numba in the global one.
     """
     digest = hashlib.sha256(text.encode()).hexdigest() + "_plain" * (not optimised)
     with _LOCK:
@@ -41,7 +41,7 @@ def machine_code(text: str, optimised: bool) -> int:
 
 
 def _in_blocks(text: str) -> str:
-    """A text with a jump to the next line here and there: plain code is made by blocks, in a time that grows like their length squared."""
+    """Split a text into blocks of `_BLOCK` lines by jumps to the next line: LLVM's time grows with the square of the block length."""
     head, opening, body = text.rpartition("{\n")
     end = "ret void\n}\n"
     if not body.endswith(end):
@@ -79,7 +79,7 @@ def _loaded(code: bytes, symbols: Sequence[str]) -> list[int]:
 
 
 def _spelled_for_this_llvm(text: str) -> str:
-    """Until version 15 pointers had types (llvmlite 0.43 and 0.44); all of ours point to doubles."""
+    """Write pointers with types for LLVM before version 15 (llvmlite 0.43 and 0.44); all of them point to doubles."""
     return text if llvm.llvm_version_info[0] > 15 else text.replace(" ptr ", " double* ")
 
 
@@ -94,7 +94,7 @@ def _target(level: int) -> Any:
 
 
 def _new_target(level: int) -> Any:
-    """This processor, with the models of memory that numba's own engine uses on it."""
+    """Return this processor as a target, with the memory models that numba's engine uses on it."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
@@ -103,21 +103,21 @@ def _new_target(level: int) -> Any:
 
 
 _LIBRARIES: dict[str, tuple[str | None, ...]] = {"win32": ("ucrtbase", "msvcrt"), "darwin": (None, "/usr/lib/libSystem.B.dylib")}
-"""Where the functions of libm are, when they are not already in the process."""
+"""Libraries with the functions of libm, where the process does not already contain them."""
 
 CALLED = re.compile(r"^declare double @(\w+)\(", re.MULTILINE)
-"""Names of functions of libm in a text; those of LLVM have dots."""
+"""Names of libm functions in a text; names of LLVM's own functions contain dots."""
 
 _FUSED = {"linux": "sincos", "darwin": "__sincos_stret"}
-"""What LLVM calls where the tape has both sin and cos of one argument."""
+"""The function that LLVM calls where the tape has both sin and cos of one argument."""
 
 
 SAME_BITS = sys.platform == "linux"
-"""Whether that function rounds like sine and cosine by themselves, which plain code calls."""
+"""Whether that function rounds like separate sine and cosine, which unoptimised code calls."""
 
 
 def bind(name: str) -> None:
-    """Makes sure that a called function exists: the engine ends the process when it meets one that does not."""
+    """Raise if a called function does not exist; the engine would end the process."""
     _find(name)
     if name in ("sin", "cos") and sys.platform in _FUSED:
         _find(_FUSED[sys.platform])

@@ -1,10 +1,10 @@
 """The instruction tape of a CasADi graph as a program, and a program as text for LLVM.
 
-An SX function already lists its operations in order: the tape. A program is the same list with every value computed once, under a number of
-its own. What the tape computes is kept to the letter: nothing is reassociated, NaN and infinity travel as they do in C. Only a division by
-something that depends on p alone becomes a product with its inverse, which does not have to wait for the state; and a product that is added
-once, and not used otherwise, is rounded together with the sum (`fmuladd`, where the processor can). That is decided in the program and not
-left to LLVM, so that whoever interprets a program and the code that is made from its text compute the same, to the last bit.
+An SX function already lists its operations in order: the tape. A program is the same list with every value computed once, under its own
+number. The arithmetic of the tape is kept: nothing is reassociated, NaN and infinity propagate as in C. There are two exceptions. A
+division by a value that depends on p alone becomes a product with its inverse, which can be computed before the state is known. A product
+that is used only once, in a sum, is rounded together with the sum (`fmuladd`, if the processor has it). The program decides this, not LLVM,
+so that the interpreter and the compiled code give the same result to the last bit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chetaev.numerics.machine import sine
 from chetaev.numerics.machine.tape import lines_of, tape_of
 
 NAME = "kernel"
-"""What the function is called in the text."""
+"""The name of the function in the text."""
 LIBM = {
     **dict.fromkeys((*(name for name in SMOOTH if name != "sqrt"), "log1p", "expm1"), 1),
     **dict.fromkeys("pow atan2 hypot fmod remainder".split(), 2),
@@ -34,7 +34,7 @@ _LOGIC = (
     "{{r}}.a = fcmp une double {{a}}, 0.0\n{{r}}.b = fcmp une double {{b}}, 0.0\n"
     "{{r}}.i = {how} i1 {{r}}.a, {{r}}.b\n{{r}} = uitofp i1 {{r}}.i to double"
 )
-# C's fmin and fmax: the other argument where one is NaN. One choice after the other, because plain code is made faster from that.
+# C's fmin and fmax: the other argument where one is NaN. Two selects in sequence, which LLVM compiles faster without optimisation.
 _CHOICE = (
     "{{r}}.c = fcmp {how} double {{a}}, {{b}}\n{{r}}.s = select i1 {{r}}.c, double {{a}}, double {{b}}\n"
     "{{r}}.n = fcmp uno double {{b}}, {{b}}\n{{r}} = select i1 {{r}}.n, double {{a}}, double {{r}}.s"
@@ -62,7 +62,7 @@ LINES: dict[int, str] = {
     casadi.OP_SQ: "{r} = fmul double {a}, {a}",
     casadi.OP_TWICE: "{r} = fadd double {a}, {a}",
     casadi.OP_INV: "{r} = fdiv double 1.0, {a}",
-    # the bits without the sign: plain code is made from that in half the time of LLVM's own function
+    # clears the sign bit: unoptimised, LLVM compiles this in half the time of its own fabs
     casadi.OP_FABS: ("{r}.b = bitcast double {a} to i64\n{r}.m = and i64 {r}.b, 9223372036854775807\n{r} = bitcast i64 {r}.m to double"),
     casadi.OP_LT: _COMPARE.format(how="olt"),
     casadi.OP_LE: _COMPARE.format(how="ole"),
@@ -126,27 +126,27 @@ _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 
 _TURNING = (casadi.OP_SIN, casadi.OP_COS)
 _FEW_ANGLES = 8
-"""Up to so many arguments of sines and cosines are written in line; each takes half a millisecond to compile."""
+"""Most arguments of sines and cosines that are computed inline; each takes half a millisecond to compile."""
 
 _LONGEST_POWER = 128
-"""Integer and half-integer exponents up to here are multiplications; beyond, libm's `pow` is as fast and more exact."""
+"""Largest integer or half-integer exponent computed by multiplications; beyond it libm's `pow` is as fast and more exact."""
 
-_NUMBER, _STEADY, _MOVING = range(3)
-"""What a value depends on: nothing, p alone, or time and state too."""
+_NUMBER, _OF_PARAMETERS, _MOVING = range(3)
+"""Dependence of a value: a number, a function of p alone, or a function of time and state too."""
 
 
 @dataclass
 class _Values:
-    """The values of a program, each once."""
+    """The values of a program, without duplicates."""
 
     known: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    """The number of a value by its operation and what that reads, in the order in which they are computed."""
+    """The number of a value by its operation and operands, in the order of computation."""
     kinds: list[int] = field(default_factory=list)
     numbers: dict[int, float] = field(default_factory=dict)
     """The constants among them."""
 
     def new(self, operation: int, a: int, b: int, kind: int) -> int:
-        """The number of a value, new or known; `a` and `b` are the values that the operation reads, or indices."""
+        """Return the number of a value, new or known; `a` and `b` are the numbers of its operands, or indices."""
         key = (operation, b, a) if b < a and operation in _COMMUTING else (operation, a, b)
         found = self.known.setdefault(key, len(self.kinds))
         if found == len(self.kinds):
@@ -160,7 +160,7 @@ class _Values:
     def of_two(self, operation: int, a: int, b: int) -> int:
         """A value computed from two others."""
         kind, other = self.kinds[a], self.kinds[b]
-        if operation == _DIV and other == _STEADY:
+        if operation == _DIV and other == _OF_PARAMETERS:
             operation, b = _MUL, self.of_one(_INV, b)
         return self.new(operation, a, b, kind if kind > other else other)
 
@@ -174,9 +174,9 @@ class _Values:
         r"""A power: products of repeated squares if the exponent is a short number, with a root for a half: $u^{-5/2} = 1/(u^2\sqrt u)$.
 
         At one number this is not C's `pow`: $(-\infty)^{k + 1/2}$ is NaN here, as it is for every other base below zero and for `sqrt`; C
-        has infinity there, or +0 for a negative exponent. NaN is the better answer. CasADi writes $u^{1/2}$ as a root, so only with NaN
-        have $u^{1/2}$ and $u^{3/2}$ the same domain. A base that has run over to $-\infty$ is refused like the finite ones before it,
-        where +0 would pass for a force that has died out. And no root has to wait for a comparison.
+        has infinity there, or +0 for a negative exponent. NaN is the better answer. CasADi writes $u^{1/2}$ as a root, so only with NaN do
+        $u^{1/2}$ and $u^{3/2}$ have the same domain. A base that has overflowed to $-\infty$ is refused like a finite negative one,
+        where +0 would look like a vanishing force. And the root needs no comparison.
         """
         size = abs(self.numbers.get(exponent, np.inf))
         if size > _LONGEST_POWER or not float(2 * size).is_integer():
@@ -201,8 +201,8 @@ class _Values:
 def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) -> bytes:
     """The program of an SX function of (t, y, p): four integers of 32 bits per value, (operation, a, b, c).
 
-    `a`, `b` and `c` are the numbers of earlier values. A value that is read has its index in place of `a`; one that is stored has that in
-    place of `a` and is itself `b`; a constant has its bits in place of `b` and `c`.
+    `a`, `b` and `c` are the numbers of earlier values. A load has its index in place of `a`; a store has its index in place of `a` and the
+    stored value as `b`; a constant has its bits in place of `b` and `c`.
     """
     values = _Values()
     held: dict[int, int] = {}
@@ -217,7 +217,7 @@ def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) ->
         elif operation == _CONST:
             held[target] = values.number(a, b)
         elif operation == _INPUT:
-            held[target] = values.new((TIME, STATE, PARAMETER)[a], b, 0, _STEADY if a == 2 else _MOVING)
+            held[target] = values.new((TIME, STATE, PARAMETER)[a], b, 0, _OF_PARAMETERS if a == 2 else _MOVING)
         elif operation == _OUTPUT:
             values.new(STORE, places[b], held[a], _MOVING)
         elif operation in _SAME:
@@ -235,7 +235,7 @@ def program_of(function: casadi.Function, out: casadi.Sparsity, fusing: bool) ->
 
 
 def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
-    """A program in which a sum or difference takes up a product that is used nowhere else; if both are products, the first one."""
+    """Fuse each sum or difference with a product that is used nowhere else; with the first one if both operands are such products."""
     operation, a, b = table[:, 0], table[:, 1], table[:, 2]
     uses = np.bincount(a[_READS_A[operation]], minlength=len(table)) + np.bincount(b[_READS_B[operation]], minlength=len(table))
     ready = ((operation == _MUL) | (operation == _SQ)) & (uses == 1)
@@ -263,10 +263,10 @@ def entries_read(program: bytes) -> tuple[int, ...]:
 
 
 def text_of(program: bytes, otherwise: int | None = None) -> str:
-    """A program in LLVM's language.
+    """Return a program in LLVM's language.
 
-    If it has few sines and cosines, and there is code that computes the same at an address, they are written in line, and that code is
-    called where an argument is too large for them.
+    `otherwise` is the address of other code for the same program. With it, and with at most `_FEW_ANGLES` arguments, sines and cosines are
+    computed inline, and the other code is called where an argument is too large for that.
     """
     table = np.frombuffer(program, np.int32).reshape(-1, 4)
     angles = len(np.unique(table[np.isin(table[:, 0], _TURNING), 1]))
@@ -275,18 +275,18 @@ def text_of(program: bytes, otherwise: int | None = None) -> str:
 
 
 class _Circle:
-    """Sines and cosines, each pair once: in line, or by calls."""
+    """Sines and cosines, each pair once: inline or by calls."""
 
     def __init__(self, in_line: bool) -> None:
         self.lines: list[str] = []
         self.in_line = in_line
         self.near = ""
-        """Whether all arguments so far are small enough to be in line."""
+        """Whether all arguments so far are small enough for inline code."""
         self._known: dict[str, tuple[str, str]] = {}
 
     @property
     def head(self) -> str:
-        """What the lines call."""
+        """The declarations of the functions that the lines call."""
         return sine.DECLARATION if self.in_line else sine.DEFINITION
 
     def value(self, place: int, x: str) -> str:
@@ -307,7 +307,7 @@ def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | Non
     names: list[str] = []
     for k, (operation, a, b, c) in enumerate(lines_of(table)):
         if operation == CONST:
-            names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double: the only spelling that is read back exactly
+            names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double, the only spelling that reads back exactly
         elif operation == TIME:
             names.append("%t")
         elif circle is not None and operation in _TURNING:

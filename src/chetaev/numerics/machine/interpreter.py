@@ -1,10 +1,10 @@
-"""Programs run as they are, by one interpreter in machine code: nothing has to be compiled for a few calls.
+"""An interpreter of programs, in machine code, for programs that are called only a few times and need not be compiled.
 
-The interpreter is made from the same lines as the machine code of a program (`instructions.CASES`), so both compute the same, to the last
-bit. It takes about twice as long as that. It is itself plain code, made once in a process within ten milliseconds.
+The interpreter is made from the same lines as the machine code of a program (`instructions.CASES`), so both give the same result to the
+last bit. It takes about twice as long per call. It is compiled without optimisation, once per process, within ten milliseconds.
 
-A compiled loop calls a kernel by an address and passes nothing that could tell which program is meant. So there is a stock of entries,
-small functions with addresses of their own; each one runs the program whose place is written in its line of a table.
+A compiled loop calls a kernel by its address, and passes no argument that identifies the program. So there is a stock of entry functions
+with different addresses; each one runs the program whose address stands in its line of a table.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from chetaev.numerics.machine.engine import SAME_BITS, bind, machine_code
 from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LIBM, NAME, TIME
 
 _STOCK = 8
-"""Entries that are made at a time."""
+"""Entry functions that are compiled together; a smaller number compiles more often."""
 _LONGEST = 32_768
-"""Values of a program at most: they are kept on the stack, 256 KiB there."""
+"""Most values of an interpreted program: they take 256 KiB on the stack, and more could overflow the stack of a thread."""
 
 _LOCK = threading.Lock()
 _ADDRESSES: dict[bytes, int] = {}
@@ -36,12 +36,12 @@ _SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
 
 
 def interprets(program: bytes) -> bool:
-    """Whether a program can be run without compiling it. Its text has pointers without types, which LLVM has since version 15."""
+    """Tell whether a program can be interpreted. The interpreter uses pointers without types, which LLVM has since version 15."""
     return SAME_BITS and llvm.llvm_version_info[0] > 15 and len(program) <= 16 * _LONGEST
 
 
 def interpreted(program: bytes) -> int:
-    """The address of a function that interprets a program; equal programs share it."""
+    """Return the address of a function that interprets a program; equal programs share it."""
     with _LOCK:
         if program not in _ADDRESSES:
             if not _FREE:
@@ -53,7 +53,7 @@ def interpreted(program: bytes) -> int:
 
 
 def _entries() -> list[tuple[int, NDArray[np.int64]]]:
-    """Addresses of new entries, each with its line of a table: where the program is, and how many values it has."""
+    """Return addresses of new entry functions, each with its line of a table: address and number of values of the program."""
     table = np.zeros((_STOCK, 2), np.int64)
     _TABLES.append(table)
     run = _interpreter()
@@ -70,13 +70,13 @@ ret void
 
 
 def _addresses(functions: Mapping[str, str], declarations: Iterable[str] = ()) -> list[int]:
-    """The addresses of functions given by their text. A kernel that is called once tells them."""
+    """Return the addresses of functions given by their text. A kernel that is called once stores them."""
     told = [
         f"%at{k} = getelementptr i64, ptr %out, i64 {k}\nstore i64 ptrtoint (ptr @{name} to i64), ptr %at{k}"
         for k, name in enumerate(functions)
     ]
     kernel = [f"define void @{NAME}({_SIGNATURE}) nounwind {{", *told, "ret void", "}"]
-    # the last line is there because a text that ends with a kernel is taken for nothing but that
+    # the trailing comment keeps `engine._in_blocks` from splitting this text: it splits texts that end with a kernel
     text = "\n".join([*declarations, *functions.values(), *kernel, "; and nothing else", ""])
     tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, False))
     found = np.zeros(len(functions), np.int64)
@@ -119,7 +119,7 @@ ret void
 
 
 def _result(operation: int, case: str) -> str:
-    """What an operation leaves as the value: those that only store something leave nothing of interest."""
+    """Return the value of an operation; a store has a dummy value."""
     return "%t" if operation == TIME else f"%{case}" if operation == CONST or "{r} =" in CASES.get(operation, "") else "0.0"
 
 

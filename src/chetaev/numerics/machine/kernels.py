@@ -17,28 +17,28 @@ from chetaev.numerics.machine.instructions import entries_read, program_of, text
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 
 _LARGE = 20_000
-"""Optimised code is twice as fast, but above so many instructions takes too long to generate: in the worst case, a long chain of
-operations, 1 s at 15 000 instructions, 10 s at 45 000 and 80 s at 100 000. Plain code takes half a second at 100 000."""
+"""Most instructions of optimised code. It is twice as fast, but for a long chain of operations takes 1 s to generate at 15 000
+instructions, 10 s at 45 000 and 80 s at 100 000. Unoptimised code takes half a second at 100 000."""
 
 _SMALL = 200
-"""Up to so many instructions optimised code is made in a few milliseconds."""
+"""Most instructions of code that is optimised at once, which takes a few milliseconds."""
 
 _ONCE_A_STEP = 400
-"""Code that is called once a step is optimised up to so many instructions: 10 to 20 milliseconds, about as long as the rates of the same
-system take, and only in long runs. Plain code of that size would make a step a tenth to a sixth longer."""
+"""Most instructions of code called once per step that is optimised, in long runs only. It takes 10 to 20 ms, about as long as the rates of
+the same system. Unoptimised code of that size would make a step a tenth to a sixth longer."""
 
 _OFTEN = 50
-"""Whoever asks so many times for code for few calls is better served with code for many."""
+"""After this many requests for code for few calls, code for many calls is compiled instead."""
 
 
 @dataclass(frozen=True)
 class Kernel:
     r"""Machine code of $(t, y, p) \mapsto$ `out`, with the C signature `void kernel(double t, double* y, double* p, double* out)`.
 
-    `address` is for compiled loops (`call_kernel`); from Python a kernel is called like a function. `out` must not overlap what is read of
-    `y` and `p`. The code is made when it is asked for, and lives as long as the process, so that no address is ever left without it; equal
-    programs share it. `early` is an address for few calls: of code that computes the same to the last bit and need not be made. A kernel
-    pickles as its program and is compiled again where it is loaded, for the processor there.
+    `address` is for compiled loops (`call_kernel`); from Python a kernel is called like a function. `out` must not overlap the entries of
+    `y` and `p` that are read. The code is compiled on demand and kept until the process ends, so that every address stays valid; equal
+    programs share it. `early` is the address of code for few calls, which gives the same result to the last bit and need not be compiled.
+    A kernel pickles as its program and is compiled again where it is loaded, for the processor there.
     """
 
     program: bytes = field(repr=False)
@@ -69,7 +69,7 @@ class Kernel:
 
     @property
     def provisional(self) -> bool:
-        """Whether there is other code for few calls than for many: not if that is there already, or asked for again and again."""
+        """Whether few calls use other code than many: not if the code for many calls exists, or `early` was requested `_OFTEN` times."""
         sooner = interprets(self.program) or (self._optimised and self.instructions > _SMALL)
         return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
 
@@ -84,7 +84,7 @@ class Kernel:
 
     @cached_property
     def _asked(self) -> list[None]:
-        """As long as code for few calls was asked for often."""
+        """One entry for each request of code for few calls."""
         return []
 
     def __call__(self, t: float, y: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
@@ -108,9 +108,9 @@ def _made(text: str, optimised: bool) -> int:
 
 
 def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
-    """The machine code of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
+    """Return the kernel of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
 
-    Code that is not `hot`, called once a step and not once a stage, is optimised only if it is small, and for many calls.
+    `hot=False` marks code that is called once per step, not once per stage: it is optimised only if it is small, and for many calls.
 
     >>> t, y, p = casadi.SX.sym("t"), casadi.SX.sym("y", 2), casadi.SX.sym("p", 1)
     >>> pendulum = casadi.Function("pendulum", [t, y, p], [casadi.vertcat(y[1], -p[0] * casadi.sin(y[0]))])

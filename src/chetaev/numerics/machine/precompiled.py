@@ -1,12 +1,12 @@
 """Functions that numba compiles once per machine: afterwards they are loaded from disk, without numba.
 
-Importing numba with its tables takes half a second, loading the code a few milliseconds. The code is kept beside this file, or in the
-user's cache directory where that cannot be written to; what others than the user could have written is not used. The name of its file is a
-digest of the sources it was made from, of the processor and of the versions of LLVM, so that nothing that changed is loaded; the file
-begins with a digest of itself, so that half a file is not loaded either.
+Importing numba takes half a second, loading the code a few milliseconds. The code is stored beside this file, or in the user's cache
+directory if this folder is not writable; files that other users could have written are not loaded. The file name is a digest of the
+sources, of the processor and of the version of LLVM, so that outdated code is not loaded; the file begins with a digest of its contents, so
+that an incomplete file is not loaded either.
 
-The functions return nothing; results are written to arrays. Numba passes an array by its parts and a tuple by its fields. So does `_flat`,
-and what it passes is compared with what was compiled: machine code does not notice when it is given something else.
+The functions return nothing; results are written to arrays. Numba passes an array by its parts and a tuple by its fields. `_flat` does the
+same, and checks the kinds of the parts against the compiled signature: machine code would not notice a wrong argument.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from chetaev.numerics.machine.engine import bind, load_object
 from chetaev.numerics.machine.processor import name_and_features
 
 _DIGEST = 32
-"""Bytes of the digest in front of a file."""
+"""Bytes of the SHA-256 digest at the beginning of a file."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Code:
 
     @staticmethod
     def unpacked(stored: bytes) -> Code | None:
-        """None if it is not whole."""
+        """Return None if the file is incomplete."""
         digest, contents = stored[:_DIGEST], stored[_DIGEST:]
         if hashlib.sha256(contents).digest() != digest:
             return None
@@ -61,7 +61,7 @@ class Code:
 class Precompiled:
     """The functions of a module, by their names; `sources` are the files that their machine code depends on.
 
-    The code is found, or made, when one of them is asked for.
+    The code is loaded, or compiled, when a function is first requested.
     """
 
     def __init__(self, module: str, names: Sequence[str], sources: Sequence[Path]) -> None:
@@ -107,7 +107,7 @@ class Precompiled:
 
 
 def _symbol(name: str, digest: str) -> str:
-    """A name that no other code in the process has."""
+    """Return a symbol that is unique in the process."""
     return f"chetaev_{name}_{digest[:24]}"
 
 
@@ -123,7 +123,7 @@ _CACHES = {
 
 
 def _folders() -> list[Path]:
-    """Where code may be, in the order in which it is looked for and written."""
+    """Return the folders for code, in the order in which they are searched and written."""
     beside = Path(__file__).with_name("__pycache__")
     variable, usual = _CACHES.get(sys.platform, _CACHES["linux"])
     try:
@@ -133,7 +133,7 @@ def _folders() -> list[Path]:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Whether nobody but this user and the system's administrator could have put something here: what is loaded is run."""
+    """Tell whether only this user and the administrator can write here: code that is loaded is executed."""
     if not hasattr(os, "geteuid"):  # Windows keeps the user's folder from others by other means
         return True
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -149,13 +149,13 @@ def _read(file: Path) -> Code | None:
 
 
 def _write(name: str, contents: bytes) -> None:
-    """Keep code in the first private folder where that is possible; without any it is compiled again next time."""
+    """Write code to the first private folder that is writable; without one, the next process compiles again."""
     for folder in _folders():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_private(folder.stat()):
                 continue
-            with replacing(folder / name) as beside:  # at once: another process may be reading
+            with replacing(folder / name) as beside:  # atomic: another process may be reading
                 beside.write_bytes(contents)
                 beside.chmod(0o644)
         except OSError:

@@ -1,13 +1,13 @@
 r"""Sine and cosine of one argument as lines for LLVM, for processors that round a product and a sum together.
 
-Machine code calls the mathematical library for them, and then everything that is being computed has to be put aside. In line both take half
-the time, and the processor can go on with what does not depend on them. Errors stay below one unit in the
-last place, or below $10^{-32} |x|$ where that is more (a sine within $10^{-16} |x|$ of zero):
+A call of the mathematical library forces all registers to be saved. Inline code takes half the time, and the processor can compute
+independent values meanwhile. Errors stay below one unit in the last place, or below $10^{-32} |x|$ where that is more (a sine within
+$10^{-16} |x|$ of zero):
 
 1. The nearest multiple of $\pi/2$ is subtracted, $x - k\pi/2 = y + y'$, with $\pi/2$ given by two numbers of double precision. The first
-   subtraction is exact, since a fused operation does not round the product; $y'$ is what the second one rounds off.
+   subtraction is exact, since a fused operation does not round the product; $y'$ is the rounding error of the second one.
 2. Polynomials for sine and cosine on $|y| \le \pi/4$: those of K. C. Ng in Sun's fdlibm (`k_sin.c`, `k_cos.c`, 1993), summed in pairs.
-3. Which of the two is the sine, and the signs, are told by the last two bits of $k$.
+3. The last two bits of $k$ decide which of the two is the sine, and the signs.
 
 Arguments beyond $2^{30}$, infinity and NaN are left to the library.
 """
@@ -20,20 +20,22 @@ from collections.abc import Sequence
 from chetaev.numerics.machine.processor import fuses
 
 IN_LINE = fuses()
-"""Whether this processor can."""
+"""Whether this processor has fused operations."""
 
 NAME = "sine_and_cosine"
 BOTH = "{ double, double }"
-"""What the function returns: sine, then cosine."""
+"""The type of the result: sine, then cosine."""
 
 DECLARATION = "declare double @llvm.fma.f64(double, double, double)"
-"""What the lines call."""
+"""The LLVM function that the lines call."""
 
 _ROUNDING = 1.5 * 2.0**52
-"""A number of this size has no digits after the point: adding it rounds, and the last bits of the sum are those of the integer."""
+"""Adding this number rounds to an integer, whose bits are then the last bits of the sum."""
 _LARGEST = 2.0**30
+"""Radians. Larger arguments are left to the library: the two-part quarter turn would lose accuracy, and k would exceed 31 bits."""
 _QUARTER, _REST = 1.5707963267948966, 6.123233995736766e-17
-"""A quarter turn, and what it lacks."""
+"""The double nearest to pi/2, and the remainder of pi/2 as a double. Both are needed for the accuracy stated above."""
+# fdlibm's polynomial for sine: coefficients of x^3, x^5, ...
 _SINE = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
@@ -42,6 +44,7 @@ _SINE = (
     -2.50507602534068634195e-08,
     1.58969099521155010221e-10,
 )
+# fdlibm's polynomial for cosine: coefficients of x^4, x^6, ...
 _COSINE = (
     4.16666666666666019037e-02,
     -1.38888888888741095749e-03,
@@ -53,12 +56,12 @@ _COSINE = (
 
 
 def bits(number: float) -> str:
-    """A number as LLVM reads it back exactly."""
+    """Write a number so that LLVM reads it back exactly."""
     return f"0x{struct.unpack('=Q', struct.pack('=d', number))[0]:016X}"
 
 
 class Lines:
-    """Lines that are being written, with names that begin with a given one."""
+    """Lines of LLVM text; the names of their values begin with `prefix`."""
 
     def __init__(self, prefix: str) -> None:
         self.text: list[str] = []
@@ -95,17 +98,17 @@ class Lines:
         k = self.minus(rounded, bits(_ROUNDING))
         first = self.fused(k, bits(-_QUARTER), x)
         y = self.fused(k, bits(-_REST), first)
-        excess = self.fused(k, bits(_REST), self.minus(y, first))  # by what y is too large
+        excess = self.fused(k, bits(_REST), self.minus(y, first))  # the rounding error of y
         z = self.times(y, y)
         z2 = self.times(z, z)
-        rest = self.fused(z, bits(-0.5), bits(1.0))  # 1 - z/2, without the digits that are cut off
+        rest = self.fused(z, bits(-0.5), bits(1.0))  # 1 - z/2, rounded; the lost digits are added below
         sine = self._sine(y, z, z2, self.times(excess, rest))
         cut = self.fused(z, bits(-0.5), self.minus(bits(1.0), rest))
         small = self.fused(z2, self._sum(z, z2, _COSINE), self.fused(y, excess, cut))
         return self._turned(quarter, sine, self.value(f"fadd double {rest}, {small}"))
 
     def called(self, x: str) -> tuple[str, str]:
-        """Both by the function that does it, of any argument."""
+        """Return both for any argument, by a call of `DEFINITION`."""
         both = self.value(f"call {BOTH} @{NAME}(double {x})")
         return self.value(f"extractvalue {BOTH} {both}, 0"), self.value(f"extractvalue {BOTH} {both}, 1")
 
@@ -124,7 +127,7 @@ class Lines:
         return total
 
     def _turned(self, quarter: str, sine: str, cosine: str) -> tuple[str, str]:
-        """Sine and cosine after so many quarters."""
+        """Return sine and cosine after `quarter` quarter turns."""
         odd = self.value(f"trunc i64 {quarter} to i1")
         found = []
         for one, other, ahead in ((sine, cosine, 0), (cosine, sine, 1)):
@@ -176,4 +179,4 @@ def _packed(sine: str, cosine: str, name: str) -> list[str]:
 
 
 DEFINITION = _definition()
-"""The function, with what it calls."""
+"""The function, with the declarations it needs."""

@@ -1,8 +1,8 @@
 """The instruction tape of a CasADi function of scalars, read as a whole.
 
-CasADi gives an instruction in three calls, each of which takes as long as computing a hundred instructions. A function written out for
-storage contains the same table in one piece: four integers of 32 bits per instruction, as letters from `a` to `p` for four bits each. Where
-that table is, is no promise of CasADi's; so it is looked for by its first lines, and read line by line where it is not found.
+CasADi returns an instruction in three calls, each of which takes as long as executing a hundred instructions. A serialised function
+contains the same table in one piece: four integers of 32 bits per instruction, as letters from `a` to `p` for four bits each. CasADi does
+not document the position of the table; so it is searched by its first lines, and the instructions are read one by one if it is not found.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from chetaev.core.functions import SMOOTH
 Table = NDArray[np.int32]
 
 _FIRST = 8
-"""Lines by which the table is recognised."""
+"""Instructions by which the table is found; with too few, another part of the text could match."""
 _SHORT = 24
-"""Tables up to so many lines are read line by line: that takes less time than to find the table."""
+"""Tables of at most this many instructions are read one by one, which is faster than a search."""
 _LETTERS = 32
-"""Letters in a line."""
+"""Letters per instruction: four integers of 32 bits, four bits per letter."""
 
 
 LIMIT = "limit"
-"""In place of a number: nothing is larger, as far as exact arithmetic knows (`vanishing`)."""
+"""The name of a constant that exact arithmetic treats as larger than every number (`overflow`)."""
 
 
 def tape_of(function: casadi.Function) -> Table:
@@ -50,7 +50,7 @@ def tape_of(function: casadi.Function) -> Table:
 
 
 def lines_of(table: Table) -> Iterator[tuple[int, int, int, int]]:
-    """The lines of a table, without a list for each: thousands of lists would set the collector of garbage to work."""
+    """Yield the lines of a table as tuples; thousands of lists would trigger the garbage collector."""
     numbers = iter(table.ravel().tolist())
     return zip(numbers, numbers, numbers, numbers, strict=True)
 
@@ -93,7 +93,7 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
 
 
 def _output(program: Program, target: int, slot: int, entry: int) -> None:
-    """An output keeps its value in a slot of its own: the tape uses slots again."""
+    """Copy an output to a slot of its own, since the tape reuses slots."""
     own = -1 - entry
     program.add(("assign", own, slot, None))
     program.outputs[entry] = own

@@ -1,43 +1,87 @@
-"""The settings of a run that are single values, one line each: how model files and motion files hold them.
+"""The settings of a run, one line each: how model files and motion files hold them.
 
 A setting is a field of `Model`, an argument of `simulate` and a key of files by the same name. To add one: a line in `RUN_SETTINGS`, the
-field in `mechanics/model.py`, and the argument of `simulate`. Settings by name (`scale`, `gauge`) and `events` are tables of their own.
+field in `mechanics/model.py`, and the argument of `simulate`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from chetaev.core.errors import InitialError, ModelError
-from chetaev.core.support.plain import ANY, METHOD, NUMBER, NUMBERS, TEXT, TOLERANCE, fits, text_of
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.plain import (
+    ANY,
+    METHOD,
+    NUMBER,
+    NUMBERS,
+    TABLE,
+    TEXT,
+    TOLERANCE,
+    TRUTH,
+    fits,
+    list_of,
+    mapping,
+    named_texts,
+    require_keys,
+    text_of,
+)
 from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.methods.registry import METHODS
-from chetaev.numerics.motion.settings import is_usual
+from chetaev.numerics.motion.settings import described, event_of, in_words, is_usual
 
 _SMALLEST_TOLERANCE = 1e-17
-"""Relative. A smaller one is far beyond double precision: the run could only fail."""
+"""Relative tolerance. A smaller one is far below the unit round-off of double precision: the run could only fail."""
+
+
+class Form(Enum):
+    """The place of a setting in a model file."""
+
+    KEY = "a key of [simulate]"
+    TABLE = "a table of its own, with names of jets as keys"
+    LIST = "a list of tables"
 
 
 @dataclass(frozen=True)
 class RunSetting:
-    """A setting, what files have for it, and how that becomes the value of a model and back."""
+    """A setting, its form in files, and the functions between this form and the value in a model."""
 
     name: str
     kind: str
+    """The kind of its value; in a table or a list, of each entry."""
     read: Callable[[Any, str], Any]
-    """The value of a model, from one of the right kind in a file; the text says where in the file."""
+    """Return the value in a model from a value of the right kind in a file (for a list: from one entry), given its place in the file."""
     write: Callable[[Any, str], Any]
-    """What a model file has for the value of a model; None if nothing. The text says who writes."""
+    """Return the value in a file from the value in a model, or None for no entry; the text names the caller in messages."""
+    form: Form = Form.KEY
+    keys: Mapping[str, str] = field(default_factory=Frozen)
+    """The keys of an entry of a list, with the kinds of their values."""
 
     def stored(self, given: Any) -> Any:
-        """The value of a model from a motion file, where nothing has been checked."""
-        if not fits(given, self.kind):
-            raise TypeError(f"{self.name} is not {self.kind}")
-        return self.read(text_of(given, self.name) if isinstance(given, str) else given, self.name)
+        """Check a value from a motion file and return the value in a model."""
+        if self.form is Form.LIST:
+            return tuple(self.read(self._checked_entry(entry), self.name) for entry in list_of(given, self.name))
+        if self.form is Form.TABLE:
+            return self.read({name: _checked(v, self.kind, self.name) for name, v in mapping(given, self.name).items()}, self.name)
+        return self.read(_checked(given, self.kind, self.name), self.name)
+
+    def _checked_entry(self, given: Any) -> dict[str, Any]:
+        require_keys(given, self.keys, f"an entry of {self.name}")
+        return {key: _checked(value, self.keys[key], key) for key, value in given.items()}
+
+
+def _checked(given: Any, kind: str, name: str) -> Any:
+    """Return `given` if it is of the kind and its texts have no control characters."""
+    if not fits(given, kind):
+        raise TypeError(f"{name} is not {kind}")
+    if isinstance(given, str):
+        return text_of(given, name)
+    return named_texts(given, name) if kind == TABLE else given
 
 
 def _interval(given: list[Any], where: str) -> tuple[float, float]:
@@ -104,6 +148,20 @@ def _plain_method(given: Any, where: str) -> str | dict[str, Any] | None:
     return spec_of(given)
 
 
+def _plain_scale(given: Mapping[Any, Any], where: str) -> dict[str, float] | None:
+    return {in_words(name): number(v, {}, f"{where}, scale of {name}", InitialError) for name, v in given.items()} or None
+
+
+def _plain_gauge(given: Mapping[Any, Any], _: str) -> dict[str, str] | None:
+    return {in_words(name): in_words(value) for name, value in given.items()} or None
+
+
+def _event(given: Mapping[str, Any], where: str) -> Any:
+    if "expression" not in given:
+        raise ModelError("an event has no expression.", where=where, hint='expression = "x"')
+    return event_of(given)
+
+
 def _positive(name: str, given: Any, where: str, usual: str) -> float:
     if not finite(given) or given <= 0:
         raise ModelError(f"{name} = {given} is not a positive number.", where=where, hint=f"{name} = {usual}")
@@ -125,5 +183,20 @@ RUN_SETTINGS = (
     RunSetting("branch", ANY, _branch, _plain_branch),
     RunSetting("conserve", TEXT, _conserve, lambda given, _: given),
     RunSetting("method", METHOD, METHODS.of_spec, _plain_method),
+    RunSetting("scale", NUMBER, lambda given, _: Frozen(given), _plain_scale, Form.TABLE),
+    RunSetting("gauge", TEXT, lambda given, _: Frozen(given), _plain_gauge, Form.TABLE),
+    RunSetting(
+        "events",
+        TABLE,
+        _event,
+        lambda given, _: list(map(described, given)) or None,
+        Form.LIST,
+        Frozen({"expression": TEXT, "terminal": TRUTH, "direction": NUMBER, "reset": TABLE}),
+    ),
 )
 """In the order of model files."""
+
+
+def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a model for settings, by name, as numbers, texts, lists and mappings, for a motion file or a report."""
+    return {setting.name: setting.write(settings[setting.name], "a motion") for setting in RUN_SETTINGS if setting.name in settings}

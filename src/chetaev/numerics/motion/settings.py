@@ -78,16 +78,6 @@ def in_words(given: Any) -> str:
     return show(given) if isinstance(given, Expr) else repr(float(given))
 
 
-def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as numbers, texts, lists and mappings, for a file."""
-    found = {name: dict(value) if isinstance(value, Mapping) else value for name, value in settings.items()}
-    if isinstance(found.get("tolerance"), tuple):
-        found["tolerance"] = list(found["tolerance"])
-    if "events" in found:
-        found["events"] = [described(event) for event in found["events"]]
-    return found
-
-
 def described(event: Any) -> dict[str, Any]:
     """An event as texts, numbers and truth values, what is usual left out."""
     event = event if isinstance(event, On) else On(event)

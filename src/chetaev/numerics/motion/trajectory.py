@@ -295,7 +295,7 @@ class Trajectory(Standing):
         steps = self.counts["accepted"]
         lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]
         lines.append(f"  {self.outcome}: {self.message}")
-        lines.append(f"  up to t = {self.end[0]:g} in {steps} steps, {len(self.t)} kept")
+        lines.append(f"  up to t = {self.end[0]:g} in {steps} steps, {len(self.t)} points stored")
         width = max((len(name) for name in self.drift), default=0)
         lines += [f"  {name:<{width}}  at most {size:.1e}" for name, size in self.drift.items()]
         if not self.certificate.ok:

@@ -17,7 +17,7 @@ _ROW, _DIAL, _COLUMNS = 0.24, 0.13, 3
 
 
 def abstract(shapes: Sequence[Shape], values: Values) -> tuple[list[Item], Array]:
-    """The parts of all quantities, and the box they need with their labels: left, right, bottom, top."""
+    """Return the parts of all quantities, and the box (left, right, bottom, top) that holds them and their labels."""
     sliders = [shape for shape in shapes if isinstance(shape, Slider)]
     dials = [shape for shape in shapes if isinstance(shape, Dial)]
     items: list[Item] = []

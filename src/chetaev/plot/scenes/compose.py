@@ -17,16 +17,16 @@ from chetaev.plot.scenes.spatial import spatial
 from chetaev.plot.scenes.values import Values, require_sizes
 from chetaev.plot.scenes.view import camera, extent, lowest, window
 
-_SMALL = 22
-"""How many units, the size of small things, the picture is wide."""
-_POINTS = 6000
-"""Not more points than this in a path."""
+_UNITS = 22
+"""Width of a picture in `unit`, the default size of small shapes. A smaller number makes dots, wheels and arrows larger."""
+_MOST_POINTS = 6000
+"""Points of a path; more would slow down a page without being visible."""
 COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE)
-"""Of motions that share a picture."""
+"""Colours of motions that share a picture."""
 
 
 def compose(motions: Trajectory | Mapping[str, Trajectory], scene: Scene, times: Array) -> Drawing:
-    """The drawing of a motion at uniform times, or of several in one picture, each in a colour of its own."""
+    """Return the drawing of a motion at uniform times, or of several in one picture, each in its own colour."""
     named = {"": motions} if isinstance(motions, Trajectory) else motions
     several = len(named) > 1
     first = next(iter(named.values()))
@@ -59,13 +59,13 @@ def compose(motions: Trajectory | Mapping[str, Trajectory], scene: Scene, times:
 
 
 def _items(scene: Scene, values: Values, path: Values, unit: float) -> list[Item]:
-    """All shapes of one motion."""
+    """Return the parts of all shapes of one motion."""
     make = spatial if scene.dimension == 3 else planar
     return [item for shape in scene.shapes if not isinstance(shape, Ground) for item in make(shape, values, path, unit)]
 
 
 def _floor(grounds: list[Ground], values: Values, items: list[Item], room: float) -> Floor | None:
-    """The floor in space: at its height, or under everything."""
+    """Return the floor in space: at its given height, or below all bodies."""
     if not grounds:
         return None
     height = lowest(items) if grounds[0].height is None else values.constant(grounds[0].height)
@@ -73,7 +73,7 @@ def _floor(grounds: list[Ground], values: Values, items: list[Item], room: float
 
 
 def _unit(scene: Scene, motions: Sequence[Values], dimension: int, follow: Array | None) -> float:
-    """A length that is small in the picture."""
+    """Return the default size of small shapes, in the units of the motion."""
     clouds = []
     for values, shape in product(motions, scene.shapes):
         if follow is not None and isinstance(shape, Trace):
@@ -84,18 +84,18 @@ def _unit(scene: Scene, motions: Sequence[Values], dimension: int, follow: Array
             points = points if follow is None else points - follow
             clouds += [points - reach, points + reach]
     size = extent(clouds)
-    return (size if size > 0 else 1.0) / _SMALL
+    return (size if size > 0 else 1.0) / _UNITS
 
 
 def _reach(shape: Shape, values: Values) -> float:
-    """How far a shape of given size extends around its place."""
+    """Return how far a shape with a given size extends around its place."""
     sizes = [getattr(shape, name, None) for name in ("radius", "length")]
     return max((values.constant(size) for size in sizes if size is not None), default=0.0)
 
 
 def _finer(motion: Trajectory, times: Array) -> Array:
-    """Times for paths: as many as the motion's own steps ask for, a multiple of the steps of the animation."""
+    """Return times for paths: fine enough for the steps of the motion, and a multiple of the frames of the animation."""
     steps = max(1, len(times) - 1)
     factor = int(np.clip(np.ceil(4 * len(motion) / steps), 1, 8))
-    factor = max(1, min(factor, _POINTS // steps))
+    factor = max(1, min(factor, _MOST_POINTS // steps))
     return np.linspace(times[0], times[-1], steps * factor + 1)

@@ -1,7 +1,7 @@
-"""The scene of whatever moves: that of its model, or a default one by the declared kinds of its coordinates and their names.
+"""The scene of a model or motion: its own, or a default one by the declared kinds and the names of the coordinates.
 
-The default scene takes coordinates of the kind `line` for places where their names say so, and never an angle: an angle is a direction or
-a hand on a dial. What it assumed, and what it leaves out, stands in its caption.
+The default scene takes coordinates of the kind `line` with names such as `x y` for places. It never draws an angle as a place: an angle
+is a direction or a hand on a dial. The caption says what the scene assumed and what it leaves out.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from chetaev.plot.scenes.text import pretty
 
 _COLOURS = (RED, BLUE, GREEN, ORANGE, PURPLE)
 _ANGLES = ("theta", "phi", "varphi", "psi", "alpha", "beta", "chi")
-"""Names of coordinates that are taken for angles though they are declared as lines, as they are where no kind is given."""
+"""Names of coordinates that are taken for angles even if they are declared as lines, which is the default kind."""
 _POINTED = ("-1, -0.6", "1.4, 0", "-1, 0.6", "-0.5, 0")
-"""A body that shows where it is heading, to be scaled."""
+"""The outline of a body that points along its heading, before scaling."""
 _APART = 2.4
-"""Distance between bodies that have no place of their own."""
+"""Distance between bodies without coordinates for their places; the bodies are 1.6 wide, so a smaller one could let them touch."""
 
 Places = list[tuple[str, ...]]
 
 
 def scene_of(shown: Any) -> Scene:
-    """The scene of a model or of its motion; the default scene where they have none, and for equations or a system."""
+    """Return the scene of a model or of its motion; the default scene where there is none, and for equations or a system."""
     own = getattr(shown, "scene", None)
     return own if isinstance(own, Scene) else default_scene(_system(shown))
 
@@ -43,7 +43,7 @@ def _system(shown: Any) -> System:
 
 
 def default_scene(system: System) -> Scene:
-    """Points for `x y`, `x y z`, `x1 x2`, `x1 y1 x2 y2 ...` or `r theta`; the first further angle is the heading of a single point.
+    """Return points for `x y`, `x y z`, `x1 x2`, `x1 y1 x2 y2 ...` or `r theta`; the next angle is the heading of a single point.
 
     A coordinate that is a rotation or a rigid motion is drawn as a body. A system without such coordinates is shown by its quantities: a
     dial for every angle, a marker on an axis for everything else.
@@ -69,7 +69,7 @@ def default_scene(system: System) -> Scene:
 
 
 def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> Scene:
-    """Points, and bodies with a heading, each with its path."""
+    """Return a planar scene of points, and of bodies with a heading, each with its path."""
     shapes: list[Shape] = [Ground()]
     shapes += [Trace(place, _COLOURS[k % len(_COLOURS)]) for k, (place, _) in enumerate(bodies)]
     for k, (place, heading) in enumerate(bodies):
@@ -84,7 +84,7 @@ def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> 
 
 
 def _solids(turning: list[str], points: Places, left: list[str], kinds: dict[str, str]) -> Scene:
-    """A box for every rotation, at the point the other coordinates give if there is just one."""
+    """Return a scene with a box for every rotation; a single box stands at the place that the other coordinates give."""
     shapes: list[Shape] = []
     taken: Places = []
     for k, name in enumerate(turning):
@@ -110,7 +110,7 @@ def _quantity(name: str, kind: str, is_angle: bool) -> Shape:
 
 
 def _points(names: list[str], angles: list[str]) -> tuple[Places, set[str]]:
-    """The places that the names of lines tell, and the names they use."""
+    """Return the places that the coordinates' names suggest, and the names used for them."""
     for known in (("x", "y", "z"), ("X", "Y", "Z"), ("x", "y"), ("X", "Y"), ("a1", "a2")):
         if set(known) <= set(names):
             return [known], set(known)
@@ -130,12 +130,12 @@ def _points(names: list[str], angles: list[str]) -> tuple[Places, set[str]]:
 
 
 def _placed(places: Places) -> str:
-    """What was taken for places."""
+    """Say in the caption which coordinates were taken for places."""
     return f"{', '.join(f'({_names(place)})' for place in places)} {'is a place' if len(places) == 1 else 'are places'}" if places else ""
 
 
 def _said(assumed: list[str], left: list[str]) -> str:
-    """The caption: what the scene took for granted, and what it does not show."""
+    """Return the caption: the assumptions of the scene, and the coordinates it does not show."""
     taken = [text for text in assumed if text]
     parts = [f"assumed: {', '.join(taken)}"] if taken else []
     return "; ".join([*parts, *([f"not shown: {_names(left)}"] if left else [])])

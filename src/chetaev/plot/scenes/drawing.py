@@ -1,4 +1,4 @@
-r"""A drawing: a scene with numbers in it, the one thing that both painters (matplotlib and the web page) understand.
+r"""A drawing: a scene evaluated along a motion, the common input of both renderers (matplotlib and the web page).
 
 In the plane a piece is a set of strokes in its own axes, carried along by a place, an angle and a length. A vertex of a stroke is a triple
 $(s, a, b)$: it lies $s \ell + a$ along the piece's direction and $b$ across it, where $\ell$ is the length at that time. So a rigid body
@@ -58,7 +58,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Track:
-    """A path; `finer` of its points make one step of the animation, `steps` is how many steps stay visible (0 means all)."""
+    """A path; `finer` is its number of points per frame, `steps` the number of frames that stay visible (0 means all)."""
 
     place: Array
     colour: str
@@ -82,7 +82,7 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Flat faces of four corners between vertices, a triangle having its last corner twice; `paints` gives each face its colour."""
+    """Flat faces with four vertices each, a triangle repeating its last one; `paints` has the colour of each face."""
 
     vertices: Array
     faces: NDArray[np.int64]
@@ -124,7 +124,7 @@ Item = Piece | Dot | Track | Words | Solid
 
 @dataclass(frozen=True)
 class Window:
-    """What a planar picture shows: a box that stands still, or moves with its centre."""
+    """The visible box of a planar picture: fixed, or moving with its centre."""
 
     centre: Array
     half: Array
@@ -142,7 +142,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Camera:
-    """What a picture of space shows: the eye looks at `target` from a distance, in a direction given by two angles; `fov` is vertical."""
+    """A camera that looks at `target` from `distance`; `azimuth`, `elevation` and the vertical field of view `fov` in degrees."""
 
     target: Array
     distance: float
@@ -173,12 +173,12 @@ class Drawing:
 
 
 def still(value: Array) -> Array:
-    """The same array, with one row if all rows are equal."""
+    """Return the array with one row if all rows are equal, otherwise unchanged."""
     return value[:1] if len(value) > 1 and np.all(value == value[:1]) else value
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """A colour with a share of another in it."""
+    """Mix `colour` with the share `share` of `other`."""
     r, g, b = np.rint(255 * ((1 - share) * rgb(colour) + share * rgb(other))).astype(int)
     return f"#{r:02x}{g:02x}{b:02x}"
 
@@ -189,7 +189,7 @@ def rgb(colour: str) -> Array:
 
 
 def recoloured(item: Item, colour: str) -> Item:
-    """A part of a drawing that belongs to the motion of this colour."""
+    """Return a part of a drawing in the colour of its motion."""
 
     def own(old: str | None) -> str | None:
         return None if old is None else mixed(old, colour, 0.6)
@@ -206,7 +206,7 @@ def recoloured(item: Item, colour: str) -> Item:
 
 
 def nice_step(length: float, parts: int) -> float:
-    """A step of 1, 2 or 5 times a power of ten that cuts a length into about so many parts."""
+    """Return a step of 1, 2 or 5 times a power of ten that divides `length` into about `parts` parts."""
     if not length > 0:
         return 1.0
     raw = length / parts

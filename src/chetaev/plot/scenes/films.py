@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 _PICTURES = (".png", ".svg", ".pdf")
 _GIF_DELAY = 0.04
-"""Seconds between the pictures of a gif: players know hundredths only, and none is reliably faster."""
+"""Seconds between the frames of a GIF. The format counts hundredths of a second, and players slow down below 0.02."""
 _GIF_WIDTH = 560
+"""Pixels. The default is narrower than for films because GIFs are stored frame by frame."""
 
 
 def write(animation: Animation, path: Path, width: int | None) -> Path:
-    """Write what the ending of the path says."""
+    """Write the kind of file that the ending of `path` names."""
     kind = path.suffix.lower()
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {str(path.parent)!r}.", where=f"save {path.name}", hint="make the folder first")
@@ -57,7 +58,7 @@ def _write(animation: Animation, path: Path, kind: str, width: int | None) -> No
 
 
 def _mp4(animation: Animation, path: Path, width: int | None) -> None:
-    """An H.264 film that every browser plays, its pictures handed to ffmpeg one by one."""
+    """Write an H.264 film, which every browser plays; the frames are passed to ffmpeg one by one."""
     program = _ffmpeg(path)
     pictures = _pictures(animation, range(len(animation.times)), width)
     first = next(pictures)
@@ -71,7 +72,7 @@ def _mp4(animation: Animation, path: Path, width: int | None) -> None:
             for picture in chain([first], pictures):
                 pipe.write(picture.tobytes())
         except BrokenPipeError:
-            pass  # ffmpeg ended early: what it says follows
+            pass  # ffmpeg ended early; its message is raised below
         finally:
             pipe.close()
         if film.wait() != 0:
@@ -85,7 +86,7 @@ def _where(path: Path) -> str:
 
 
 def _ffmpeg(path: Path) -> str:
-    """The program that makes films."""
+    """Return the path of the ffmpeg program."""
     try:
         import imageio_ffmpeg
     except ImportError as fault:
@@ -110,7 +111,7 @@ def _gif(animation: Animation, path: Path, width: int) -> None:
 
 
 def _pictures(animation: Animation, chosen: Any, width: int | None) -> Iterator[Any]:
-    """Arrays of pixels, of even width and height."""
+    """Yield the frames as arrays of pixels of even width and height, which H.264 requires."""
     from chetaev.plot.scenes.paint import Painter
 
     painter = Painter(animation.drawing, animation.clock)

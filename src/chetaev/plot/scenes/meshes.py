@@ -12,7 +12,7 @@ from chetaev.plot.scenes.drawing import Array, Mesh, mixed
 
 
 def ball(radius: float, colour: str, marked: bool) -> Mesh:
-    """A sphere; `marked` paints it like a beach ball, so that one sees it turn."""
+    """A sphere; `marked` paints it like a beach ball, so that its rotation is visible."""
     around, across = 30, 16
     return _revolved(
         [(radius * np.sin(v), -radius * np.cos(v)) for v in np.linspace(0, np.pi, across + 1)],
@@ -62,7 +62,7 @@ def wheel(radius: float, spokes: int, colour: str) -> Mesh:
 
 
 def cylinder(radius: float, around: int, colour: str, pieces: int = 6, start: float = 0.0, length: float = 1.0) -> Mesh:
-    """A closed cylinder along the third axis, cut into pieces so that painters may sort them by depth."""
+    """A closed cylinder along the third axis, cut into pieces that can be sorted by depth."""
     profile = [(0.0, start), *((radius, start + length * k / pieces) for k in range(pieces + 1)), (0.0, start + length)]
     return _revolved(profile, around, lambda i, j: colour)
 
@@ -79,7 +79,7 @@ def cone(radius: float, height: float, colour: str) -> Mesh:
 
 
 def box(size: Array, colour: str, parts: int = 4) -> Mesh:
-    """A box about the origin, its sides tinted by direction and the front one marked; cut so that painters may sort it by depth."""
+    """A box about the origin, its sides tinted by direction and the front one marked; cut into parts that can be sorted by depth."""
     light, dark = mixed(colour, WHITE, 0.45), mixed(colour, DARK, 0.25)
     paints = ((colour, ORANGE), (dark, dark), (light, light))
     u = np.linspace(-0.5, 0.5, parts + 1)
@@ -112,7 +112,7 @@ def ellipse(a: float, b: float, height: float, colour: str) -> Mesh:
 
 
 def tube(path: Array, radius: float, around: int, colour: str) -> Mesh:
-    """A tube along a path that nowhere runs exactly along its own up direction."""
+    """A tube along a path whose tangent is nowhere parallel to its up direction."""
     way = np.gradient(path, axis=0)
     way /= np.linalg.norm(way, axis=1, keepdims=True)
     helper = np.where(np.abs(way[:, 2:]) < 0.9, [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]])
@@ -149,7 +149,7 @@ def joined(meshes: Iterable[Mesh]) -> Mesh:
 
 
 def along_z(direction: Array | list[float]) -> Array:
-    """A rotation that takes the third axis to a direction; none for a direction of no length."""
+    """Return a rotation that takes the third axis to a direction; the identity for a zero vector."""
     z = np.asarray(direction, float)
     if not z.any():
         return np.eye(3)

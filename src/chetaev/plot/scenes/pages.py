@@ -1,4 +1,4 @@
-"""Animations as parts of a page: the drawing as JSON, and the scripts that play it. Nothing is fetched from anywhere."""
+"""Animations as parts of a page: the drawing as JSON, and the scripts that play it. A page needs no network."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from chetaev.plot.animation import Animation
 
 _DIGITS = 5
-"""Places are rounded to this many digits of the picture's size."""
+"""Decimal digits of places, relative to the picture's size: finer than a pixel. More digits make pages larger."""
 _numbers = count(1)
 
 
 def fragment(animation: Animation, *, library: bool = True, autoplay: bool = True) -> str:
-    """An element and the script that fills it. Ids differ from call to call; the scripts' only global names begin with `chetaev`."""
+    """Return an element and the script that fills it. Each call has a new id; all global names of the scripts begin with `chetaev`."""
     data = encode(animation, autoplay)
     name = f"chetaev-{hashlib.sha256(data.encode()).hexdigest()[:8]}-{next(_numbers)}"
     scripts = f"{scripts_for(isinstance(animation.page_drawing.view, Camera))}\n" if library else ""
@@ -38,13 +38,13 @@ def fragment(animation: Animation, *, library: bool = True, autoplay: bool = Tru
 
 
 def scripts_for(space: bool) -> str:
-    """The scripts that animations need, once in a page; those in space need more."""
+    """Return the scripts that a page needs once; animations in space (`space`) need three.js as well."""
     three = f"<script>if (!window.chetaevThree) {{\n{_script('three.min.js')}\ndelete window.__THREE__;\n}}</script>\n" if space else ""
     return f"{three}<script>\n{_script('viewer.js')}</script>"
 
 
 def page(animation: Animation) -> str:
-    """A page with nothing but an animation."""
+    """Return a page with only the animation."""
     title = html.escape(animation.page_drawing.title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -55,7 +55,7 @@ def page(animation: Animation) -> str:
 
 
 def enclosed(animation: Animation) -> str:
-    """A page inside a page, for notebooks: their own scripts and styles do not reach it."""
+    """Return the page in a frame, for notebooks, so that their scripts and styles do not affect it."""
     inside = html.escape(page(animation), quote=True)
     tall = round(784 / animation.page_drawing.ratio) + 96
     return (
@@ -65,7 +65,7 @@ def enclosed(animation: Animation) -> str:
 
 
 def encode(animation: Animation, autoplay: bool) -> str:
-    """A drawing as JSON, safe inside a script."""
+    """Return the drawing as JSON, escaped for use inside a script."""
     drawing = animation.page_drawing
     view = drawing.view
     span = abs(float(drawing.times[-1] - drawing.times[0]))
@@ -174,7 +174,7 @@ def _mesh(mesh: Mesh, size: float) -> dict[str, Any]:
 
 
 def _list(values: Array, size: float) -> list[float | int]:
-    """Numbers rounded to what one can see, whole ones without a decimal point."""
+    """Round numbers to `_DIGITS` digits of `size`; whole numbers have no decimal point."""
     digits = int(np.clip(_DIGITS - np.floor(np.log10(size)), 0, 15)) if size > 0 else _DIGITS
     rounded = np.round(np.nan_to_num(values), digits)
     return [int(v) if v == int(v) else v for v in rounded.tolist()]

@@ -1,4 +1,4 @@
-"""A drawing painted with matplotlib, one moment at a time."""
+"""Drawing with matplotlib, one frame at a time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from chetaev.plot.scenes.space import Projection, paint_space
 from chetaev.plot.scenes.text import number, pretty, time_digits
 
 WIDTH = 800
+"""Pixels: the width of a picture. The web page uses the same width."""
 _DPI = 100
+"""Pixels per inch: it fixes the size of texts relative to the picture."""
 _HEAD, _LEFT, _FOOT, _RIGHT = 34, 70, 52, 20
-"""Pixels: the width of a picture, the strip for title and time, and the room for numbers on axes."""
+"""Pixels: the strip for title and time, and the margins for numbers on axes."""
 
 
 @dataclass
@@ -28,12 +30,12 @@ class Painter:
 
     drawing: Drawing
     clock: str = ""
-    """What the time label adds, such as the speed."""
+    """A suffix of the time label, such as the speed."""
     _artists: list[Any] = field(default_factory=list)
 
     @cached_property
     def figure(self) -> Any:
-        """The figure, of an even number of pixels in both directions as films need."""
+        """The figure, with even numbers of pixels in both directions, which films require."""
         return self._made[0]
 
     def draw(self, k: int) -> Any:
@@ -128,13 +130,13 @@ class Painter:
 
 
 def picture(drawing: Drawing, k: int, clock: str = "") -> Any:
-    """A figure of its own for one moment."""
+    """Return a new figure of the frame `k`."""
     return Painter(drawing, clock).draw(k)
 
 
 @lru_cache(maxsize=1)
 def _still(figures: Any) -> Any:
-    """A kind of figure that shows itself in a notebook though pyplot does not know it."""
+    """Return a class of figures that notebooks display without pyplot."""
 
     class Still(figures.Figure):
         def savefig(self, fname: Any, **options: Any) -> None:
@@ -209,7 +211,7 @@ def _track(axes: Any, track: Track, k: int, z: int) -> list[Any]:
         return list(axes.plot(points[:, 0], points[:, 1], color=track.colour, lw=0.72 * track.width, alpha=0.75, zorder=z))
     import matplotlib.collections
 
-    lines_of: Any = matplotlib.collections.LineCollection  # its types do not know arrays
+    lines_of: Any = matplotlib.collections.LineCollection  # its type stubs lack arrays
     pieces = np.stack([points[:-1], points[1:]], axis=1)
     age = (np.arange(first, last - 1) - (last - 1 - track.steps * track.finer)) / (track.steps * track.finer)
     colours = [mixed(WHITE, track.colour, float(0.85 * max(0.0, a))) for a in age]

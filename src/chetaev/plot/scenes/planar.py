@@ -14,11 +14,11 @@ from chetaev.plot.scenes.text import pretty
 from chetaev.plot.scenes.values import Values
 
 _ROUND = 64
-"""Corners of what is drawn as round."""
+"""Corners of the polygon that stands for a circle; with fewer, large wheels look angular."""
 
 
 def planar(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[Item]:
-    """The parts of a shape in the plane; `path` are the values at the finer times of traces, `unit` a small length of the picture."""
+    """Return the parts of a shape in the plane; `path` has the values at the finer times of traces, `unit` is the size of small shapes."""
     match shape:
         case sh.Trace():
             return [track(shape, values, path, 2)]

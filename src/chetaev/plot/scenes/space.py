@@ -1,4 +1,4 @@
-"""Space painted on a plane: perspective, and the painter's order from far to near."""
+"""Drawing space on a plane: perspective, and drawing order from far to near."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chetaev.plot.scenes.drawing import Array, Camera, Drawing, Floor, Solid, Tr
 from chetaev.plot.scenes.view import axes as axes_of
 
 _LIGHT = np.array([0.35, -0.45, 0.82])
-"""Where the light comes from."""
+"""The direction towards the light."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Projection:
     k: int
 
     def pictured(self, points: Array) -> tuple[Array, Array]:
-        """Places in the picture, and distances from the eye along its line of sight."""
+        """Return places in the picture, and distances from the eye along its line of sight."""
         camera = self.camera
         right, up, back = axes_of(camera.azimuth, camera.elevation)
         near = (points - camera.target[min(self.k, len(camera.target) - 1)]) @ np.column_stack([right, up, back])
@@ -43,7 +43,7 @@ def paint_space(axes: Any, drawing: Drawing, k: int) -> list[Any]:
     """All solids and paths at the sample k."""
     import matplotlib.collections as artists_of
 
-    lines_of: Any = artists_of.LineCollection  # its types do not know arrays
+    lines_of: Any = artists_of.LineCollection  # its type stubs lack arrays
     polygons_of: Any = artists_of.PolyCollection
 
     camera = drawing.view
@@ -94,7 +94,7 @@ def _faces(solid: Solid, k: int, projection: Projection) -> Polygons:
 
 
 def _ribbon(track: Track, k: int, projection: Projection) -> Polygons:
-    """A path as narrow quadrilaterals, so that bodies may hide parts of it."""
+    """Return a path as narrow quadrilaterals, so that bodies can hide parts of it."""
     last = k * track.finer + 1
     first = max(0, (k - track.steps) * track.finer) if track.steps else 0
     points = track.place[first:last]
@@ -111,7 +111,7 @@ def _ribbon(track: Track, k: int, projection: Projection) -> Polygons:
 
 
 def _shadow(solid: Solid, k: int, floor: Floor, projection: Projection) -> Array:
-    """The faces of a solid thrown straight down on the floor."""
+    """Return the faces of a solid projected vertically onto the floor."""
     points = solid.vertices(min(k, len(solid.place) - 1)).copy()
     points[:, 2] = floor.height
     flat, depth = projection.pictured(points)
@@ -119,7 +119,7 @@ def _shadow(solid: Solid, k: int, floor: Floor, projection: Projection) -> Array
 
 
 def _grid(floor: Floor, camera: Camera, projection: Projection) -> tuple[Array, Array]:
-    """Lines of the floor around what the camera looks at, paler with distance."""
+    """Return the lines of the floor around the camera's target, paler with distance."""
     reach = 2.2 * camera.distance
     middle = projection.eye[:2] * 0.25 + 0.75 * camera.target[min(projection.k, len(camera.target) - 1)][:2]
     cuts = np.linspace(-reach, reach, 61)

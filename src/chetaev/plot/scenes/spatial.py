@@ -23,7 +23,7 @@ _AXLE = {
 
 
 def spatial(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[Item]:
-    """The parts of a shape in space; `path` are the values at the finer times of traces, `unit` a small length of the picture."""
+    """Return the parts of a shape in space; `path` has the values at the finer times of traces, `unit` is the size of small shapes."""
     match shape:
         case sh.Trace():
             return [track(shape, values, path, 3)]
@@ -62,7 +62,7 @@ def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
             return meshes.box(edges * size(None if shape.fit else shape.scale, values, unit), shape.colour)
         case sh.Frame():
             width = size(shape.width, values, 0.25 * unit)
-            sides = 10 if len(shape.rods) <= 20 else 5  # nobody sees the difference in a lattice
+            sides = 10 if len(shape.rods) <= 20 else 5  # thin bars of a lattice look round with five sides
             return meshes.joined(_bar(values.corner(a, 3), values.corner(b, 3), width / 2, shape.colour, sides) for a, b in shape.rods)
         case sh.Blade():
             half = size(shape.length, values, 2.4 * unit) / 2
@@ -82,7 +82,7 @@ def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
 
 
 def _rotation(shape: sh.Shape, values: Values) -> Array:
-    """How a shape is turned: by its rotation, or by its angle about the vertical."""
+    """Return the orientation of a shape: its `rotation`, or its `angle` about the vertical."""
     rotation = getattr(shape, "rotation", None)
     if rotation is not None:
         return values.rotation(rotation)
@@ -113,7 +113,7 @@ def _arrow(shape: sh.Arrow, values: Values, unit: float) -> list[Item]:
 
 
 def _directions(ways: Array) -> Array:
-    """Rotations that take the third axis along each way, each as near as can be to the one before, so that coils do not jump."""
+    """Return rotations that take the third axis to each direction, each closest to the previous one, so that coils do not jump."""
     found = np.empty((len(ways), 3, 3))
     now = np.eye(3)
     for k, way in enumerate(ways):

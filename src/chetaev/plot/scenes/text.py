@@ -17,18 +17,18 @@ _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def pretty(text: str) -> str:
-    """An expression with Greek letters, indices and primes as one writes them by hand."""
+    """Return an expression with Greek letters, subscripts and primes."""
     return re.sub(r"([A-Za-z]+)_?(\d*)('*)", _word, text).replace("*", "\u2009").replace(" - ", " \u2212 ")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number in a few digits, with a true minus sign."""
+    """Return a number in `digits` digits, with a typographic minus sign."""
     text = f"{value:.{digits}g}"
     return "0" if float(text) == 0 else text.replace("-", "\u2212").replace("e+0", "e").replace("e\u22120", "e\u2212")
 
 
 def time_digits(span: float) -> int:
-    """Decimals of a time label: about a thousand steps in the motion."""
+    """Return the decimals of a time label: enough for about a thousand different labels over `span`."""
     return min(12, max(0, 3 - ceil(log10(span)))) if span > 0 else 2
 
 

@@ -1,4 +1,4 @@
-"""What a scene needs to know of a motion: the values of its expressions at uniform times."""
+"""The values of a scene's expressions along a motion, at uniform times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 class Values:
     """Expressions along a motion at the given times.
 
-    A motion of which only single times were kept is read there, and joined by straight lines between them.
+    A motion without dense output is interpolated linearly between its stored times.
     """
 
     motion: Trajectory
@@ -35,7 +35,7 @@ class Values:
     _known: dict[str, Array] = field(default_factory=dict, repr=False)
 
     def of(self, text: str | float) -> Array:
-        """An expression at the times."""
+        """Evaluate an expression at all times."""
         word = str(text)
         if word not in self._known:
             number = _number(word)
@@ -43,20 +43,20 @@ class Values:
         return self._known[word]
 
     def constant(self, text: str | float) -> float:
-        """An expression at the first time."""
+        """Evaluate an expression at the first time."""
         return float(self.of(text)[0])
 
     def place(self, place: Sequence[str | float], dimension: int) -> Array:
-        """A moving point, a row per time; what is missing in space is zero."""
+        """Return a moving point, a row per time; a missing third coordinate is zero."""
         columns = [self.of(e) for e in place] + [np.zeros(len(self.times))] * (dimension - len(place))
         return np.column_stack(columns)
 
     def corner(self, place: Sequence[str | float], dimension: int) -> Array:
-        """A point that is fixed in a body."""
+        """Return a point that is fixed in a body."""
         return np.array([self.constant(e) for e in place] + [0.0] * (dimension - len(place)))
 
     def rotation(self, given: str | None) -> Array:
-        """Rotation matrices from turns about axes, nine entries or the name of a rotation, one per time."""
+        """Return rotation matrices, one per time, from turns about axes, nine entries or the name of a rotation."""
         found = np.tile(np.eye(3), (len(self.times), 1, 1))
         if given is None:
             return found
@@ -70,7 +70,7 @@ class Values:
 
     @cached_property
     def _single(self) -> Array | None:
-        """The times that were kept, if there is nothing between them."""
+        """Return the stored times of a motion without dense output, otherwise None."""
         if getattr(self.motion.reader, "dense", True):
             return None
         return self.motion.t
@@ -87,7 +87,7 @@ class Values:
 
 
 def require_sizes(shapes: Iterable[Shape], values: Values) -> None:
-    """Refuse sizes that are negative or no number: such shapes would be drawn inside out, or not at all."""
+    """Raise for sizes that are negative or not a number: such shapes would be drawn inside out, or not at all."""
     for shape in shapes:
         for name in _SIZES:
             given = getattr(shape, name, None)
@@ -103,7 +103,7 @@ def require_sizes(shapes: Iterable[Shape], values: Values) -> None:
 
 
 def turn(axis: int, angles: Array) -> Array:
-    """Rotations about a coordinate axis, anticlockwise for whom the axis points at."""
+    """Return rotations about a coordinate axis by the right-hand rule."""
     c, s = np.cos(angles), np.sin(angles)
     found = np.tile(np.eye(3), (len(angles), 1, 1))
     i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -112,7 +112,7 @@ def turn(axis: int, angles: Array) -> Array:
 
 
 def quaternions(rotations: Array) -> Array:
-    """Unit quaternions (x, y, z, w) of rotation matrices, with signs that do not jump from one to the next."""
+    """Return unit quaternions (x, y, z, w) of rotation matrices, with signs that are continuous in time."""
     m = rotations
     trace = m[:, 0, 0] + m[:, 1, 1] + m[:, 2, 2]
     # the row of q q^T with the largest diagonal entry is the best-conditioned one

@@ -1,4 +1,4 @@
-"""What a picture shows: the smallest window, or the nearest place of the camera, from which nothing ever leaves the picture."""
+"""The view: the smallest window, or the nearest place of the camera, for which everything stays in the picture."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 from chetaev.plot.scenes.drawing import Array, Camera, Dot, Item, Piece, Solid, Track, Window, Words
 
 _MARGIN = 0.08
+"""Empty border, as a part of the picture's larger side."""
 _WIDEST, _TALLEST = 2.0, 1.1
-"""Limits of width over height."""
+"""Largest and smallest width over height of a window; the page and the films assume a picture that is wider than tall."""
 _FOV = 32.0
+"""Degrees: the vertical field of view. A larger one distorts bodies near the border."""
 
 
 def window(items: Sequence[Item], follow: Array | None, room: float = 1.0, box: Array | None = None, line: float | None = None) -> Window:
-    """The window of a planar drawing. `box` are given limits, `line` the height of the ground, which must be visible."""
+    """Return the window of a planar drawing. `box` has given limits, `line` is the height of the ground, which must be visible."""
     centre = np.zeros((1, 2)) if follow is None else follow
     if box is None:
         clouds = [cloud for item in items for cloud in _planar_points(item, centre, follow is not None)]
@@ -34,7 +36,7 @@ def window(items: Sequence[Item], follow: Array | None, room: float = 1.0, box: 
 
 
 def camera(items: Sequence[Item], follow: Array | None, view: tuple[float, float], room: float = 1.0) -> Camera:
-    """The camera of a drawing in space, as near as all bodies and paths allow."""
+    """Return the camera of a drawing in space, as near as all bodies and paths allow."""
     centre = np.zeros((1, 3)) if follow is None else follow
     clouds = [cloud for item in items for cloud in _spatial_points(item, centre, follow is not None)]
     points = np.concatenate(clouds) if clouds else np.zeros((1, 3))
@@ -57,7 +59,7 @@ def camera(items: Sequence[Item], follow: Array | None, view: tuple[float, float
 
 
 def axes(azimuth: float, elevation: float) -> tuple[Array, Array, Array]:
-    """Where right, up and backwards are for an eye that looks at the origin from a direction, in degrees."""
+    """Return the directions right, up and backwards of an eye that looks at the origin from a direction, in degrees."""
     a, e = np.radians([azimuth, elevation])
     back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -65,20 +67,20 @@ def axes(azimuth: float, elevation: float) -> tuple[Array, Array, Array]:
 
 
 def extent(clouds: Iterable[Array]) -> float:
-    """The largest side of the box around points."""
+    """Return the largest side of the box around all points."""
     points = np.concatenate(list(clouds))
     points = points[np.isfinite(points).all(axis=1)]
     return float(np.ptp(points, axis=0).max()) if len(points) else 0.0
 
 
 def lowest(items: Sequence[Item]) -> float:
-    """The lowest height that anything in space reaches."""
+    """Return the lowest height of any body or path in space."""
     origin = np.zeros((1, 3))
     return min((float(cloud[:, 2].min()) for item in items for cloud in _spatial_points(item, origin, False)), default=0.0)
 
 
 def _planar_points(item: Item, centre: Array, following: bool) -> Iterable[Array]:
-    """All points of a part of the drawing, against the centre of the picture."""
+    """Yield all points of a part of the drawing, relative to the centre of the picture."""
     match item:
         case Piece():
             n = max(len(item.place), len(item.angle), len(item.length), len(centre))
@@ -91,7 +93,7 @@ def _planar_points(item: Item, centre: Array, following: bool) -> Iterable[Array
                 yield np.column_stack([(place[:, :1] + x).ravel(), (place[:, 1:] + y).ravel()])
         case Dot() | Words():
             yield item.place - centre
-        case Track() if not following:  # a path that is left behind may leave the picture
+        case Track() if not following:  # a window that follows the motion need not hold the whole path
             yield item.place - centre
 
 
@@ -112,6 +114,6 @@ def _spatial_points(item: Item, centre: Array, following: bool) -> Iterable[Arra
 
 
 def _hull(vertices: Array) -> Array:
-    """A few vertices that lie furthest in a set of directions: enough to know how far a body reaches."""
+    """Return the vertices that lie furthest in a set of directions: enough to bound a body."""
     ways = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z], float)
     return vertices[np.unique(np.argmax(vertices @ ways.T, axis=0))]

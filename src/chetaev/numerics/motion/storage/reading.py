@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from chetaev.core.notation import parse_expression
 from chetaev.core.scene import read_scene
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.support.plain import list_of, mapping, named_texts, require_keys, text_of, texts
+from chetaev.core.support.plain import list_of, mapping, require_keys, text_of, texts
 from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
@@ -28,7 +28,7 @@ from chetaev.numerics.methods.base import NESTED, POWERS
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS
-from chetaev.numerics.motion.settings import Asked, event_of
+from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
@@ -116,24 +116,13 @@ def _asked(given: Any) -> Asked | None:
 
 
 def _settings(given: Any) -> Frozen[str, Any]:
-    """How the motion was computed; each setting of its one kind. Files of earlier versions have none."""
+    """Read the settings of the run, and check the kind of each. Files of earlier versions have none."""
     require_keys(given, _SETTINGS, "the settings")
-    return Frozen({name: _SETTINGS[name](value) for name, value in given.items()})
+    return Frozen({name: _SETTINGS[name].stored(value) for name, value in given.items()})
 
 
-def _watched(given: Any) -> Any:
-    require_keys(given, ("expression", "terminal", "direction", "reset"), "an event that was asked for")
-    text_of(given["expression"], "expression")
-    return event_of({**given, "reset": named_texts(given["reset"], "reset") if "reset" in given else None})
-
-
-_SETTINGS: dict[str, Callable[[Any], Any]] = {
-    **{setting.name: setting.stored for setting in RUN_SETTINGS if setting.name not in Asked.__annotations__},
-    "scale": lambda given: Frozen({name: float(v) for name, v in mapping(given, "scale").items()}),
-    "gauge": lambda given: Frozen(named_texts(given, "gauge")),
-    "events": lambda given: tuple(map(_watched, list_of(given, "events"))),
-}
-"""How the settings of a run are read."""
+_SETTINGS = {setting.name: setting for setting in RUN_SETTINGS if setting.name not in Asked.__annotations__}
+"""The settings that are not fields of `Asked`, by name."""
 
 
 def _datum(given: Any) -> Any:

@@ -20,7 +20,8 @@ from chetaev.mechanics.origins import spec_of_origin
 from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.reader import Reader
-from chetaev.numerics.motion.settings import Asked, plain
+from chetaev.numerics.motion.run_settings import plain
+from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece

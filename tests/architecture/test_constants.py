@@ -1,0 +1,58 @@
+"""Every numeric constant at the top of a module says in words what it is.
+
+A threshold without a word is copied, halved and doubled by people who cannot know what breaks.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import chetaev
+
+_PACKAGE = Path(chetaev.__file__).parent
+_ELSEWHERE = ("core", "mechanics", "singular", "transforms")
+"""Packages that this test does not read yet."""
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Tell whether an expression is made of literal numbers, such as ``2.0**-52`` or ``(1.0, 60.0)``."""
+    if isinstance(value, ast.Tuple | ast.List):
+        return any(map(_is_number, value.elts))
+    if isinstance(value, ast.UnaryOp):
+        return _is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return _is_number(value.left) or _is_number(value.right)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float, complex)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)
+
+
+def _wordless(path: Path) -> Iterator[str]:
+    """Yield ``file:line name`` of the numeric constants of a module that have no docstring or comment."""
+    source = path.read_text()
+    lines = source.splitlines()
+    body = ast.parse(source).body
+    for statement, following in zip(body, [*body[1:], ast.Pass()], strict=True):
+        if isinstance(statement, ast.Assign):
+            names, value = statement.targets, statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            names, value = [statement.target], statement.value
+        else:
+            continue
+        if not _is_number(value) or _is_text(following):
+            continue
+        above = lines[statement.lineno - 2].strip() if statement.lineno > 1 else ""
+        if "#" not in lines[statement.end_lineno - 1] and not above.startswith("#"):
+            yield f"{path.relative_to(_PACKAGE)}:{statement.lineno} {', '.join(map(ast.unparse, names))}"
+
+
+@pytest.mark.parametrize("folder", sorted(p.name for p in _PACKAGE.iterdir() if p.name not in _ELSEWHERE))
+def test_every_numeric_constant_has_a_word(folder: str) -> None:
+    place = _PACKAGE / folder
+    modules = [place] if place.suffix == ".py" else sorted(place.rglob("*.py"))
+    found = [line for module in modules for line in _wordless(module)]
+    assert not found, "\n".join(found)
