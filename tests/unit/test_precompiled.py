@@ -3,12 +3,15 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from chetaev.numerics.machine import precompiled
+from chetaev.core.errors import UsageError
+from chetaev.numerics.machine import precompiled, processor
 from chetaev.numerics.machine.precompiled import Code, Precompiled
+from chetaev.numerics.machine.processor import TARGETS, this_target
 
 SOURCE = """
 from __future__ import annotations
@@ -32,7 +35,13 @@ def lines(shift: int, line: Line, out: Annotated[NDArray[np.float64], 2]) -> Non
 def folder(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(precompiled, "_folders", lambda: [tmp_path / "missing" / "kept"])
+    monkeypatch.setattr(precompiled, "_built", lambda: tmp_path / "built")
     return tmp_path
+
+
+def kept_in(folder):
+    """The machine code and the bitcode that were kept."""
+    return sorted((folder / "missing" / "kept").iterdir(), key=lambda file: file.suffix, reverse=True)
 
 
 def lines_of(folder, name, factor):
@@ -49,10 +58,10 @@ def call(functions):
 
 def test_compiled_once_then_loaded(folder):
     assert call(lines_of(folder, "straight", 10)) == [[4.0, 17.0], [5.0, 18.0]]
-    (kept,) = (folder / "missing" / "kept").iterdir()
-    before = kept.stat().st_mtime_ns
+    before = [file.stat().st_mtime_ns for file in kept_in(folder)]
+    assert len(before) == 2
     assert call(lines_of(folder, "straight", 10)) == [[4.0, 17.0], [5.0, 18.0]]
-    assert kept.stat().st_mtime_ns == before
+    assert [file.stat().st_mtime_ns for file in kept_in(folder)] == before
 
 
 def test_loaded_without_numba(folder):
@@ -81,17 +90,105 @@ def test_a_simulation_needs_no_numba():
         assert expected in (None, done.stdout)
 
 
+MAGIC = {
+    "linux-x86-64": b"\x7fELF\x02\x01",
+    "linux-arm64": b"\x7fELF\x02\x01",
+    "darwin-x86-64": (0xFEEDFACF).to_bytes(4, "little") + (0x01000007).to_bytes(4, "little"),
+    "darwin-arm64": (0xFEEDFACF).to_bytes(4, "little") + (0x0100000C).to_bytes(4, "little"),
+    "win32-x86-64": (0x8664).to_bytes(2, "little"),
+}
+"""How object files begin: ELF of 64 bits, Mach-O with its processor, COFF."""
+ELF_MACHINES = {"linux-x86-64": 62, "linux-arm64": 183}
+
+
+def test_a_wheel_holds_machine_code_for_every_kind_of_machine_and_bitcode(folder):
+    (folder / "built").mkdir()
+    made = lines_of(folder, "everywhere", 10).build(folder / "built", TARGETS)
+    bitcode, *objects = [Code.unpacked(file.read_bytes()).code for file in made]
+    assert bitcode.startswith(b"BC\xc0\xde")
+    for target, code in zip(TARGETS, objects, strict=True):
+        kind = target.name.removesuffix("-v3")
+        assert code.startswith(MAGIC[kind])
+        assert kind not in ELF_MACHINES or int.from_bytes(code[18:20], "little") == ELF_MACHINES[kind]
+
+
+OLDER = next((t for t in TARGETS if this_target() is not None and f"{t.name}-v3" == this_target().name), this_target())
+"""The kind of machine that this one includes."""
+
+
+@pytest.mark.skipif(this_target() is None, reason="no machine code is built for this kind of machine")
+@pytest.mark.parametrize("target", dict.fromkeys([this_target(), OLDER]))
+def test_installed_code_is_used_as_it_is(folder, monkeypatch, target):
+    (folder / "built").mkdir()
+    lines_of(folder, f"installed_{target is OLDER}", 30 + (target is OLDER)).build(folder / "built", [target])
+    monkeypatch.setattr(precompiled, "this_target", lambda: target)
+    monkeypatch.setattr(precompiled, "object_for", lambda *_: pytest.fail("something was compiled"))
+    for file in kept_in(folder):
+        file.unlink()
+    assert call(lines_of(folder, f"installed_{target is OLDER}", 30 + (target is OLDER)))[0] == [4.0, 37.0 + (target is OLDER)]
+    assert not kept_in(folder)
+
+
+def test_bitcode_serves_machines_of_other_kinds(folder, monkeypatch):
+    (folder / "built").mkdir()
+    lines_of(folder, "foreign", 50).build(folder / "built", [])
+    for file in kept_in(folder):
+        file.unlink()
+    monkeypatch.setattr(precompiled, "this_target", lambda: None)
+    monkeypatch.setattr(Precompiled, "_compiled", lambda self: pytest.fail("numba compiled"))
+    assert call(lines_of(folder, "foreign", 50))[0] == [4.0, 57.0]
+    assert len(kept_in(folder)) == 1
+
+
+def test_without_numba_a_message_says_what_to_install(folder, monkeypatch):
+    for module in [name for name in sys.modules if name.partition(".")[0] == "numba" or name == "chetaev.numerics.machine.compiling"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(UsageError, match="numba, which compiles it, is not installed") as caught:
+        call(lines_of(folder, "lonely", 60))
+    assert "pip install numba" in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["terminal", "notebook", "pipe"])
+def test_compiling_is_announced_where_somebody_reads_it(folder, monkeypatch, capsys, where):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: where == "terminal", raising=False)
+    if where == "notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    call(lines_of(folder, f"announced_{where}", 70 + len(where)))
+    assert ("compiles its stepping loop" in capsys.readouterr().err) is (where != "pipe")
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "features", "name"),
+    [
+        ("linux", "x86_64", "+sse2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe", "linux-x86-64-v3"),
+        ("linux", "x86_64", "+sse2,+avx,-avx2,+fma", "linux-x86-64"),
+        ("win32", "AMD64", "", "win32-x86-64"),
+        ("darwin", "arm64", "", "darwin-arm64"),
+        ("linux", "aarch64", "+neon", "linux-arm64"),
+        ("linux", "riscv64", "", None),
+        ("freebsd14", "amd64", "", None),
+    ],
+)
+def test_the_kind_of_a_machine(monkeypatch, system, machine, features, name):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(processor.platform, "machine", lambda: machine)
+    monkeypatch.setattr(processor, "name_and_features", lambda: ("any", features))
+    found = processor.this_target()
+    assert (found and found.name) == name
+
+
 def test_a_changed_source_is_compiled_again(folder):
     assert call(lines_of(folder, "first", 10))[0] == [4.0, 17.0]
     changed = lines_of(folder, "second", 20)
     assert call(changed)[0] == [4.0, 27.0]
-    assert Precompiled("m", [], [folder / "first.py"])._digest() != Precompiled("m", [], [folder / "second.py"])._digest()
+    assert Precompiled("m", [], [folder / "first.py"])._digest != Precompiled("m", [], [folder / "second.py"])._digest
 
 
 def test_half_a_file_is_not_loaded(folder):
     functions = lines_of(folder, "damaged", 10)
     call(functions)
-    (kept,) = (folder / "missing" / "kept").iterdir()
+    kept, _ = kept_in(folder)
     whole = kept.read_bytes()
     assert Code.unpacked(whole) is not None
     for part in (whole[:-1], whole[: len(whole) // 2], whole[:10], b"", whole.replace(b"lines", b"liens")):

@@ -1,4 +1,4 @@
-"""Ahead-of-time compilation by numba, to machine code in a file.
+"""Numba compiles functions ahead, to LLVM's bitcode, from which machine code is made for one kind of machine or another.
 
 A function declares the types of its arguments in annotations: `int`, `float`, arrays (`NDArray[np.float64]`; of more than one dimension
 `Annotated[NDArray[np.float64], 2]`) and named tuples of these. It returns nothing.
@@ -14,7 +14,6 @@ import llvmlite.binding as llvm
 import numpy as np
 from numba import from_dtype, njit, types
 
-from chetaev.numerics.machine.engine import object_of
 from chetaev.numerics.machine.native import SETTINGS
 
 _CALLED = re.compile(r"(?:llvm\.)?(pow|exp2?|log2?|sin|cos|tan|sqrt|floor|ceil)(?:\.f64)?")
@@ -24,19 +23,20 @@ _CALLED = re.compile(r"(?:llvm\.)?(pow|exp2?|log2?|sin|cos|tan|sqrt|floor|ceil)(
 def compile_functions(
     functions: Mapping[str, Callable[..., None]], symbol: Callable[[str], str]
 ) -> tuple[dict[str, str], list[str], bytes]:
-    """Return the kinds of arguments of every function by its name, the libm functions that are called, and one object file with all
-    functions under their symbols.
+    """The kinds of arguments of every function, by its name, the functions of libm that are called, and the bitcode of all of them, under
+    their symbols.
     """
     signatures = {name: " ".join(kind for hint in _hints(f) for kind in _kinds(hint)) for name, f in functions.items()}
     with llvm.create_context() as context, llvm.parse_assembly("", context) as whole:
         for name, function in functions.items():
             whole.link_in(_module(function, symbol(name), signatures[name], context))
         public = {symbol(name) for name in functions}
-        for function in whole.functions:
+        for number, function in enumerate(whole.functions):
             if not function.is_declaration and function.name not in public:
                 function.linkage = "internal"
+                function.name = f"part{number}"  # numba's name holds all types of all arguments
         called = {match[1] for function in whole.functions if function.is_declaration and (match := _CALLED.fullmatch(function.name))}
-        return signatures, sorted(called), object_of(whole)
+        return signatures, sorted(called), bytes(whole.as_bitcode())
 
 
 def _module(function: Callable[..., None], symbol: str, signature: str, context: Any) -> Any:

@@ -16,9 +16,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from chetaev.numerics.machine.instructions import NAME
-from chetaev.numerics.machine.processor import name_and_features
+from chetaev.numerics.machine.processor import Target, name_and_features
 
+NAME = "kernel"
+"""What the function of a text is called in it."""
 _BLOCK = 64
 """Lines of a basic block in unoptimised code. LLVM's time grows with the square of this length; shorter blocks make slower code."""
 
@@ -65,6 +66,19 @@ def object_of(module: Any, level: int = 3) -> bytes:
     return bytes(_target(level).emit_object(module))
 
 
+def object_for(target: Target | None, bitcode: bytes) -> bytes:
+    """An object file from LLVM's bitcode, whose passes have been run; for this very processor where `target` is None."""
+    with llvm.create_context() as context, llvm.parse_bitcode(bitcode, context) as module:
+        if target is None:
+            module.data_layout = str(_target(3).target_data)
+            return object_of(module)
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        machine = _machine(target.triple, target.cpu, "", 3)
+        module.triple, module.data_layout = target.triple, str(machine.target_data)
+        return bytes(machine.emit_object(module))
+
+
 def load_object(code: bytes, symbols: Sequence[str]) -> list[int]:
     """The addresses of symbols in an object file that was made for this processor."""
     with _LOCK:
@@ -94,12 +108,17 @@ def _target(level: int) -> Any:
 
 
 def _new_target(level: int) -> Any:
-    """Return this processor as a target, with the memory models that numba's engine uses on it."""
+    """This processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return _machine(llvm.get_process_triple(), *name_and_features(), level)
+
+
+def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
+    """A kind of machine, with the models of memory that numba's own engine uses on it."""
+    target = llvm.Target.from_triple(triple)
     reloc = "static" if target.name.startswith("x86") else "default"
-    return target.create_target_machine(*name_and_features(), level, reloc, "jitdefault", jit=True)
+    return target.create_target_machine(cpu, features, level, reloc, "jitdefault", jit=True)
 
 
 _LIBRARIES: dict[str, tuple[str | None, ...]] = {"win32": ("ucrtbase", "msvcrt"), "darwin": (None, "/usr/lib/libSystem.B.dylib")}

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from chetaev.core.functions import SMOOTH
 from chetaev.numerics.machine import sine
+from chetaev.numerics.machine.engine import NAME
 from chetaev.numerics.machine.tape import lines_of, tape_of
 
-NAME = "kernel"
-"""The name of the function in the text."""
 LIBM = {
     **dict.fromkeys((*(name for name in SMOOTH if name != "sqrt"), "log1p", "expm1"), 1),
     **dict.fromkeys("pow atan2 hypot fmod remainder".split(), 2),

@@ -18,8 +18,8 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.numerics.machine.engine import SAME_BITS, bind, machine_code
-from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LIBM, NAME, TIME
+from chetaev.numerics.machine.engine import NAME, SAME_BITS, bind, machine_code
+from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LIBM, TIME
 
 _STOCK = 8
 """Entry functions that are compiled together; a smaller number compiles more often."""

@@ -1,9 +1,11 @@
-"""Functions that numba compiles once per machine: afterwards they are loaded from disk, without numba.
+"""Functions that numba compiles ahead: they are loaded from disk, without numba.
 
-Importing numba takes half a second, loading the code a few milliseconds. The code is stored beside this file, or in the user's cache
-directory if this folder is not writable; files that other users could have written are not loaded. The file name is a digest of the
-sources, of the processor and of the version of LLVM, so that outdated code is not loaded; the file begins with a digest of its contents, so
-that an incomplete file is not loaded either.
+An installed package holds their machine code for the usual kinds of machine (`processor.TARGETS`) in the folder `built`, and their bitcode,
+from which llvmlite makes machine code for any other within seconds. Where the sources were changed, numba compiles them again, once; what
+it and llvmlite make is kept beside this file, or in the user's cache directory where that cannot be written to; what others than the user
+could have written is not used. Names of files hold a digest of the sources, and of the processor and the version of LLVM where code was
+made on this machine, so that nothing that changed is loaded; a file begins with a digest of itself, so that half a file is not loaded
+either.
 
 The functions return nothing; results are written to arrays. Numba passes an array by its parts and a tuple by its fields. `_flat` does the
 same, and checks the kinds of the parts against the compiled signature: machine code would not notice a wrong argument.
@@ -19,32 +21,36 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numpy as np
 
+from chetaev.core.errors import UsageError
 from chetaev.core.support.files import open_file, replacing
-from chetaev.numerics.machine.engine import bind, load_object
-from chetaev.numerics.machine.processor import name_and_features
+from chetaev.numerics.machine.engine import bind, load_object, object_for
+from chetaev.numerics.machine.processor import Target, name_and_features, this_target
 
 _DIGEST = 32
-"""Bytes of the SHA-256 digest at the beginning of a file."""
+"""Bytes of the digest in front of a file."""
+_LETTERS = 24
+"""Letters of a digest in names of files: 96 bits, so that no two sources ever share a name."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Machine code of several functions, the kinds of their arguments, and the functions of libm that it calls."""
+    """Several functions as an object file or as LLVM's bitcode, the kinds of their arguments, and the functions of libm that they call."""
 
     signatures: Mapping[str, str]
     calls: Sequence[str]
-    object_file: bytes
+    code: bytes
 
     def packed(self) -> bytes:
-        contents = json.dumps([dict(self.signatures), list(self.calls)]).encode() + b"\n" + self.object_file
+        contents = json.dumps([dict(self.signatures), list(self.calls)]).encode() + b"\n" + self.code
         return hashlib.sha256(contents).digest() + contents
 
     @staticmethod
@@ -53,9 +59,13 @@ class Code:
         digest, contents = stored[:_DIGEST], stored[_DIGEST:]
         if hashlib.sha256(contents).digest() != digest:
             return None
-        described, _, object_file = contents.partition(b"\n")
+        described, _, code = contents.partition(b"\n")
         signatures, calls = json.loads(described)
-        return Code(signatures, calls, object_file)
+        return Code(signatures, calls, code)
+
+    def for_target(self, target: Target | None) -> Code:
+        """An object file for a kind of machine, or for this very processor, from bitcode."""
+        return replace(self, code=object_for(target, self.code))
 
 
 class Precompiled:
@@ -77,38 +87,85 @@ class Precompiled:
                 self._functions = self._loaded()
         return self._functions[name]
 
+    def build(self, folder: Path, targets: Iterable[Target]) -> list[Path]:
+        """Write what is installed with the package: machine code for kinds of machine, and the bitcode for all others."""
+        bitcode = self._bitcode()
+        made = {folder / f"{self._stem}.bc": bitcode}
+        made |= {folder / f"{self._stem}-{target.name}.o": bitcode.for_target(target) for target in targets}
+        for file, code in made.items():
+            file.write_bytes(code.packed())
+        return list(made)
+
     def _loaded(self) -> dict[str, Callable[..., None]]:
-        digest = self._digest()
-        file = f"{self.module.rpartition('.')[2]}-{digest[:24]}.o"
-        code = next((found for folder in _folders() if (found := _read(folder / file)) is not None), None)
-        if code is None:
-            code = self._compiled(digest)
-            _write(file, code.packed())
+        code = self._machine_code()
         for called in code.calls:
             bind(called)
-        addresses = load_object(code.object_file, [_symbol(name, digest) for name in code.signatures])
+        addresses = load_object(code.code, [self._symbol(name) for name in code.signatures])
         return {name: _callable(name, at, code.signatures[name]) for name, at in zip(code.signatures, addresses, strict=True)}
 
-    def _compiled(self, digest: str) -> Code:
-        from chetaev.numerics.machine.compiling import compile_functions
+    def _machine_code(self) -> Code:
+        """For this machine: as it was installed, as it was made here before, or made now."""
+        target = this_target()
+        installed = _read(_built() / f"{self._stem}-{target.name}.o") if target is not None else None
+        made_here = f"{self._stem}-{_digest_of_this_machine()}.o"
+        found = installed or _kept(made_here)
+        if found is None:
+            found = self._bitcode().for_target(None)
+            _write(made_here, found.packed())
+        return found
 
-        if sys.stderr is not None and sys.stderr.isatty():
+    def _bitcode(self) -> Code:
+        """As it was installed, as it was made here before, or made now."""
+        file = f"{self._stem}.bc"
+        found = _read(_built() / file) or _kept(file)
+        if found is None:
+            found = self._compiled()
+            _write(file, found.packed())
+        return found
+
+    def _compiled(self) -> Code:
+        try:
+            from chetaev.numerics.machine.compiling import compile_functions
+        except ModuleNotFoundError as missing:
+            if (missing.name or "").partition(".")[0] != "numba":
+                raise
+            raise UsageError(
+                "the stepping loop is not compiled for these sources, and numba, which compiles it, is not installed.",
+                where="simulate",
+                hint="pip install numba",
+            ) from None
+        if _somebody_watches():
             print("chetaev compiles its stepping loop, once for this machine: about a minute", file=sys.stderr)
         module = importlib.import_module(self.module)
-        return Code(*compile_functions({name: getattr(module, name) for name in self.names}, lambda name: _symbol(name, digest)))
+        return Code(*compile_functions({name: getattr(module, name) for name in self.names}, self._symbol))
 
+    def _symbol(self, name: str) -> str:
+        """A name that no other code in the process has."""
+        return f"chetaev_{name}_{self._digest}"
+
+    @cached_property
     def _digest(self) -> str:
-        made_by = [llvmlite.__version__, *name_and_features(), sys.platform]
         here = Path(__file__)
-        contents = [
-            file.read_bytes() for file in sorted({*self.sources, here, here.with_name("compiling.py"), here.with_name("native.py")})
-        ]
-        return hashlib.sha256(b"\0".join([*[text.encode() for text in made_by], *contents])).hexdigest()
+        sources = sorted({*self.sources, here, here.with_name("compiling.py"), here.with_name("native.py")})
+        return _digest_of(file.read_bytes() for file in sources)
+
+    @property
+    def _stem(self) -> str:
+        return f"{self.module.rpartition('.')[2]}-{self._digest}"
 
 
-def _symbol(name: str, digest: str) -> str:
-    """Return a symbol that is unique in the process."""
-    return f"chetaev_{name}_{digest[:24]}"
+def _digest_of(parts: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:_LETTERS]
+
+
+def _digest_of_this_machine() -> str:
+    """Code for one processor may be wrong for another, also where both use one folder over a network."""
+    return _digest_of(text.encode() for text in (llvmlite.__version__, *name_and_features(), sys.platform))
+
+
+def _somebody_watches() -> bool:
+    """Whether messages reach somebody: on a terminal or in a notebook."""
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 
 # -- on disk
@@ -120,6 +177,11 @@ _CACHES = {
     "linux": ("XDG_CACHE_HOME", ".cache"),
 }
 """The user's cache directory: a variable that names it, and where it is in the user's home otherwise."""
+
+
+def _built() -> Path:
+    """Where an installed package has its code. It needs no check: whoever can write there can also write what Python runs."""
+    return Path(__file__).with_name("built")
 
 
 def _folders() -> list[Path]:
@@ -139,10 +201,15 @@ def _is_private(status: os.stat_result) -> bool:
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _read(file: Path) -> Code | None:
+def _kept(name: str) -> Code | None:
+    """What was made on this machine before."""
+    return next((found for folder in _folders() if (found := _read(folder / name, made_here=True)) is not None), None)
+
+
+def _read(file: Path, made_here: bool = False) -> Code | None:
     try:
         with open_file(file) as stream:
-            trusted = _is_private(os.stat(file.parent)) and _is_private(os.fstat(stream.fileno()))
+            trusted = not made_here or (_is_private(os.stat(file.parent)) and _is_private(os.fstat(stream.fileno())))
             return Code.unpacked(stream.read()) if trusted else None
     except OSError:
         return None

@@ -1,10 +1,40 @@
-"""The name and the features of this processor."""
+"""What this processor can do, and the kinds of machine that the stepping loop is built for."""
 
 from __future__ import annotations
 
 import platform
+import sys
+from dataclasses import dataclass
 
 import llvmlite.binding as llvm
+
+_V3 = frozenset("+avx +avx2 +bmi +bmi2 +f16c +fma +lzcnt +movbe".split())
+"""What a processor of the level x86-64-v3 has beyond the first ones of 64 bits, in LLVM's words: all servers and desktops since 2015."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of machine: `name` names its file, `triple` and `cpu` are LLVM's words for it."""
+
+    name: str
+    triple: str
+    cpu: str
+
+
+TARGETS = (
+    Target("linux-x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3"),
+    Target("linux-x86-64", "x86_64-unknown-linux-gnu", "x86-64"),
+    Target("linux-arm64", "aarch64-unknown-linux-gnu", "generic"),
+    Target("darwin-x86-64-v3", "x86_64-apple-darwin", "x86-64-v3"),
+    Target("darwin-x86-64", "x86_64-apple-darwin", "x86-64"),
+    Target("darwin-arm64", "arm64-apple-darwin", "apple-m1"),
+    Target("win32-x86-64-v3", "x86_64-pc-windows-msvc", "x86-64-v3"),
+    Target("win32-x86-64", "x86_64-pc-windows-msvc", "x86-64"),
+)
+"""The kinds of machine that an installed package has machine code for."""
+
+_ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "arm64", "arm64": "arm64"}
+"""What operating systems call the processors of TARGETS."""
 
 
 def name_and_features() -> tuple[str, str]:
@@ -17,5 +47,14 @@ def name_and_features() -> tuple[str, str]:
 
 
 def fuses() -> bool:
-    """Tell whether the processor computes a*b + c with one rounding: 64-bit ARM always does, others have a feature flag."""
+    """Whether this processor computes a*b + c with one rounding: those of 64 bits by ARM do, others tell."""
     return platform.machine() in ("aarch64", "arm64") or "+fma" in name_and_features()[1].split(",")
+
+
+def this_target() -> Target | None:
+    """The kind of this machine, the most capable one that suits it; None if the loop is built for none that suits."""
+    architecture = _ARCHITECTURES.get(platform.machine().lower())
+    names = [f"{sys.platform}-{architecture}"]
+    if architecture == "x86-64" and _V3.issubset(name_and_features()[1].split(",")):
+        names.insert(0, f"{names[0]}-v3")
+    return next((target for name in names for target in TARGETS if target.name == name), None)

@@ -50,6 +50,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.precompiled import Precompiled
+from chetaev.numerics.machine.processor import TARGETS
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
 from chetaev.numerics.methods.dop853.room import (
@@ -100,6 +101,11 @@ _SHAKES = 4
 def prepare() -> None:
     """Have the loop compiled, if it is not on disk: before several processes would each compile it."""
     _ = _loop.integrate
+
+
+def build(folder: str) -> None:
+    """Write the loop as machine code for all kinds of machine into a folder: what a wheel holds."""
+    _loop.build(Path(folder), TARGETS)
 
 
 class Status(IntEnum):
