@@ -9,8 +9,9 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.core.calculus import partials
 from chetaev.core.functions import Sign, in_own_words
-from chetaev.core.symbols import TIME, Jet
+from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
@@ -45,7 +46,7 @@ class Sampler:
         self.parameters = [p for p in space.parameters if p not in space.translation.constants]
         self.avoided = [in_own_words(space.expression(n).xreplace(solved)) for n in branch.nonzero]
         self.expected = codimension - len(solved)
-        gradient = [in_own_words(e.diff(z)) for e in self.equations for z in self.variables]
+        gradient = [in_own_words(slope) for e in self.equations for slope in partials(e, self.variables)]
         self._system = Tape([*self.equations, *gradient])
         # the functions of the equations are computed too, so that a point outside their domains is no point: log(x) at x = -1
         functions_there = [in_own_words(g.definition.xreplace(solved)) for g in space.generators.values()]
@@ -155,9 +156,9 @@ def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> 
     sizes = _sizes(values)
     worst = 0.0
     for e in equations:
-        terms, symbols = sympy.Add.make_args(e), sorted(e.free_symbols, key=lambda z: str(z))
+        terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
         try:
-            numbers = Tape([*terms, *[in_own_words(e.diff(z)) for z in symbols]])(values)
+            numbers = Tape([*terms, *[in_own_words(slope) for slope in partials(e, symbols)]])(values)
         except Undefined:
             return float("inf")
         own, slopes = numbers[: len(terms)], numbers[len(terms) :]
