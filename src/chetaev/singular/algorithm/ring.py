@@ -81,11 +81,12 @@ class Ring:
         self._factored: dict[Poly, tuple[Any, list[tuple[Poly, int]]]] = {}
 
     def sum(self, parts: Sequence[Fraction]) -> Fraction:
-        """The sum of some fractions."""
+        """The sum of some fractions, all in the ring or all with parameters as variables."""
         by_denominator: dict[Poly, Poly] = {}
         for n, d in parts:
-            by_denominator[d] = by_denominator.get(d, self.zero) + n
-        total: Fraction = (self.zero, self.one)
+            by_denominator[d] = by_denominator[d] + n if d in by_denominator else n
+        ring = parts[0][1].ring if parts else self.ring
+        total: Fraction = (ring.zero, ring.one)
         for d, n in by_denominator.items():
             spend(weight(n))
             common = self.lcm(total[1], d)
@@ -126,15 +127,17 @@ class Ring:
         if not f or not g:
             return f or g
         if f.is_ground or g.is_ground:
-            return self.one
-        first, second = self.flat(f), self.flat(g)
+            return f.ring.one
+        is_flat = f.ring == self.flat_ring
+        first, second = (f, g) if is_flat else (self.flat(f), self.flat(g))
         spend(_DIVISOR * (len(first) + len(second)) * (1 + min(_degree(first), _degree(second))))
-        return self.unflat(first.gcd(second))
+        common = first.gcd(second)
+        return common if is_flat else self.unflat(common)
 
     def lcm(self, f: Poly, g: Poly) -> Poly:
         """The least common multiple."""
         if f.is_ground or g.is_ground:
-            return g if f == self.one else f if g == self.one else f * g
+            return g if f.is_one else f if g.is_one else f * g
         return f * g.exquo(self.gcd(f, g))
 
     def cancel(self, n: Poly, d: Poly) -> Fraction:
