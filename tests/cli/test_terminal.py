@@ -14,16 +14,22 @@ import time
 
 import pytest
 
+from chetaev.cli.application import main
+
 CHETAEV = [sys.executable, "-m", "chetaev.cli"]
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 
-def on_terminal(arguments, columns, folder):
+SEVERAL = "import shlex, sys\nfrom chetaev.cli import application\nfor line in sys.argv[1:]:\n    application(shlex.split(line), standalone_mode=False)"
+"""A program that calls the command for each line it is given."""
+
+
+def on_terminal(arguments, columns, folder, command=CHETAEV):
     """What a person sees who types the command in a window of so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")} | {"TERM": "xterm-256color"}
-    process = subprocess.Popen([*CHETAEV, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment)  # noqa: S603
+    process = subprocess.Popen([*command, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment)  # noqa: S603
     os.close(theirs)
     shown = b""
     while True:
@@ -45,11 +51,12 @@ def shown_lines(text):
 
 @pytest.mark.parametrize("columns", [80, 140])
 def test_nothing_is_wider_than_the_terminal(columns, tmp_path):
-    for line in ("gallery", "derive leaning-disk", "simulate rocard --t 1"):
-        code, shown = on_terminal(line.split(), columns, tmp_path)
-        assert code == 0
-        widest = max(shown_lines(shown), key=len)
-        assert len(widest) <= columns, (line, widest)
+    lines = ["gallery", "derive leaning-disk", "simulate rocard --t 1"]
+    code, shown = on_terminal(lines, columns, tmp_path, [sys.executable, "-c", SEVERAL])
+    assert code == 0
+    assert all(said in shown for said in ("chaplygin-ball", "E_phi", "finished"))
+    widest = max(shown_lines(shown), key=len)
+    assert len(widest) <= columns, widest
 
 
 def test_a_terminal_has_colours_and_a_pipe_has_not(tmp_path):
@@ -60,14 +67,14 @@ def test_a_terminal_has_colours_and_a_pipe_has_not(tmp_path):
     assert re.sub(r"\s+", " ", ESCAPE.sub("", shown)) == re.sub(r"\s+", " ", piped)
 
 
-def test_rows_too_long_for_a_screen_are_cut_on_it_only(tmp_path):
+def test_rows_too_long_for_a_screen_are_cut_on_it_only(tmp_path, chetaev):
     terms = " + ".join(f"sin({k}*x)/{k + 1}" for k in range(1, 150))
     text = f'name = "long"\nlagrangian = "x\'^2/2 + {terms}"\n[coordinates]\nx = "line"\n[principle]\nname = "hamilton"\n'
     (tmp_path / "long.toml").write_text(text)
     _, shown = on_terminal(["derive", "long.toml"], 80, tmp_path)
     assert "characters in all; -o FILE or a pipe shows them" in shown
     assert len(shown.splitlines()) < 30
-    piped = subprocess.run([*CHETAEV, "derive", "long.toml"], capture_output=True, text=True, check=True, cwd=tmp_path).stdout  # noqa: S603
+    piped = chetaev("derive long.toml").stdout
     assert "cos(149*x)" in piped and len(piped.splitlines()) == 3
 
 
@@ -112,17 +119,31 @@ def test_a_terminal_without_greek_letters(tmp_path):
     assert found.returncode == 0 and b"Traceback" not in found.stderr
 
 
-def completed(line, folder):
-    """What the shell is told for a line that ends at the cursor."""
-    words = line.split(" ")
-    environment = {**os.environ, "_CHETAEV_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    start = "from chetaev.cli.application import main\nmain()"
-    found = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=folder, env=environment)  # noqa: S603
+def asked(line):
+    """What a shell puts into the environment for a line that ends at the cursor."""
+    return {"_CHETAEV_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+
+
+def test_a_shell_is_told_how_a_line_goes_on(tmp_path):
+    environment = {**os.environ, **asked("chetaev sim")}
+    start = "import sys\nfrom chetaev.cli.application import main\nsys.argv[0] = 'chetaev'\nmain()"
+    found = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=tmp_path, env=environment)  # noqa: S603
     assert found.stderr == ""
-    return [tuple(entry.split(",", 1)) for entry in found.stdout.splitlines()]
+    assert "plain,simulate" in found.stdout.splitlines()
 
 
-def test_completion_knows_verbs_systems_files_and_words(tmp_path):
+def test_completion_knows_verbs_systems_files_and_words(tmp_path, monkeypatch, capsys):
+    def completed(line, folder):
+        monkeypatch.chdir(folder)
+        for name, value in asked(line).items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit):
+            main()
+        out, err = capsys.readouterr()
+        assert err == ""
+        return [tuple(entry.split(",", 1)) for entry in out.splitlines()]
+
+    monkeypatch.setattr(sys, "argv", ["chetaev"])
     (tmp_path / "rolling.toml").write_text("")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "ring.toml").write_text("")

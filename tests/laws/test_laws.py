@@ -21,6 +21,8 @@ MODELS = [(name, principle) for name in NAMES for principle in ch.gallery(name).
 REGULAR = [(name, principle) for name, principle in MODELS if name not in SINGULAR]
 ON_GROUPS = [case for case in REGULAR if ch.gallery(case[0]).system.groups]
 ORDINARY = [case for case in REGULAR if case not in ON_GROUPS]
+WITHOUT_THE_LARGEST = [case for case in REGULAR if case[0] != "bicycle"]
+"""Its rows have a thousand terms; laws that rewrite them say of it what they say of the trailer, and tests of its own compare its motion."""
 ONCE = [case for case in ON_GROUPS if case[1] != ch.Chetaev()]  # on linear rows it is d'Alembert's, by a law below
 
 
@@ -142,7 +144,7 @@ def solve_chart(chart, old):
     return new
 
 
-@pytest.mark.parametrize("case", ORDINARY, ids=ids)
+@pytest.mark.parametrize("case", [case for case in ORDINARY if case in WITHOUT_THE_LARGEST], ids=ids)
 def test_derive_commutes_with_a_change_of_coordinates(case):
     model = model_of(case)
     system = model.system
@@ -335,7 +337,7 @@ def test_reactions_do_no_virtual_work(case):
         assert abs(power) < 1e-11 * max(1.0, float(np.abs(reaction).max()))
 
 
-@pytest.mark.parametrize("case", REGULAR, ids=ids)
+@pytest.mark.parametrize("case", WITHOUT_THE_LARGEST, ids=ids)
 def test_energy_balance(case):
     """dE/dt = -dL/dt|explicit + (u_i - dF/dq'_i + lambda_a R_V[a, i]) q'^i + L_s E, with the lowered Lagrangian (of first order)."""
     model = model_of(case)
@@ -379,7 +381,9 @@ def test_every_gallery_system_prints_and_typesets(case):
     assert "kinematic" in str(ch.classify(model))
 
 
-@pytest.mark.parametrize("case", [c for c in REGULAR if "Vakonomic" not in str(c[1]) and ch.gallery(c[0]).system.kinematic], ids=ids)
+@pytest.mark.parametrize(
+    "case", [c for c in WITHOUT_THE_LARGEST if "Vakonomic" not in str(c[1]) and ch.gallery(c[0]).system.kinematic], ids=ids
+)
 def test_elimination_leaves_the_motion_unchanged(case):
     model = model_of(case)
     given = {"parameters": model.parameters, "t": model.t[0], "inputs": model.inputs}

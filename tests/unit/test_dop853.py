@@ -2,15 +2,32 @@
 
 import math
 import threading
+from functools import cached_property
 
 import numpy as np
 import pytest
-from numba import cfunc
 from scipy.integrate import solve_ivp
 
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle, tableau
 
-kernel = cfunc("void(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
+
+class kernel:  # noqa: N801 - a decorator
+    """A function that is compiled when its address is first asked for: nothing is compiled to collect the tests."""
+
+    def __init__(self, function):
+        self.function = function
+
+    @cached_property
+    def _compiled(self):
+        from numba import cfunc
+
+        return cfunc("void(float64, CPointer(float64), CPointer(float64), CPointer(float64))")(self.function)
+
+    @property
+    def address(self):
+        return self._compiled.address
+
+
 PI = math.pi
 
 

@@ -19,11 +19,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import sympy
-from sympy import Expr, Symbol
+from sympy import Basic, Expr, Symbol
 
 from chetaev.core.exact.program import Program
 from chetaev.core.functions import in_own_functions
-from chetaev.core.symbols import TIME, Action, Coordinate, Jet
+from chetaev.core.symbols import TIME, Action, Coordinate, Jet, symbols_in
 from chetaev.core.values import Tape
 
 if TYPE_CHECKING:
@@ -82,27 +82,23 @@ class SymbolicAlgebra:
         return expression
 
     def gradient(self, e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
-        terms: dict[Symbol, list[Expr]] = {z: [] for z in symbols}
-        for term in sympy.Add.make_args(e):
-            for z in term.free_symbols & terms.keys():
-                terms[z].append(_partial(term, z))
-        return [_tidy(sympy.Add(*terms[z])) for z in symbols]
+        return [_tidy(slope) for slope in partials(e, symbols)]
 
     def along(self, expressions: Sequence[Expr], rates: Mapping[Symbol, Expr]) -> list[Expr]:
         slopes = [self.gradient(e, list(rates)) for e in expressions]
         return [sympy.Add(*[rate * slope for rate, slope in zip(rates.values(), line, strict=True)]) for line in slopes]
 
     def symbols(self, e: Expr) -> set[Symbol]:
-        return e.free_symbols
+        return symbols_in(e)
 
     def symbols_of(self, expressions: Sequence[Expr]) -> set[Symbol]:
-        return set().union(*[e.free_symbols for e in expressions])
+        return symbols_in(*expressions)
 
     def symbols_of_each(self, expressions: Sequence[Expr]) -> list[set[Symbol]]:
-        return [e.free_symbols for e in expressions]
+        return [symbols_in(e) for e in expressions]
 
     def which_contain(self, expressions: Sequence[Expr], symbols: Sequence[Symbol]) -> list[bool]:
-        return [not e.free_symbols.isdisjoint(symbols) for e in expressions]
+        return [not symbols_in(e).isdisjoint(symbols) for e in expressions]
 
     def without(self, e: Expr, symbols: Sequence[Symbol]) -> Expr:
         return e.xreplace(dict.fromkeys(symbols, sympy.S.Zero))
@@ -251,20 +247,57 @@ def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
     return found[e]
 
 
-def _partial(e: Expr, z: Symbol) -> Expr:
-    """The derivative of `e`, which contains `z`. Faster than `Expr.diff`, which tests the assumptions of every part."""
-    if e is z or e == z:
-        return sympy.S.One
-    if e.is_Add:
-        return sympy.Add(*[_partial(a, z) for a in e.args if z in a.free_symbols])
-    if e.is_Mul:
-        moving = [k for k, a in enumerate(e.args) if z in a.free_symbols]
-        return sympy.Add(*[sympy.Mul(*e.args[:k], _partial(e.args[k], z), *e.args[k + 1 :]) for k in moving])
-    if e.is_Pow and e.exp.is_Rational:
-        return sympy.Mul(e.exp, e.base ** (e.exp - 1), _partial(e.base, z))
-    if isinstance(e, sympy.sin | sympy.cos):
-        return sympy.Mul(e.fdiff(), _partial(e.args[0], z))
-    return e.diff(z)
+def partials(e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
+    """The partial derivatives of an expression with respect to symbols, as they come out of the rules.
+
+    SymPy's own derivative asks every part again which symbols it contains and whether it is known to be zero, which takes a time quadratic
+    in the depth of an expression.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> partials(x * sympy.sin(x * y), [x, y])
+    [x*y*cos(x*y) + sin(x*y), x**2*cos(x*y)]
+    """
+    slopes = _Slopes(frozenset(symbols))
+    return [slopes.slope(e, z) for z in symbols]
+
+
+class _Slopes:
+    """Derivatives with respect to some symbols, made once for every part of an expression."""
+
+    def __init__(self, symbols: frozenset[Symbol]) -> None:
+        self.symbols = symbols
+        self.contained: dict[Basic, frozenset[Symbol]] = {}
+        self.known: dict[tuple[Expr, Symbol], Expr] = {}
+
+    def inside(self, e: Basic) -> frozenset[Symbol]:
+        """Which of the symbols an expression contains."""
+        found = self.contained.get(e)
+        if found is None:
+            found = frozenset().union(*map(self.inside, e.args)) if e.args else self.symbols & {e}
+            self.contained[e] = found
+        return found
+
+    def slope(self, e: Expr, z: Symbol) -> Expr:
+        if z not in self.inside(e):
+            return sympy.S.Zero
+        found = self.known.get((e, z))
+        if found is None:
+            found = self.known[e, z] = self._by_rule(e, z)
+        return found
+
+    def _by_rule(self, e: Expr, z: Symbol) -> Expr:
+        if e == z:
+            return sympy.S.One
+        if e.is_Add:
+            return sympy.Add(*[self.slope(a, z) for a in e.args if z in self.inside(a)])
+        if e.is_Mul:
+            moving = [k for k, a in enumerate(e.args) if z in self.inside(a)]
+            return sympy.Add(*[sympy.Mul(*e.args[:k], self.slope(e.args[k], z), *e.args[k + 1 :]) for k in moving])
+        if e.is_Pow and e.exp.is_Rational:
+            return sympy.Mul(e.exp, e.base ** (e.exp - 1), self.slope(e.base, z))
+        if isinstance(e, sympy.sin | sympy.cos):
+            return sympy.Mul(e.fdiff(), self.slope(e.args[0], z))
+        return e.diff(z)
 
 
 def _tidy(e: Expr) -> Expr:

@@ -271,9 +271,9 @@ def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
     return {z for z in symbols_in(expression) if isinstance(z, kind)}
 
 
-def symbols_in(expression: sympy.Expr) -> set[sympy.Symbol]:
-    """The symbols of `expression`. Shared parts are visited once; SymPy's `free_symbols` visits each of their places."""
-    seen, stack = {expression}, [expression]
+def symbols_in(*expressions: sympy.Expr) -> set[sympy.Symbol]:
+    """The symbols of some expressions; every part is looked at once, where SymPy's `free_symbols` looks at each of its places."""
+    seen, stack = set(expressions), [*expressions]
     while stack:
         new = {a for a in stack.pop().args if a not in seen}
         seen |= new

@@ -22,7 +22,7 @@ from sympy import Expr, Symbol
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, in_chart
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import Entry
+from chetaev.core.symbols import Entry, symbols_in
 from chetaev.core.values import Tape, Undefined, many_digits
 
 _DIGITS = (50, 400)
@@ -61,8 +61,8 @@ def zero_signatures(expressions: Sequence[Expr]) -> list[bool]:
 
 
 def charted(expression: Expr) -> Expr:
-    """`expression` with entries of group coordinates as functions of the stored numbers, so that their relations are identities."""
-    entries = [z for z in expression.free_symbols if isinstance(z, Entry)]
+    """An expression with entries of group elements written in the places of a chart, where their relations are identities."""
+    entries = [z for z in symbols_in(expression) if isinstance(z, Entry)]
     return expression.xreplace({z: in_chart(z) for z in entries}) if entries else expression
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sympy import Expr, Rational, S, Symbol
 
-from chetaev.core.calculus import total_derivative
+from chetaev.core.calculus import partials, total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
@@ -168,7 +168,7 @@ def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, boo
     holonomic = [_written_out(row.residual, system) for row in system.kinematic if row.kind == "holonomic" and not row.has_action]
     variables: tuple[Symbol, ...] = (*system.coordinates, TIME)
     forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
-    forms += [tuple(phi.diff(z) for z in variables) for phi in holonomic]
+    forms += [tuple(partials(phi, variables)) for phi in holonomic]
     symbols = [z for form in forms for e in form for z in e.free_symbols]
     points = points_on(holonomic, [*variables, *symbols], count=9)
     with_time, without = rank_with_and_without(forms, points) if forms and points else (0, 0)
@@ -178,7 +178,7 @@ def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, boo
 def _form(residual: Expr, system: System, variables: Sequence[Symbol]) -> tuple[Expr, ...]:
     r"""$A_i\, dq^i + b\, dt$ of the row $A_i q'^i + b = 0$."""
     velocities = dict.fromkeys(system.velocities, S.Zero)
-    components = {q: residual.diff(q.d()) for q in system.coordinates} | {TIME: residual.xreplace(velocities)}
+    components = dict(zip(system.coordinates, partials(residual, system.velocities), strict=True)) | {TIME: residual.xreplace(velocities)}
     return tuple(components.get(z, S.Zero) for z in variables)
 
 
@@ -218,14 +218,14 @@ def _redundant(system: System) -> tuple[int, ...]:
     everything = [e for family in prolonged for e in family]
     points = points_on(everything, [])
     jets = sorted({z for e in everything for z in jets_in(e)}, key=lambda z: z.name)
-    kept: list[Expr] = []
+    kept: list[list[Expr]] = []
     redundant = []
     for k in sorted(range(len(rows)), key=lambda k: (rows[k].order, k)):
-        gradients = [[e.diff(z) for z in jets] for e in [*kept, rows[k].residual]]
+        gradients = [*kept, partials(rows[k].residual, jets)]
         if generic_rank(gradients, points) < len(gradients) and (points or points.rows):
             redundant.append(k)
         else:
-            kept += prolonged[k]
+            kept += [partials(e, jets) for e in prolonged[k]]
     return tuple(sorted(redundant))
 
 

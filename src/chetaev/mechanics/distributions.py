@@ -22,6 +22,7 @@ from itertools import combinations
 import sympy
 from sympy import Add, Expr, S, Symbol
 
+from chetaev.core.calculus import partials
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import null_space, rank
 from chetaev.core.notation.show import in_notation
@@ -37,7 +38,7 @@ Field = Mapping[Symbol, Expr]
 
 def apply(field: Field, function: Expr) -> Expr:
     """The derivative of a function along a field."""
-    return Add(*[component * function.diff(z) for z, component in field.items()])
+    return Add(*[component * slope for component, slope in zip(field.values(), partials(function, list(field)), strict=True)])
 
 
 def bracket(x: Field, y: Field) -> dict[Symbol, Expr]:
@@ -89,7 +90,8 @@ class Pfaffian:
             return None
         n = len(self.variables)
         sides = list(combinations(range(n), 2))
-        turns = [[form[j].diff(self.variables[i]) - form[i].diff(self.variables[j]) for i, j in sides] for form in self.forms]
+        slopes_of = [[partials(e, self.variables) for e in form] for form in self.forms]
+        turns = [[slopes[j][i] - slopes[i][j] for i, j in sides] for slopes in slopes_of]
         flat = [charted(e) for line in (*self.forms, *turns) for e in line]
         ranks = []
         for spot, values in FieldPoints(self.points.rows, flat).values(flat):

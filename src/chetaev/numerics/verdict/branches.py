@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sympy import Expr, S, Symbol
 
-from chetaev.core.calculus import total_derivative
+from chetaev.core.calculus import partials, total_derivative
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
@@ -121,7 +121,7 @@ class Branch:
         phase, constraints = self.leaf.form.phase, self.leaf.constraints
         if not constraints:
             return np.eye(len(phase))
-        values = Tape([in_own_functions(e.diff(z)) for e in constraints for z in phase])(self.point)
+        values = Tape([in_own_functions(slope) for e in constraints for slope in partials(e, phase)])(self.point)
         return null_space(np.array(values, dtype=float).reshape(len(constraints), len(phase)))
 
     @cached_property

@@ -16,6 +16,7 @@ from typing import Any
 
 from sympy import Expr, S, Symbol
 
+from chetaev.core.calculus import partials
 from chetaev.core.errors import UsageError
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
@@ -219,7 +220,8 @@ def _confirmed(rows: Rows, constraints: tuple[Expr, ...], rates: Mapping[Jet, Ex
     moving: dict[Symbol, Any] = {TIME: S.One, **dynamics.known, **rates}
     equations = [row[-1] + sum((c * rates[z] for c, z in zip(row, dynamics.unknowns, strict=False)), S.Zero) for row in dynamics.entries]
     for g in constraints:
-        equations.append(sum((in_own_functions(g.diff(z)) * moving[z] for z in g.free_symbols if z in moving), S.Zero))
+        inside = [z for z in g.free_symbols if z in moving]
+        equations.append(sum((in_own_functions(slope) * moving[z] for z, slope in zip(inside, partials(g, inside), strict=True)), S.Zero))
     return largest_fault([*equations, *constraints], values) < _FAULT
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
+from chetaev.core.calculus import partials
 from chetaev.core.functions import Sign, in_own_functions
-from chetaev.core.symbols import TIME, Jet
+from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
@@ -48,7 +49,7 @@ class Sampler:
         self.parameters = [p for p in space.parameters if p not in space.translation.constants]
         self.avoided = [in_own_functions(space.expression(n).xreplace(solved)) for n in branch.nonzero]
         self.expected = codimension - len(solved)
-        gradient = [in_own_functions(e.diff(z)) for e in self.equations for z in self.variables]
+        gradient = [in_own_functions(slope) for e in self.equations for slope in partials(e, self.variables)]
         self._system = Tape([*self.equations, *gradient])
         # the functions are evaluated too, so that points outside their domains are rejected: log(x) at x = -1
         functions_there = [in_own_functions(g.definition.xreplace(solved)) for g in space.generators.values()]
@@ -158,9 +159,9 @@ def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> 
     sizes = _sizes(values)
     worst = 0.0
     for e in equations:
-        terms, symbols = sympy.Add.make_args(e), sorted(e.free_symbols, key=lambda z: str(z))
+        terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
         try:
-            numbers = Tape([*terms, *[in_own_functions(e.diff(z)) for z in symbols]])(values)
+            numbers = Tape([*terms, *[in_own_functions(slope) for slope in partials(e, symbols)]])(values)
         except Undefined:
             return float("inf")
         own, slopes = numbers[: len(terms)], numbers[len(terms) :]

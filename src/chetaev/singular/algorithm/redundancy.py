@@ -86,11 +86,13 @@ def rank_on(space: Space, branch: Branch, matrix: Sequence[Row]) -> int:
     work = [list(row) for row in matrix if any(row)]
     found = 0
     while work:
-        place = next(((i, j) for i, row in enumerate(work) for j, e in enumerate(row) if _not_zero(space, branch, e)), None)
+        place = _pivot(space, branch, work)
         if place is None:
             return found
         pivot = work.pop(place[0])
         p, found = pivot[place[1]], found + 1
+        if p.is_ground:
+            p, pivot = space.one, [e.mul_ground(1 / p.LC) for e in pivot]
         reduced = []
         for row in work:
             a = row[place[1]]
@@ -100,6 +102,12 @@ def rank_on(space: Space, branch: Branch, matrix: Sequence[Row]) -> int:
                 reduced.append(row)
         work = reduced
     return found
+
+
+def _pivot(space: Space, branch: Branch, rows: Sequence[Row]) -> tuple[int, int] | None:
+    """The place of an entry that does not vanish on the branch: a number if there is one, else a short one, so that rows stay short."""
+    entries = [(not e.is_ground, len(e) * sum(map(len, row)), i, j) for i, row in enumerate(rows) for j, e in enumerate(row) if e]
+    return next(((i, j) for _, _, i, j in sorted(entries) if _not_zero(space, branch, rows[i][j])), None)
 
 
 def _not_zero(space: Space, branch: Branch, e: Poly) -> bool:

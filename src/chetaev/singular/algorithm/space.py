@@ -14,6 +14,7 @@ from sympy.polys.domains import QQ
 
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation.bounds import NOT_FINITE
+from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet
 from chetaev.singular.algorithm.ring import Fraction, Poly, Ring, support
 from chetaev.singular.algorithm.translation import Translation
@@ -35,6 +36,7 @@ class Space(Ring):
         blocks = _blocks([z.order if isinstance(z, Jet) else -1 for z in symbols])
         super().__init__(symbols, (*parameters, *self.translation.constants), blocks)
         self.index = {z: i for i, z in enumerate(self.symbols)}
+        self._flat_variables = dict(zip(self.flat_ring.symbols, self.flat_ring.gens, strict=True))
         self.generators = {self.index[g.symbol]: g for g in generators}
         self.derivatives = {(self.index[s], z): self.fraction(e) for (s, z), e in self._partials.items()}
         self.relations = [self.polynomial(g.relation) for g in generators if g.relation is not None]
@@ -77,7 +79,7 @@ class Space(Ring):
 
     def fraction(self, e: Expr) -> Fraction:
         """Numerator and denominator of a rational expression in symbols."""
-        numerator, denominator = self._fraction(e)
+        numerator, denominator = map(self.unflat, self._fraction(e))
         if not denominator.is_ground:
             numerator, denominator = self.cancel(numerator, denominator)
         if denominator.is_ground and denominator != self.one:
@@ -94,26 +96,28 @@ class Space(Ring):
         return self.fraction(self.translation.rational(e))
 
     def _fraction(self, e: Expr) -> Fraction:
+        """The same with parameters as variables: as rational functions they would have to be reduced at every step."""
+        one = self.flat_ring.one
         if e.is_Rational:
-            return self.ring.ground_new(self.domain(QQ(e.p, e.q)) if self.domain is not QQ else QQ(e.p, e.q)), self.one
+            return self.flat_ring.ground_new(QQ(e.p, e.q)), one
         if e.is_Symbol:
-            if e in self.index:
-                return self.variables[self.index[e]], self.one
-            return self.ring.ground_new(self.domain.from_sympy(e)), self.one
+            return self._flat_variables[e], one
         if e.is_Add:
             return self.sum([self._fraction(a) for a in e.args])
         if e.is_Mul:
-            numerator, denominator = self.one, self.one
+            numerator, denominator = one, one
             for a in e.args:
                 n, d = self._fraction(a)
+                spend(len(numerator) * len(n) + len(denominator) * len(d))
                 numerator, denominator = numerator * n, denominator * d
             return numerator, denominator
         n, d = self._fraction(e.base)
         power = int(e.exp)
         if power >= 0:
             return n**power, d**power
-        if n.is_ground:
-            self.record(n.LC)
+        divided = self.unflat(n)
+        if divided.is_ground:
+            self.record(divided.LC)
         return d**-power, n**-power
 
     def expression(self, f: Poly) -> Expr:

@@ -20,7 +20,7 @@ from typing import Any
 import sympy
 from sympy import Expr, Matrix, S
 
-from chetaev.core.calculus import SYMBOLIC, total_derivative
+from chetaev.core.calculus import SYMBOLIC, partials, total_derivative
 from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import SetInput
@@ -28,7 +28,7 @@ from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in
+from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in, symbols_in
 from chetaev.core.system import System
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
@@ -213,12 +213,12 @@ def _read_row(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
 
 
 def _affine(e: Expr, top: Sequence[Jet]) -> bool:
-    """Whether `e` is provably affine in some jets; without a proof False, since raising the order is always right."""
-    present = [z for z in top if z in e.free_symbols]
+    """Whether an expression is provably affine in some jets; a doubt counts as no, because raising the order is always right."""
+    inside = symbols_in(e)
+    present = [z for z in top if z in inside]
     if has_corner_in(e, present):
         return False
-    slopes = [e.diff(z) for z in present]
-    curved = any(vanishes(in_own_functions(g.diff(w))) is not True for g in slopes for w in present if w in g.free_symbols)
+    curved = any(vanishes(in_own_functions(second)) is not True for slope in partials(e, present) for second in partials(slope, present))
     if curved:
         return False
     rest = SYMBOLIC.without(e, present)
