@@ -67,7 +67,7 @@ class _Decomposed:
 
     def __init__(self, rows: Matrix, scaled: Matrix, columns: Matrix) -> None:
         self.rows, self.columns = rows, columns
-        self.u, self.s, self.vt = np.linalg.svd(scaled, full_matrices=True)
+        self.u, self.s, self.vt = thin_svd(scaled) if scaled.shape[1:] == (1, 1) else np.linalg.svd(scaled, full_matrices=True)
 
     @property
     def sizes(self) -> Matrix:
@@ -79,6 +79,23 @@ class _Decomposed:
         """Replace some members by others."""
         for name in ("rows", "columns", "u", "s", "vt"):
             getattr(self, name)[members] = getattr(other, name)[which]
+
+
+def thin_svd(matrices: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Singular values and vectors; without an iteration where there is one row only, as there often is."""
+    if matrices.shape[1] != 1:
+        found: tuple[Matrix, Matrix, Matrix] = np.linalg.svd(matrices, full_matrices=False)
+        return found
+    sizes = np.sqrt(np.square(matrices).sum(axis=2))
+    return np.ones((len(matrices), 1, 1)), sizes, np.where(sizes > 0, matrices[:, 0] / np.where(sizes > 0, sizes, 1.0), 1.0)[:, None, :]
+
+
+def singular_values(matrices: Matrix) -> Matrix:
+    """The singular values alone."""
+    if 1 in matrices.shape[1:]:
+        return np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None]
+    found: Matrix = np.linalg.svd(matrices, compute_uv=False)
+    return found
 
 
 class FactoredStack:

@@ -19,7 +19,7 @@ from sympy import Expr
 from chetaev.core.errors import StateError
 from chetaev.core.notation import show
 from chetaev.core.symbols import Input, Jet, Place, jets_in
-from chetaev.mechanics.ranks.factored import NOISE, Factored, Flags, Indices, Matrix, equilibrated_stack
+from chetaev.mechanics.ranks.factored import NOISE, Factored, Flags, Indices, Matrix, equilibrated_stack, singular_values, thin_svd
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, open_jets
 from chetaev.numerics.flow.sampling import points_near
@@ -339,7 +339,7 @@ class _Path:
             if not len(going):
                 return
             # not by the normal equations: a slope near a pole leaves them without digits
-            u, s, vt = np.linalg.svd(self.jacobian[going], full_matrices=False)
+            u, s, vt = thin_svd(self.jacobian[going])
             damped = s / (np.square(s) + (damping[going] * self.size[going])[:, None])
             went = self._goes(going, _combined(u, damped, vt, -self.residual[going]), 1.0)
             damping[going] = np.where(went, np.maximum(damping[going] / 4, _SMALL), damping[going] * 4)
@@ -352,7 +352,7 @@ class _Path:
             going = going[self.size[going] >= _EXACT]
             if not len(going):
                 return
-            u, s, vt = np.linalg.svd(self.jacobian[going], full_matrices=False)
+            u, s, vt = thin_svd(self.jacobian[going])
             first = ranks[going] < 0
             if first.any():
                 cut = np.maximum(_RANK, 30 * self.size[going])[:, None] * s[:, :1]
@@ -419,12 +419,12 @@ def ranks_beside(
     if not here.size:
         nothing = np.zeros(len(x), dtype=np.int64)
         return nothing, nothing, scaled
-    sizes = np.linalg.svd(np.concatenate([scaled(a) for a in (here, *around)]), compute_uv=False).reshape(1 + _NEIGHBOURS, len(x), -1)
+    sizes = singular_values(np.concatenate([scaled(a) for a in (here, *around)])).reshape(1 + _NEIGHBOURS, len(x), -1)
     return (sizes[0] > cut).sum(axis=1), (sizes[1:] > _SMALL).sum(axis=2).max(axis=0), scaled
 
 
 def _rank_of(scaled: Matrix) -> int:
-    return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _SMALL))
+    return int(np.sum(singular_values(scaled) > _SMALL))
 
 
 def _on_the_set(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Matrix]:
