@@ -67,7 +67,9 @@ class _Decomposed:
 
     def __init__(self, rows: Matrix, scaled: Matrix, columns: Matrix) -> None:
         self.rows, self.columns = rows, columns
-        self.u, self.s, self.vt = thin_svd(scaled) if scaled.shape[1:] == (1, 1) else np.linalg.svd(scaled, full_matrices=True)
+        found: tuple[Matrix, Matrix, Matrix]
+        found = thin_svd(scaled) if scaled.shape[1:] == (1, 1) else np.linalg.svd(scaled, full_matrices=True)
+        self.u, self.s, self.vt = found
 
     @property
     def sizes(self) -> Matrix:
