@@ -15,12 +15,14 @@ that bound and the cut the digits do not decide, and the matrix is *ill-conditio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 CUT = 1e-9
 """Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
@@ -61,80 +63,150 @@ def least_norm(jacobian: Matrix, right: Matrix, noise: float = 0.0) -> tuple[Mat
     return found.solved(right), found.null
 
 
-@dataclass(frozen=True)
 class _Decomposed:
-    """The singular values and vectors of a scaled matrix."""
+    """The singular values and vectors of scaled matrices of one shape."""
 
-    rows: Matrix
-    columns: Matrix
-    u: Matrix
-    s: Matrix
-    vt: Matrix
-
-    @classmethod
-    def of(cls, rows: Matrix, scaled: Matrix, columns: Matrix) -> _Decomposed:
-        return cls(rows, columns, *np.linalg.svd(scaled, full_matrices=True))
+    def __init__(self, rows: Matrix, scaled: Matrix, columns: Matrix) -> None:
+        self.rows, self.columns = rows, columns
+        found: tuple[Matrix, Matrix, Matrix]
+        found = thin_svd(scaled) if scaled.shape[1:] == (1, 1) else np.linalg.svd(scaled, full_matrices=True)
+        self.u, self.s, self.vt = found
 
     @property
     def sizes(self) -> Matrix:
-        """The singular values relative to the largest."""
-        largest = float(self.s[0]) if len(self.s) else 0.0
-        return self.s / largest if largest > 0 else np.zeros_like(self.s)
+        """The singular values of each matrix relative to its largest."""
+        largest = self.s[:, :1]
+        return self.s / np.where(largest > 0, largest, 1.0)
+
+    def take(self, members: Indices, other: _Decomposed, which: Flags) -> None:
+        """Replace some members by others."""
+        for name in ("rows", "columns", "u", "s", "vt"):
+            getattr(self, name)[members] = getattr(other, name)[which]
+
+
+def thin_svd(matrices: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Singular values and vectors; without an iteration where there is one row only, as there often is."""
+    if matrices.shape[1] != 1:
+        found: tuple[Matrix, Matrix, Matrix] = np.linalg.svd(matrices, full_matrices=False)
+        return found
+    sizes = np.sqrt(np.square(matrices).sum(axis=2))
+    return np.ones((len(matrices), 1, 1)), sizes, np.where(sizes > 0, matrices[:, 0] / np.where(sizes > 0, sizes, 1.0), 1.0)[:, None, :]
+
+
+def singular_values(matrices: Matrix) -> Matrix:
+    """The singular values alone."""
+    if 1 in matrices.shape[1:]:
+        return np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None]
+    found: Matrix = np.linalg.svd(matrices, compute_uv=False)
+    return found
+
+
+class FactoredStack:
+    """Matrices of one shape made ready, all together, for questions about their ranks and for solutions of least norm.
+
+    What is found for one of them does not depend on the others. `doubts` are bounds of the errors of the entries; `noise` clears entries
+    below that part of the largest; singular values below `cut` of the largest are left out.
+    """
+
+    def __init__(self, jacobians: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT) -> None:
+        self.jacobians = np.array(jacobians, dtype=float)
+        if doubts is not None:
+            self.jacobians[np.abs(self.jacobians) <= _DIGITLESS * doubts] = 0.0
+        self.found = _Decomposed(*equilibrated_stack(self.jacobians, noise))
+        self.ranks = (self.found.sizes > cut).sum(axis=1)
+        low = np.flatnonzero(self.ranks < min(self.jacobians.shape[1:]))
+        if len(low):
+            other = _Decomposed(*_balanced(self.jacobians[low], noise))
+            ranks = (other.sizes > cut).sum(axis=1)
+            more = ranks > self.ranks[low]
+            self.found.take(low[more], other, more)
+            self.ranks[low[more]] = ranks[more]
+
+    def solved(self, right: Matrix) -> Matrix:
+        """The solutions of least norm, one for each right-hand side."""
+        ranks = set(self.ranks.tolist())
+        if len(ranks) == 1:
+            return self._refined(slice(None), ranks.pop(), right)
+        steps = np.zeros((len(self.jacobians), self.jacobians.shape[2]))
+        for rank in ranks:
+            some = np.flatnonzero(self.ranks == rank)
+            steps[some] = self._refined(some, rank, right[some])
+        return steps
+
+    def null_in(self, some: Indices | slice, rank: int, units: Matrix | float) -> Matrix:
+        """Bases of the null spaces of some matrices of one rank, as columns, in which the unknowns are measured by given sizes.
+
+        Scales make a large slope of a slope that almost vanishes; where the sizes of the unknowns are known these say what moves.
+        """
+        null = np.swapaxes(self.found.vt[some, rank:], 1, 2) / (self.found.columns[some] * units)[:, :, None]
+        found: Matrix = np.linalg.qr(null / np.linalg.norm(null, axis=1, keepdims=True))[0] if null.shape[2] else null
+        return found
+
+    def _refined(self, some: Indices | slice, rank: int, right: Matrix) -> Matrix:
+        at, jacobians = self.found, self.jacobians[some]
+        rows, columns, s = at.rows[some], at.columns[some], at.s[some, :rank, None]
+        ut, v = np.swapaxes(at.u[some, :, :rank], 1, 2), np.swapaxes(at.vt[some, :rank], 1, 2)
+        step, left = np.zeros_like(columns), right
+        size = np.full(len(left), np.inf)
+        for _ in range(1 + _REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
+            better = step + (v @ ((ut @ (left / rows)[:, :, None]) / s))[:, :, 0] / columns
+            rest = right - (jacobians @ better[:, :, None])[:, :, 0]
+            now = np.sqrt(np.square(rest / rows).sum(axis=1))
+            shorter = now < size
+            if not shorter.any():
+                break
+            step, left = np.where(shorter[:, None], better, step), np.where(shorter[:, None], rest, left)
+            size = np.where(shorter, now, size)
+            if not size.any():
+                break
+        if rank < step.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
+            null = self.null_in(some, rank, 1.0)
+            step = step - (null @ (np.swapaxes(null, 1, 2) @ step[:, :, None]))[:, :, 0]
+        return step
 
 
 class Factored:
-    """The decomposition of a scaled matrix: rank, null space and solutions of least norm.
+    """A matrix made ready for questions about its rank and for solutions of least norm: a stack of one.
 
-    `doubts` are error bounds of the entries; entries below `noise` times the largest are set to zero; singular values below `cut` times the
-    largest are neglected. A `rank` that is known exactly replaces the numerical one.
+    A `rank` that is known exactly, from elsewhere, is taken as it is.
     """
 
     def __init__(
         self, jacobian: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT, rank: int | None = None
     ) -> None:
-        self.jacobian = np.array(jacobian, dtype=float)
-        known = None if doubts is None else np.where(np.isfinite(doubts), doubts, 0.0)
-        if known is not None:
-            self.jacobian[np.abs(self.jacobian) <= _DIGITLESS * known] = 0.0
-        self._found = _Decomposed.of(*equilibrated(self.jacobian, noise))
-        self.rank = int(np.sum(self._found.sizes > cut))
-        if self.rank < min(self.jacobian.shape):
-            other = _Decomposed.of(*_balanced(self.jacobian, noise))
-            if int(np.sum(other.sizes > cut)) > self.rank:
-                self._found, self.rank = other, int(np.sum(other.sizes > cut))
-        self.rank = self.rank if rank is None else rank
-        self.null: Matrix = self._found.vt[self.rank :].T
-        """An orthonormal basis of the null space of the scaled matrix, as columns; it does not depend on units."""
-        self._doubts = known
-
-    @property
-    def sizes(self) -> Matrix:
-        """The singular values of the scaled matrix, relative to the largest."""
-        return self._found.sizes
+        self._doubts = None if doubts is None else np.where(np.isfinite(doubts), doubts, 0.0)
+        self._stack = FactoredStack(np.asarray(jacobian, dtype=float)[None], noise, self._doubts, cut)
+        self.jacobian, at = self._stack.jacobians[0], self._stack.found
+        if rank is not None:
+            self._stack.ranks[0] = rank
+        self.rank = int(self._stack.ranks[0])
+        self._rows, self._columns, self._s, self.sizes = at.rows[0], at.columns[0], at.s[0], at.sizes[0]
+        """The scales, and the singular values of the scaled matrix, as they are and relative to the largest."""
+        self.null: Matrix = at.vt[0, self.rank :].T
+        """An orthonormal basis of the null space of the scaled matrix, as columns: what it moves does not depend on units."""
 
     @property
     def scales(self) -> tuple[Matrix, Matrix]:
         """The scales of rows and columns."""
-        return self._found.rows, self._found.columns
+        return self._rows, self._columns
 
     @property
     def kept(self) -> float:
-        """The smallest singular value within the rank, relative to the largest."""
-        return float(self._found.sizes[self.rank - 1]) if self.rank else 0.0
+        """The smallest singular value that the rank keeps, relative to the largest of all."""
+        return float(self.sizes[self.rank - 1]) if self.rank else 0.0
 
     @property
     def dropped(self) -> float:
-        """The largest neglected singular value, relative to the largest; 0 if there is none."""
-        return float(self._found.sizes[self.rank]) if self.rank < len(self._found.s) else 0.0
+        """The largest singular value that the rank leaves out, relative to the largest of all; 0 if there is none."""
+        return float(self.sizes[self.rank]) if self.rank < len(self.sizes) else 0.0
 
     @property
     def blur(self) -> float:
-        """The largest computed value of a singular value that is zero, by the decomposition and the error bounds of the entries (Weyl)."""
-        found = self._found
+        """How large a singular value of zero may look: by the decomposition itself, and by the doubts of the entries (Weyl)."""
         blur = _ROUND_OFF * max(self.jacobian.shape)
-        if self._doubts is None or not len(found.s) or found.s[0] == 0:
+        if self._doubts is None or not len(self._s) or self._s[0] == 0:
             return blur
-        return blur + _DIGITLESS * float(np.linalg.norm(self._doubts / found.rows[:, None] / found.columns) / found.s[0])
+        return blur + _DIGITLESS * float(np.linalg.norm(self._doubts / self._rows[:, None] / self._columns) / self._s[0])
 
     @property
     def nullity(self) -> int:
@@ -153,34 +225,11 @@ class Factored:
 
     def solved(self, right: Matrix) -> Matrix:
         """The solution of least norm."""
-        rows = self._found.rows
-        step = self._once(right)
-        left = right - self.jacobian @ step
-        for _ in range(_REFINED):  # with very different scales, small components have no correct digits at first
-            better = step + self._once(left)
-            rest = right - self.jacobian @ better
-            if not np.linalg.norm(rest / rows) < np.linalg.norm(left / rows):
-                break
-            step, left = better, rest
-        if self.null.shape[1]:  # scaling changed the norm: take the least norm in the user's variables
-            null = self.null / self._found.columns[:, None]
-            null /= np.linalg.norm(null, axis=0)
-            step = step - null @ np.linalg.lstsq(null, step, rcond=None)[0]
-        return step
+        return self._stack.solved(np.asarray(right, dtype=float)[None])[0]
 
     def null_in(self, units: Matrix) -> Matrix:
-        """A basis of the null space, as columns, with unknowns in the given `units`.
-
-        The scales magnify slopes that almost vanish; known sizes of the unknowns give a better measure of motion.
-        """
-        null = self.null / (self._found.columns * units)[:, None]
-        found: Matrix = np.linalg.qr(null / np.linalg.norm(null, axis=0))[0] if null.shape[1] else null
-        return found
-
-    def _once(self, right: Matrix) -> Matrix:
-        r, at = self.rank, self._found
-        found: Matrix = (at.vt[:r].T @ ((at.u[:, :r].T @ (right / at.rows)) / at.s[:r])) / at.columns
-        return found
+        """A basis of the null space, as columns, in which the unknowns are measured by given sizes."""
+        return self._stack.null_in(slice(None), self.rank, units)[0]
 
 
 def equilibrated(matrix: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, Matrix]:
@@ -189,33 +238,40 @@ def equilibrated(matrix: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, 
     Entries below `noise` times the largest are set to zero: at random points of order one they are round-off. With a user's values a small
     entry may be a small mass, and `noise` is 0.
     """
-    a = _cleared(matrix, noise)
+    rows, scaled, columns = equilibrated_stack(np.asarray(matrix, dtype=float)[None], noise)
+    return rows[0], scaled[0], columns[0]
+
+
+def equilibrated_stack(matrices: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, Matrix]:
+    """The same for matrices of one shape."""
+    a = _cleared(matrices, noise)
     rows, columns = _geometric_scales(a)
-    a = a / rows[:, None] / columns
+    a = a / rows[:, :, None] / columns[:, None, :]
     for _ in range(_PASSES):
-        r = np.abs(a).max(axis=1, initial=0.0)
+        r = np.abs(a).max(axis=2, initial=0.0)
         r[r == 0] = 1.0
-        a, rows = a / r[:, None], rows * r
-        c = np.abs(a).max(axis=0, initial=0.0)
+        a, rows = a / r[:, :, None], rows * r
+        c = np.abs(a).max(axis=1, initial=0.0)
         c[c == 0] = 1.0
-        a, columns = a / c, columns * c
+        a, columns = a / c[:, None, :], columns * c
     return rows, a, columns
 
 
-def _cleared(matrix: Matrix, noise: float) -> Matrix:
-    a = np.array(matrix, dtype=float)
-    a[np.abs(a) < noise * np.abs(a).max(initial=0.0)] = 0.0
-    return a
+def _cleared(matrices: Matrix, noise: float) -> Matrix:
+    if not noise:
+        return matrices
+    sizes = np.abs(matrices)
+    return np.where(sizes < noise * sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 0.0, matrices)
 
 
-def _balanced(matrix: Matrix, noise: float) -> tuple[Matrix, Matrix, Matrix]:
-    """As `equilibrated`, with scales that bring the largest entry of every row and column near one (D. Ruiz)."""
-    a = _cleared(matrix, noise)
-    rows, columns = np.ones(a.shape[0]), np.ones(a.shape[1])
+def _balanced(matrices: Matrix, noise: float) -> tuple[Matrix, Matrix, Matrix]:
+    """The same with scales that bring the largest entry of every row and column near one (D. Ruiz)."""
+    a = _cleared(matrices, noise)
+    rows, columns = np.ones(a.shape[:2]), np.ones((len(a), a.shape[2]))
     for _ in range(_BALANCING):
-        r, c = (np.sqrt(np.abs(a).max(axis=axis, initial=0.0)) for axis in (1, 0))
+        r, c = (np.sqrt(np.abs(a).max(axis=axis, initial=0.0)) for axis in (2, 1))
         r[r == 0], c[c == 0] = 1.0, 1.0
-        a, rows, columns = a / r[:, None] / c, rows * r, columns * c
+        a, rows, columns = a / r[:, :, None] / c[:, None, :], rows * r, columns * c
     return rows, a, columns
 
 
@@ -224,22 +280,47 @@ def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
 
     An entry that stays very small is left out and the rest is fitted again: a small entry is harmless, distorted scales are not.
     """
-    m, n = a.shape
     present = a != 0
     logs = np.log(np.abs(a), out=np.zeros_like(a), where=present)
-    rows, columns = np.zeros(m), np.zeros(n)
-    for _ in range(_FITS):
-        if not present.any():
+    if not present.any():
+        return np.ones(a.shape[:2]), np.ones((len(a), a.shape[2]))
+    rows, columns = _fitted(present, logs)
+    fitting: Indices | slice = slice(None)
+    for _ in range(_FITS - 1):
+        here, known = present[fitting], logs[fitting]
+        keep = here & (known - rows[fitting][:, :, None] - columns[fitting][:, None, :] > _OUTLIER)
+        changed = (keep != here).any(axis=(1, 2)) & keep.any(axis=(1, 2))
+        if not changed.any():
             break
-        # the normal equations of logs = rows + columns, with one unknown per row and column
-        counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)])
-        normal = np.diag(counts.astype(float))
-        normal[:m, m:], normal[m:, :m] = present, present.T
-        sums = np.where(present, logs, 0.0)
-        fitted = np.linalg.lstsq(normal, np.concatenate([sums.sum(axis=1), sums.sum(axis=0)]), rcond=1e-10)[0]
-        rows, columns = fitted[:m], fitted[m:]
-        keep = present & (logs - rows[:, None] - columns > _OUTLIER)
-        if (keep == present).all():
-            break
-        present = keep
+        present[fitting] = keep
+        fitting = np.arange(len(a))[fitting][changed]
+        rows[fitting], columns[fitting] = _fitted(present[fitting], logs[fitting])
     return np.exp(rows), np.exp(columns)
+
+
+def _fitted(present: Flags, logs: Matrix) -> tuple[Matrix, Matrix]:
+    """The least squares of `logs = rows + columns` over the entries that are present, matrix by matrix."""
+    m, n = present.shape[1:]
+    given = np.where(present, logs, 0.0)
+    sums = np.concatenate([given.sum(axis=2), given.sum(axis=1)], axis=1)
+    if len(present) == 1 or (present == present[0]).all():
+        found = (_solution_of(present[0].tobytes(), m, n) @ sums[:, :, None])[:, :, 0]
+        return found[:, :m], found[:, m:]
+    found = np.empty_like(sums)
+    patterns: dict[bytes, list[int]] = {}
+    for k, pattern in enumerate(present):
+        patterns.setdefault(pattern.tobytes(), []).append(k)
+    for pattern, some in patterns.items():
+        found[some] = (_solution_of(pattern, m, n) @ sums[some][:, :, None])[:, :, 0]
+    return found[:, :m], found[:, m:]
+
+
+@lru_cache(maxsize=512)
+def _solution_of(pattern: bytes, m: int, n: int) -> Matrix:
+    """What makes scales of sums of logarithms, for entries present in a pattern; few patterns occur, each very often."""
+    present = np.frombuffer(pattern, dtype=bool).reshape(m, n)
+    # the normal equations of logs = rows + columns: as many unknowns as rows and columns, however many entries there are
+    normal = np.diag(np.concatenate([present.sum(axis=1), present.sum(axis=0)]).astype(float))
+    normal[:m, m:], normal[m:, :m] = present, present.T
+    found: Matrix = np.linalg.pinv(normal, rcond=1e-10)
+    return found

@@ -1,41 +1,41 @@
-"""Consistent initial data for all members together, stage by stage as `initial.complete` does it for one.
+"""Consistent initial data for all members together, by the completion of single starts, and what kept members from having them.
 
-A member whose data are singular, contradictory or not finite gets a note and affects no other; a member whose matrices have another rank
-than those of the rest is left to the reader of single starts.
+A member whose data are singular, contradictory or not finite gets a note and affects no other; a member whose system Jacobian has another
+rank than the compiled one is left to `simulate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
+import casadi as ca
 import numpy as np
+from sympy import Symbol
 
+from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import ChetaevError, InitialError, StateError
 from chetaev.core.state import State
-from chetaev.core.symbols import Jet
-from chetaev.mechanics.ranks.factored import CUT
-from chetaev.mechanics.ranks.sizes import units_of
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
+from chetaev.core.symbols import TIME, Jet
+from chetaev.mechanics.ranks.factored import CUT, FactoredStack
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
 from chetaev.numerics.ensemble.given import Given, Group, Notes, refusal
-from chetaev.numerics.ensemble.linear import least_norms, ranks_beside, scaled
 from chetaev.numerics.ensemble.pivoted import pivoted
-from chetaev.numerics.ensemble.settling import Settling, terms, weights
 from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.flow.prolongation import Problem
+from chetaev.numerics.graphs.algebra import GraphTape, dense
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.pieces.piece import WORST_PIVOT
-from chetaev.numerics.start import initial
-from chetaev.numerics.start.data_faults import ROUGH
-from chetaev.numerics.start.initial import Data, complete
+from chetaev.numerics.start.initial import Data, MissingData, complete_together
 
 _SUSPICIOUS = 1e-6
-_FLAT = 1e-9
+"""Singular values below this part of the largest make a member be judged by itself."""
+_ASKED = 8
+"""Members that are asked what is missing, where something is for all of them."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def completed(read: Given) -> Completed:
     for group in read.groups:
         alive = np.flatnonzero(~noted(notes, read.size)[group.members])
         if len(alive):
-            _Stages(read, flow, group, alive, states, notes).complete()
+            _complete(read, flow, group, alive, states, notes)
     if flow.has_power:
         states[:, -1] = 0.0
     alone = np.zeros(read.size, dtype=bool)
@@ -72,200 +72,93 @@ def noted(notes: Notes, size: int) -> Mask:
     return found
 
 
-class _Stages:
-    """`initial.complete` for many members at once. Those that differ from the rest are left to the original."""
-
-    def __init__(self, read: Given, flow: Flow, group: Group, alive: Indices, states: Array, notes: Notes) -> None:
-        self.read, self.flow, self.group = read, flow, group
-        self.members, self.states, self.notes = group.members[alive], states, notes
-        self.column = {z: k for k, z in enumerate(flow.state)}
-        self.x = np.zeros((len(alive), len(flow.state)))
-        self.p = read.batch.at(np.full(read.size, read.t), self.members)
-        self.fixed = {z: v[alive] for z, v in group.fixed.items()}
-        self.guess = {z: v[alive] for z, v in group.guess.items()}
-        self.odd = np.zeros(len(alive), dtype=bool)
-        """Members whose matrices have another rank than those of the rest."""
-        self.lost = np.zeros(len(alive), dtype=bool)
-        """Members at which the equations have no finite value."""
-
-    @property
-    def system(self) -> Prolongation:
-        return self.flow.system
-
-    def complete(self) -> None:
-        """Write the states of the members, or a note."""
-        if any(z not in self.column for z in self.fixed):  # jets above the state, which must agree with the equations
-            return self._one_by_one(self.members, whole=True)
-        for z, v in self.fixed.items():
-            self.x[:, self.column[z]] = v
-        self._choose_modes()
-        if not self._staged():
-            return self._too_few()
-        self._project()
-        for member in self.members[self.lost]:
-            self.notes[int(member)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
-        good = ~(self.odd | self.lost)
-        self.states[self.members[good], : len(self.column)] = self.x[good]
-        return self._one_by_one(self.members[self.odd & ~self.lost], whole=False)
-
-    def _choose_modes(self) -> None:
-        """The signs of the switching functions as far as the data tell; a member for which they change later is run by itself."""
-        modes, batch = self.read.switched.modes, self.read.batch
-        x = self.x.copy()
-        for z, v in self.guess.items():
-            if z in self.column:
-                x[:, self.column[z]] = v
-        first = len(self.read.switched.original.system.parameters)
-        for _ in modes:  # a function may contain the modes before it
-            surfaces = pivoted(self.read.switched, self.read.batch.compiled).surfaces
-            signs = np.sign(each(surfaces, np.full(len(x), self.read.t), self._widened(x), self.p)[:, : len(modes)])
-            self.p[:, first : first + len(modes)] = np.where(np.abs(signs) == 1.0, signs, 1.0)
-        batch.p[self.members, first : first + len(modes)] = self.p[:, first : first + len(modes)]
-
-    def _widened(self, x: Array) -> Array:
-        """States with room for the work done."""
-        return np.concatenate([x, np.zeros((len(x), 1))], axis=1) if self.flow.has_power else x
-
-    def _staged(self) -> bool:
-        """The fixed values, what the stages determine from them and the guesses; False if some jets are left without a value."""
-        known, system, rough = set(self.fixed), self.system, False
-        for k in system.stages():
-            pairs = system.stage(k)
-            missing = self._missing(pairs, known)
-            unguessed = [z for z in missing if z not in self.guess]
-            if system.curved(pairs, unguessed):
-                later = [pair for m in range(k + 1, 0) for pair in system.stage(m)]
-                if self._missing(later, known) != missing or system.curved(later, missing):
-                    return False
-                continue
-            bent = bool(system.curved(pairs, missing))
-            known |= self._solved(pairs, missing, bent, rough)
-            rough |= bent
-        for z, v in self.guess.items():
-            if z in self.column and z not in known:
-                self.x[:, self.column[z]] = v
-                known.add(z)
-        return known >= self.column.keys()
-
-    def _missing(self, pairs: Sequence[Pair], known: Container[Jet]) -> list[Jet]:
-        present = self.system.symbols(pairs)
-        return [z for z in self.column if z in present and z not in known]
-
-    def _solved(self, pairs: Sequence[Pair], missing: Sequence[Jet], bent: bool, rough: bool) -> set[Jet]:
-        """The missing jets that one stage determines. Guesses count as given though they are moved."""
-        if not missing:
-            return set()
-        for z in missing:
-            self.x[:, self.column[z]] = self.guess.get(z, 0.0)
-        columns = [self.column[z] for z in missing]
-        if bent:
-            self._settle(pairs, columns, np.flatnonzero(~self.lost))
-        else:
-            some, residual, jacobian = self._finite(pairs, np.flatnonzero(~self.lost))
-            self.x[some[:, None], columns] += least_norms(jacobian[:, :, columns], -residual)[0]
-        some, _, jacobian = self._finite(pairs, np.flatnonzero(~self.lost))
-        if not len(some):
-            return set(missing)
-        self._set_apart(some, ranks_beside(jacobian[:, :, columns], ROUGH if rough or bent else _FLAT))
-        unguessed = [z for z in missing if z not in self.guess]
-        right = np.zeros(jacobian.shape[:2])
-        _, ranks, opened = least_norms(jacobian[:, :, [self.column[z] for z in unguessed]], right)
-        pattern = opened[ranks == ranks.max()].any(axis=0)
-        self.odd[some] |= (opened != pattern).any(axis=1)
-        return {*missing} - {z for z, is_open in zip(unguessed, pattern, strict=True) if is_open}
-
-    def _set_apart(self, some: Indices, ranks: Indices) -> None:
-        """A member of lower rank than others may be at a turning point: the reader of single starts judges it."""
-        self.odd[some] |= ranks < ranks.max()
-
-    def _project(self) -> None:
-        """Guesses and computed values moved as far as needed, fixed ones by round-off; what is left over is a contradiction."""
-        pairs, state = self.system.hidden(), self.flow.state
-        if not pairs:
-            return
-        loose = [self.column[z] for z in state if z not in self.fixed]
-        self._settle(pairs, loose, np.flatnonzero(~(self.lost | self.odd)))
-        some, residual, jacobian = self._finite(pairs, np.flatnonzero(~(self.lost | self.odd)))
-        scaled_residual = np.abs(residual) / terms(jacobian, state, self.x[some], self._units)
-        size, worst = scaled_residual.max(axis=1, initial=0.0), scaled_residual.argmax(axis=1)
-        for k in np.flatnonzero(size > initial._CONTRADICTION):
-            text = f"the data contradict {self.system.label(pairs[int(worst[k])])}: it is off by {residual[k, worst[k]]:.3g}."
-            self.notes[int(self.members[some[k]])] = (Outcome.DRIFT_EXCEEDED, text)
-        rough = (size >= initial._ROUND_OFF) & (size <= initial._CONTRADICTION)
-        self._round_off(pairs, loose, some[rough], residual[rough], jacobian[rough])
-
-    def _round_off(self, pairs: Sequence[Pair], loose: Sequence[int], some: Indices, residual: Array, jacobian: Array) -> None:
-        """Where only fixed values can take up a residual of round-off, all jets are moved by it."""
-        free, every = least_norms(jacobian[:, :, loose], -residual)[1], least_norms(jacobian, -residual)[1]
-        stuck = free < every
-        some, residual, jacobian = some[stuck], residual[stuck], jacobian[stuck]
-        for _ in range(2):
-            self.x[some] += least_norms(jacobian, -residual)[0]
-            residual, jacobian = self._numbers(pairs, self.x[some], some)
-
-    def _settle(self, pairs: Sequence[Pair], columns: Sequence[int], some: Indices) -> None:
-        """Move some jets of some members to the rows."""
-        some, _, jacobian = self._finite(pairs, some)
-        if not len(some):
-            return
-        x = self.x[some]
-        move = weights(columns, self.flow.state, x, self.guess, self._units)
-        scale = terms(jacobian, self.flow.state, x, self._units)
-        Settling(lambda at, which: self._numbers(pairs, at, some[which]), columns, move, scale, x).settle()
-        self.x[some] = x
-
-    def _finite(self, pairs: Sequence[Pair], some: Indices) -> tuple[Indices, Array, Array]:
-        """Those members at which the rows have finite values, and the values; the others are lost."""
-        residual, jacobian = self._numbers(pairs, self.x[some], some)
-        finite = np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2))
-        self.lost[some[~finite]] = True
-        return some[finite], residual[finite], jacobian[finite]
-
-    def _numbers(self, pairs: Sequence[Pair], x: Array, some: Indices) -> tuple[Array, Array]:
-        """Residuals of some rows and their Jacobian with respect to the state, at states of some members."""
-        m, n = len(pairs), len(self.column)
-        kernel = _rows(self.flow, tuple(pairs))
-        found = each(kernel, np.full(len(some), self.read.t), self._widened(x), self.p[some])
-        return found[:, :m], found[:, m:].reshape(len(some), m, n)
-
-    def _too_few(self) -> None:
-        """Data are missing for every member of the group: the reader of single starts says which."""
-        if len(self.read.groups) > 1:  # the others give more
-            return self._one_by_one(self.members, whole=False)
-        fault: ChetaevError | None = None
-        for member in map(int, self.members[:8]):
-            try:
-                complete(self._problem(member), self.group.data(member))
-            except InitialError:
-                raise
-            except ChetaevError as refused:
-                fault = fault or refused
-        raise fault or InitialError("the data do not determine a state.", where=self.read.where, hint="give every jet of the state")
-
-    def _one_by_one(self, members: Indices, whole: bool) -> None:
-        """The state of each member by the reader of single starts; its refusal is the note."""
+def _complete(read: Given, flow: Flow, group: Group, alive: Indices, states: Array, notes: Notes) -> None:
+    """Write the states of the members of a group, or notes."""
+    members = group.members[alive]
+    data = Data({z: v[alive] for z, v in group.fixed.items()}, {z: v[alive] for z, v in group.guess.items()})
+    if any(z not in flow.state for z in data.fixed):  # jets above the state, which must agree with the equations
         for member in map(int, members):
-            data = self.group.data(member)
             try:
-                jets = self._evaluated(member, data) if whole else complete(self._problem(member), data)
+                jets = _evaluated(read, member, group.data(member))
+                states[member, : len(flow.state)] = [jets[z] for z in flow.state]
             except ChetaevError as refused:
-                self.notes[member] = refusal(refused)
-            else:
-                self.states[member, : len(self.column)] = [jets[z] for z in self.column]
+                notes[member] = refusal(refused)
+        return
+    _choose_modes(read, flow, members, data)
+    only = len(read.groups) == 1
+    try:
+        found, faults = complete_together(_Together(read, flow, members), data, len(members))
+    except InitialError as refused:  # what is missing is missing for all
+        if only:
+            raise
+        notes.update({int(member): refusal(refused) for member in members})
+        return
+    states[members, : len(flow.state)] = found
+    short = {k: fault(False) for k, fault in faults.items()}
+    missing = [k for k, fault in short.items() if isinstance(fault, MissingData)]
+    if only and len(missing) == len(members):
+        raise _first_refusal([faults[k](True) for k in missing[:_ASKED]])
+    for k, fault in short.items():
+        notes[int(members[k])] = refusal(faults[k](True) if k in missing else fault)
 
-    @cached_property
-    def _units(self) -> Array:
-        """How large the jets of the state usually are, by the numbers in the rows and the parameters of the first member."""
-        return units_of(self.flow.state, self._problem(int(self.members[0])).sizes)
 
-    def _problem(self, member: int) -> Problem:
-        return Problem(self.system, self.read.bound(member), self.read.t, self.read.where)
+def _first_refusal(faults: Sequence[ChetaevError]) -> ChetaevError:
+    """Of what keeps members from having a state, the first that concerns the data."""
+    return next((fault for fault in faults if isinstance(fault, InitialError)), faults[0])
 
-    def _evaluated(self, member: int, data: Data) -> Mapping[Jet, float]:
-        bound = self.read.bound(member)
-        start = State({z.name: v for z, v in data.fixed.items()}, {z.name: v for z, v in data.guess.items()})
-        values = {str(z.name): v for z, v in bound.parameters.items()}
-        return evaluate(self.read.equations, start, parameters=values, t=self.read.t, inputs=bound.inputs).jets
+
+def _choose_modes(read: Given, flow: Flow, members: Indices, data: Data) -> None:
+    """The signs of the switching functions as far as the data tell; a member for which they change later is run by itself."""
+    modes = read.switched.modes
+    x = np.zeros((len(members), flow.size))
+    for k, z in enumerate(flow.state):
+        x[:, k] = data.fixed.get(z, data.guess.get(z, 0.0))
+    first, times = len(read.switched.original.system.parameters), np.full(read.size, read.t)
+    for _ in modes:  # a function may contain the modes before it
+        surfaces = pivoted(read.switched, read.batch.compiled).surfaces
+        signs = np.sign(each(surfaces, times[members], x, read.batch.at(times, members))[:, : len(modes)])
+        read.batch.p[members, first : first + len(modes)] = np.where(np.abs(signs) == 1.0, signs, 1.0)
+
+
+class _Together:
+    """Members of a group, each with its own parameters and inputs."""
+
+    def __init__(self, read: Given, flow: Flow, members: Indices) -> None:
+        self.read, self.members, self.jets = read, members, flow.state
+        self._graph, self._system = flow.graph, flow.system
+        self._place = {z: k for k, z in enumerate(flow.state)}
+        self._parameters = read.batch.p[members, : len(read.equations.system.parameters)]
+        self._columns: dict[Symbol, Array] = {TIME: np.full(len(members), read.t)}
+        self._columns |= dict(zip(read.equations.system.parameters, self._parameters.T, strict=True))
+
+    def one(self, member: int) -> Problem:
+        """The problem of one member."""
+        return Problem(self._system, self.read.bound(int(self.members[member])), self.read.t, self.read.where)
+
+    def values(self, tape: GraphTape, x: Array, which: Indices) -> Array:
+        """A tape at states of some members, in machine code."""
+        points = np.empty((len(which), len(tape.order)))
+        for k, z in enumerate(tape.order):
+            points[:, k] = x[:, self._place[z]] if z in self._place else self._column(z)[which]
+        return each(_kernel(tape), self._columns[TIME][which], points, np.zeros((len(which), 0)))
+
+    def _column(self, z: Symbol) -> Array:
+        """The values of a parameter or an input for all members."""
+        if z not in self._columns:
+            graph = self._graph
+            given = graph.vector(self.read.equations.system.parameters)
+            written = graph.of(total_derivative(self.read.switched.inputs[z.base], z.order))
+            function = graph.function("input", [graph.leaf(TIME), given], written)
+            self._columns[z] = mapped(function, self._columns[TIME], self._parameters)[:, 0]
+        return self._columns[z]
+
+
+def _evaluated(read: Given, member: int, data: Data) -> Mapping[Jet, float]:
+    """The state of a member from accelerations or multipliers among its data."""
+    bound = read.bound(member)
+    start = State({z.name: v for z, v in data.fixed.items()}, {z.name: v for z, v in data.guess.items()})
+    values = {str(z.name): v for z, v in bound.parameters.items()}
+    return evaluate(read.equations, start, parameters=values, t=read.t, inputs=bound.inputs).jets
 
 
 def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask) -> None:
@@ -290,11 +183,11 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
     members, found = members[finite], found[finite]
     if not len(members):
         return
-    sizes = np.linalg.svd(scaled(found)[0], compute_uv=False)
+    sizes = FactoredStack(found).found.sizes
     last = found.shape[2] - usual
-    odd = sizes[:, last - 1] <= _SUSPICIOUS * sizes[:, 0]
+    odd = sizes[:, last - 1] <= _SUSPICIOUS
     if usual:
-        odd |= (sizes[:, last:] > CUT * sizes[:, :1]).any(axis=1)
+        odd |= (sizes[:, last:] > CUT).any(axis=1)
     if not alike:
         odd[:] = True
     for k in members[odd]:
@@ -314,14 +207,8 @@ def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
     return found.nullity == (flow.system.generic_nullity or 0)
 
 
-_ROWS: Remembered[Kernel] = Remembered(256)
-
-
-def _rows(flow: Flow, pairs: tuple[Pair, ...]) -> Kernel:
-    """Some rows and their Jacobian with respect to the state; remembered."""
-    return _ROWS.get(flow.system, pairs, lambda: _made(flow, pairs))
-
-
-def _made(flow: Flow, pairs: tuple[Pair, ...]) -> Kernel:
-    written = [flow.system.row(pair) for pair in pairs]
-    return compile_kernel(flow.function([*written, *[d for r in written for d in flow.graph.gradient(r, flow.state)]], "rows"), hot=False)
+@lru_cache(maxsize=256)
+def _kernel(tape: GraphTape) -> Kernel:
+    """A tape as machine code for many points; remembered."""
+    t, point, nothing = ca.SX.sym("t"), ca.SX.sym("point", len(tape.order)), ca.SX.sym("p", 0)
+    return compile_kernel(ca.Function("tape", [t, point, nothing], [dense(tape.function(point))]), hot=False)

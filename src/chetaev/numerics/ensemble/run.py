@@ -15,10 +15,9 @@ from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.given import Given
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
-from chetaev.numerics.ensemble.pivots import pivot_orders
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
-from chetaev.numerics.flow.elimination import PivotOrder
+from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import _lasting
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853

@@ -159,27 +159,27 @@ class Elimination:
         self._clear()
         return pair
 
-    def best_pivot(self, prefer: bool, wanted: bool) -> tuple[int, int] | None:
-        """The entry of least Markowitz count that is never small in its column and has digits; constant ones first if preferred.
+    def best_pivots(self, shared: int, prefer: bool, wanted: bool) -> NDArray[np.int64]:
+        """For each sample after the `shared` ones the place, counted by rows, of its pivot that suits the shared ones too; -1 for none.
 
-        Where no entry suits all points: the one that is largest beside its doubt, by its worst point, if so many pivots are wanted, or if
-        it has digits everywhere.
+        It is the entry of least Markowitz count that is never small in its column and has digits; constant ones come first if preferred.
+        Where no entry suits all samples: the one that is largest beside its doubt, by its worst sample, if so many pivots are wanted, or
+        if it has digits everywhere.
         """
         sizes, present = np.abs(self.numbers), self.present
         possible = self.possible(present)
-        certain = (sizes > _DIGITLESS * self.doubts).all(axis=0) & possible
-        allowed = (sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True)).all(axis=0) & certain & (sizes > 0).all(axis=0)
+        suits = (sizes > _DIGITLESS * self.doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True))
+        allowed = suits[shared:] & suits[:shared].all(axis=0)
+        none = ~allowed.any(axis=(1, 2), keepdims=True)
+        if none.any():
+            allowed = np.where(none, self._last_resort(shared, sizes, possible, wanted), allowed)
         steady = self.constant
         if prefer and self.residues is not None:
             steady = self.residues.constant[np.ix_(self.rows, self.columns)]
-        if not allowed.any():
-            allowed = self._last_resort(sizes, possible, wanted)
-            if allowed is None:
-                return None
         weight = 2 * present.size + 1 if prefer else 1
         count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
-        k, j = np.unravel_index(int(np.argmin(np.where(allowed, count, np.iinfo(np.int64).max))), count.shape)
-        return int(k), int(j)
+        places = np.where(allowed, count, np.iinfo(np.int64).max).reshape(len(allowed), -1).argmin(axis=1)
+        return np.where(allowed.any(axis=(1, 2)), places, -1)
 
     def possible(self, present: Flags) -> Flags:
         """Entries that are different from zero at all random states of the field."""
@@ -190,19 +190,17 @@ class Elimination:
             found[k, j] = self.residues.can_pivot(int(self.rows[k]), int(self.columns[j]))
         return found
 
-    def _last_resort(self, sizes: Matrix, possible: Flags, wanted: bool) -> Flags | None:
-        if not possible.any():
-            return None
-        ratio = np.where(possible, ratio_to_doubt(sizes, self.doubts).min(axis=0), 0.0)
-        if wanted and ratio.max() == 0.0 and self.residues is not None:
-            return possible  # numbers are exhausted, the field is not: masses and rows that differ by less than the last digit
-        if ratio.max() <= (0.0 if wanted else _LEAST_RATIO):
-            return None
-        found: Flags = ratio == ratio.max()
+    def _last_resort(self, shared: int, sizes: Matrix, possible: Flags, wanted: bool) -> Flags:
+        ratio = np.where(possible, _ratio_to_doubt(sizes, self.doubts), 0.0)
+        worst = np.minimum(ratio[shared:], ratio[:shared].min(axis=0, initial=np.inf))
+        best = worst.max(axis=(1, 2), keepdims=True, initial=0.0)
+        found: Flags = (worst == best) & (best > (0.0 if wanted else _LEAST_RATIO))
+        if wanted and self.residues is not None:  # numbers are exhausted, the field is not: masses and rows that differ by less than the
+            found = np.where(best == 0.0, possible, found)  # last digit
         return found
 
 
-def ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
+def _ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
     """How much larger than its error each entry is; no entry is known better than the round-off of the largest one."""
     largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 1e-300)
     found: Matrix = sizes / np.maximum(doubts, _EPSILON * largest)
@@ -217,15 +215,48 @@ def elimination_order(
     Among entries of equal count those come first that are marked as constant: they keep their size along a motion. With `prefer`, constants
     that the residues tell come first whatever their count.
     """
-    work = Elimination.begun(samples, constant, residues)
-    pairs: list[tuple[int, int]] = []
-    m, n = samples.numbers.shape[1:]
-    for _ in range(min(m, n) if rank is None else min(m, n, rank)):
-        chosen = work.best_pivot(prefer, rank is not None)
-        if chosen is None:
-            break
-        pairs.append(work.eliminate(*chosen))
-    return PivotOrder(tuple(pairs))
+    work, (m, n) = Elimination.begun(samples, constant, residues), samples.numbers.shape[1:]
+    count = min(m, n) if rank is None else min(m, n, rank)
+    ((order, _),) = _chosen(work, len(samples.numbers) - 1, count, prefer, rank is not None)
+    return order
+
+
+def pivot_orders(
+    matrices: Matrix, samples: Samples, rank: int, constant: Flags | None = None, residues: Residues | None = None
+) -> dict[PivotOrder, NDArray[np.int64]]:
+    """`elimination_order` for each matrix together with the samples: which of them take which order.
+
+    A matrix without an order, or with an entry that is not finite, is left out. Few orders come out for many matrices, since all of them
+    have to suit the samples too; each needs machine code of its own.
+    """
+    good = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
+    if not len(good):
+        return {}
+    own = Samples.of(list(matrices[good]))
+    joined = [np.concatenate([getattr(samples, name), getattr(own, name)]) for name in ("numbers", "doubts", "down", "across")]
+    found = _chosen(Elimination.begun(Samples(*joined), constant, residues), len(samples.numbers), rank, False, True)
+    whole = [(order, good[which]) for order, which in found if len(order.pairs) == rank]
+    return dict(sorted(whole, key=lambda item: item[0].pairs))
+
+
+def _chosen(work: Elimination, shared: int, count: int, prefer: bool, wanted: bool) -> list[tuple[PivotOrder, NDArray[np.int64]]]:
+    """Orders of at most `count` pivots, and which of the samples after the shared ones take them: those that agree stay together."""
+    found: list[tuple[PivotOrder, NDArray[np.int64]]] = []
+    stack: list[tuple[Elimination, NDArray[np.int64], tuple[tuple[int, int], ...]]]
+    stack = [(work, np.arange(len(work.numbers) - shared), ())]
+    while stack:
+        work, which, pairs = stack.pop()
+        places = work.best_pivots(shared, prefer, wanted) if len(pairs) < count else np.full(len(which), -1)
+        columns = len(work.columns)
+        for place in set(places.tolist()):
+            some = places == place
+            if place < 0:
+                found.append((PivotOrder(pairs), which[some]))
+                continue
+            part = work if some.all() else work.of_samples(np.concatenate([np.ones(shared, dtype=bool), some]))
+            pair = part.eliminate(*divmod(place, columns))
+            stack.append((part, which[some], (*pairs, pair)))
+    return found
 
 
 def solve(

@@ -65,7 +65,7 @@ class Flow:
     @property
     def graph(self) -> GraphAlgebra:
         """The algebra all expressions belong to."""
-        found: GraphAlgebra = self.system.algebra  # type: ignore[assignment]
+        found: GraphAlgebra = self.system.algebra
         return found
 
     @property
@@ -369,7 +369,7 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
 
     Where there are no constraints, or many rows, nothing is gained by constant entries, and they are not preferred.
     """
-    graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
+    graph: GraphAlgebra = system.algebra
     residues = residues_of(graph, system.structure.jacobian)
     sparse = elimination_order(samples, rank, _lasting(system), residues)
     few = samples.numbers.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
@@ -383,7 +383,7 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
 
 def _lasting(system: Prolongation) -> Flags:
     """Which entries of the Jacobian depend on parameters only."""
-    graph: GraphAlgebra = system.algebra  # type: ignore[assignment]
+    graph: GraphAlgebra = system.algebra
     entries = [e for line in system.structure.jacobian for e in line]
     moving = [z for z in graph.symbols_of(entries) if not isinstance(z, Parameter)]
     return ~np.array(graph.which_contain(entries, moving), dtype=bool).reshape(len(system.structure.jacobian), -1)

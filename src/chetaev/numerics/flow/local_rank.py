@@ -15,7 +15,7 @@ from sympy import Symbol
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
-from chetaev.mechanics.ranks.factored import CUT, Factored, Matrix
+from chetaev.mechanics.ranks.factored import CUT, Factored, Flags, Matrix
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
 from chetaev.numerics.flow.nullspace import open_jets
 from chetaev.numerics.flow.prolongation import Pair, Problem
@@ -33,7 +33,7 @@ def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet]
     """Residuals of some rows at a state, and their Jacobian made ready; doubts are computed only where they may matter."""
     values, jacobian = problem.numbers(pairs, unknowns, at)
     found = Factored(jacobian)
-    if found.rank == min(jacobian.shape) and not _may_be_round_off(jacobian):
+    if found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]:
         return values, found
     return values, Factored(jacobian, doubts=doubts_at(problem, pairs, unknowns, at))
 
@@ -58,10 +58,11 @@ def uncertainties(point: Mapping[Symbol, float], sizes: Sizes) -> dict[Symbol, f
     return {z: EPSILON * max(abs(v), beside.get(z, 0.0)) for z, v in point.items()}
 
 
-def _may_be_round_off(jacobian: Matrix) -> bool:
-    sizes = np.abs(jacobian)
-    beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
-    return bool(np.any((sizes > 0) & (sizes < _SMALL_SLOPE * beside)))
+def may_be_round_off(jacobians: Matrix) -> Flags:
+    """Which matrices have slopes so small beside others of their row or column that they may be round-off."""
+    sizes = np.abs(jacobians)
+    beside = np.maximum(sizes.max(axis=2, keepdims=True, initial=0.0), sizes.max(axis=1, keepdims=True, initial=0.0))
+    return np.asarray(((sizes > 0) & (sizes < _SMALL_SLOPE * beside)).any(axis=(1, 2)))
 
 
 def require_clear(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> None:

@@ -11,7 +11,7 @@ from chetaev.mechanics.ranks.factored import Factored, Matrix, least_norm, null_
 
 __all__ = ["Factored", "least_norm", "null_space", "open_jets"]
 
-_NULL = 1e-7
+OPEN = 1e-7
 """What a null vector may have in a direction, beside its largest component, without moving it: the error of a null space at the cut."""
 
 
@@ -20,4 +20,4 @@ def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
     if not null.shape[1]:
         return []
     largest = float(np.abs(null).max())
-    return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > _NULL * largest]
+    return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > OPEN * largest]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sympy import Symbol
 
-from chetaev.core.calculus import Calculus, Evaluator
+from chetaev.core.calculus import Calculus
 from chetaev.core.errors import StateError
 from chetaev.core.exact.signature import related
 from chetaev.core.support.budget import deadline
@@ -27,7 +27,7 @@ from chetaev.mechanics.structure import Structure, raised, structure
 from chetaev.numerics.flow.affine import plainly_affine
 from chetaev.numerics.flow.nullspace import least_norm, null_space, open_jets
 from chetaev.numerics.flow.sampling import points_from, points_near
-from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
 from chetaev.numerics.graphs.binding import Binding
 
 __all__ = ["Pair", "Problem", "Prolongation", "least_norm", "null_space", "open_jets", "prolongation", "square_prolongation"]
@@ -54,7 +54,7 @@ class Prolongation:
     def __init__(
         self, equations: Equations, found: Structure, near: Point | None = None, added: tuple[str, ...] = (), count: int = _POINTS
     ) -> None:
-        self.equations, self.structure, self.algebra = equations, found, found.algebra
+        self.equations, self.structure, self.algebra = equations, found, cast(GraphAlgebra, found.algebra)
         self._near, self.added, self._count = near, added, count
         self.stated = self
         """The rows judged at random states, where these are judged at others."""
@@ -62,7 +62,7 @@ class Prolongation:
         # the action variable counts as an unknown with its row s' = L: only then are derivatives of rows consistent with the offsets
         self._calculus = Calculus(found.algebra, equations.system.frame)
         self._derivatives: list[list[Any]] = [[row] for row in found.rows]
-        self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], Evaluator] = {}
+        self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], GraphTape] = {}
         self._curved: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], list[Jet]] = {}
         self._sizes: dict[tuple[tuple[str, float], ...], Sizes] = {}
 
@@ -74,7 +74,7 @@ class Prolongation:
             known.append(self._calculus.total(known[-1]))
         return known[times]
 
-    def tape(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> Evaluator:
+    def tape(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> GraphTape:
         """What evaluates some rows and their Jacobian with respect to some jets; remembered."""
         key = (tuple(pairs), tuple(unknowns))
         if key not in self._tapes:
@@ -472,7 +472,7 @@ class Problem:
         try:
             values = np.array(tape({**self.binding.at(tape.symbols, self.t), **jets}), dtype=float)
         except Undefined:
-            raise self._undefined(pairs, jets) from None
+            raise self.undefined(pairs, jets) from None
         return values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(unknowns))
 
     @property
@@ -484,7 +484,7 @@ class Problem:
         """A state with the values of parameters, time and inputs."""
         return {**self.binding.at(self.system.symbols([*self.system.hidden(), *self.system.stage(0)]), self.t), **jets}
 
-    def _undefined(self, pairs: Sequence[Pair], jets: Mapping[Jet, float]) -> StateError:
+    def undefined(self, pairs: Sequence[Pair], jets: Mapping[Jet, float]) -> StateError:
         """Which part of the rows has no value; derivatives of a row may have none where the row has one."""
         from chetaev.numerics.flow.locus import without_value  # which builds on this module
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.core.exact.program import Program
@@ -305,26 +306,32 @@ class GraphTape:
     def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         self.symbols: frozenset[Symbol] = algebra.symbols_of(expressions)
-        self._order = sorted(self.symbols, key=lambda z: z.name)
-        self._function = algebra.function("tape", [algebra.vector(self._order)], column)
+        self.order = sorted(self.symbols, key=lambda z: z.name)
+        """The symbols in the order in which a point lists their values."""
+        self.function = algebra.function("tape", [algebra.vector(self.order)], column)
         self._size = len(expressions)
 
     def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
         """The values of the expressions; `Undefined` where one is not finite."""
-        point, numbers = np.array([values[z] for z in self._order], dtype=float), np.empty(self._size)
-        call: Any = self._function.buffer()  # works on arrays in place, five times faster than a call with CasADi's matrices
-        room, run = call
-        room.set_arg(0, point.data)
-        room.set_res(0, numbers.data)
-        run()
+        numbers = self.at(np.array([values[z] for z in self.order], dtype=float))
         if not np.isfinite(numbers).all():
             raise Undefined("not a finite number")
         return numbers.tolist()
 
+    def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The values of the expressions, finite or not, at a point whose values stand in order."""
+        numbers = np.empty(self._size)
+        call: Any = self.function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
+        room, run = call
+        room.set_arg(0, point.data)
+        room.set_res(0, numbers.data)
+        run()
+        return numbers
+
     def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
         """Bounds of the errors of the expressions, from those of the symbols."""
-        point, spread = (np.array([given[z] for z in self._order], dtype=float) for given in (values, doubts))
-        found: list[float] = values_and_doubts(self._function, point, spread)[1].tolist()
+        point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
+        found: list[float] = values_and_doubts(self.function, point, spread)[1].tolist()
         return found
 
 

@@ -15,7 +15,7 @@ from chetaev.numerics.flow.component import component_at
 from chetaev.numerics.flow.pole_rewriting import has_pole, without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.start.initial import Data, MissingData, complete, read_state
+from chetaev.numerics.start.initial import Data, complete, read_state
 from chetaev.numerics.start.state_faults import not_determined, with_origins
 
 Given = State | Mapping[str, Any]
@@ -67,11 +67,10 @@ def decided_by_state(
         state = complete(problem, data, explain=False)
     except StateError:  # the rows may need consequences before data can be judged by them
         return None
-    except InitialError as fault:
+    except InitialError:
         if not _determined_with_more(problem, data):
             return None
-        if isinstance(fault, MissingData):
-            complete(problem, data)
+        complete(problem, data)  # once more, to explain why there is no state
         raise
     system = component_at(problem, state, instant=instant)
     return None if system is None else _on(Completed(equations, problem, data, state), system)

@@ -13,7 +13,7 @@ from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.ranks.generic import rank
 from chetaev.numerics.flow.prolongation import open_jets
 from chetaev.numerics.start.attitude import written_element
-from chetaev.numerics.start.newton import Conditions, Residual, Root, flat_here, null_at, residual_of, roots, settle, weights
+from chetaev.numerics.start.newton import Conditions, Residual, Root, flat_here, null_at, residual_of, roots, settle
 
 ROUGH = 1e-6
 """Slopes below this part of those nearby count as none after an iteration, which finds a double root to half the digits."""
@@ -88,9 +88,17 @@ def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet]
 
 
 def contradiction(
-    rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], guess: Mapping[Jet, float], size: Residual, note: str = ""
+    rows: Conditions,
+    fixed: Mapping[Jet, float],
+    at: Mapping[Jet, float],
+    guess: Mapping[Jet, float],
+    size: Residual,
+    note: str = "",
+    explain: bool = True,
 ) -> InitialError:
-    """The row that fails and by how much, and what each fixed value alone would have to be."""
+    """The row that fails and by how much, and, with an explanation, what each fixed value alone would have to be."""
+    if not explain:
+        return InitialError(f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.", where=rows.problem.where)
     loose = [z for z in at if z not in fixed]
     needed = _needed(rows, fixed, at, loose, guess)
     named = rows.pairs[size.worst : size.worst + 1] if needed else rows.pairs
@@ -141,8 +149,8 @@ def _released(
     """Values that mend the data if some fixed ones may change, and the jets that are still open then; nothing if there are none."""
     unknowns = [*loose, *released]
     try:
-        at = settle(rows, unknowns, weights(unknowns, start, guess, rows.sizes), start)
-        if residual_of(rows, list(at), at).scaled > _HOLDS:
+        at = settle(rows, unknowns, start, guess)
+        if residual_of(rows, at).scaled > _HOLDS:
             return {}, set()
         null = null_at(rows, unknowns, at)
     except StateError:

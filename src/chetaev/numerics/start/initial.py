@@ -8,42 +8,57 @@ residual of round-off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import InitialError, NotationError, did_you_mean, require_mapping
+from chetaev.core.errors import ChetaevError, InitialError, NotationError, StateError, did_you_mean, require_mapping
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import Factored
-from chetaev.mechanics.ranks.generic import rank
-from chetaev.numerics.flow.local_rank import factored_at, require_clear
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
+from chetaev.mechanics.ranks.factored import NOISE, FactoredStack, Flags, Indices, Matrix, least_norm
+from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
+from chetaev.numerics.flow.nullspace import OPEN, open_jets
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, prolongation
 from chetaev.numerics.graphs.binding import Binding, number
-from chetaev.numerics.start import newton as roots
 from chetaev.numerics.start.attitude import read_element
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
-from chetaev.numerics.start.newton import Conditions, Demand, flat_here, residual_of, settle, significant, weights
+from chetaev.numerics.start.newton import (
+    Alone,
+    Conditions,
+    Demand,
+    Members,
+    Residual,
+    Rows,
+    flat_here,
+    null_at,
+    ranks_beside,
+    residual_of,
+    settle,
+    settle_together,
+)
 
 _CONTRADICTION = 1e-8
+"""What data may leave of a row, relative to its largest term; more contradicts the row."""
 _ROUND_OFF = 1e-14
-_STEPS = 40
-_SMALL, _TINY = roots._SMALL, roots._TINY
+"""Relative residual up to which rows hold."""
 _SLOPELESS = 1e-12
+"""Slopes below this part of those nearby count as none where all values were given or follow by one linear solution."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """Initial data read: values by jet, and values demanded of expressions."""
+    """Initial data read: values by jet, numbers or columns over members, and values demanded of expressions."""
 
-    fixed: Mapping[Jet, float]
-    guess: Mapping[Jet, float]
+    fixed: Mapping[Jet, Any]
+    guess: Mapping[Jet, Any]
     demands: tuple[Demand, ...] = ()
 
     def on(self, system: Prolongation) -> Data:
@@ -69,22 +84,293 @@ class MissingData(InitialError):
     """Data are missing, and nobody asked which: to find out takes longer than all the rest."""
 
 
+Fault = Callable[[bool], ChetaevError]
+"""What keeps a member from having a state, with an explanation or without: an explanation takes longer than a completion."""
+
+
 def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet, float]:
-    """A value for every jet of the state, consistent with all hidden constraints.
+    """A value for every jet of the state, consistent with all hidden constraints: a batch of one.
 
     What is missing is told by an InitialError, or, without an explanation, that something is.
     """
     state = problem.system.structure.state
+    x, faults = complete_together(Alone(problem, state), data, 1)
+    if faults:
+        raise faults[0](explain)
+    return dict(zip(state, x[0].tolist(), strict=True))
+
+
+def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, dict[int, Fault]]:
+    """The states of all members, a line each, and what kept some from having one.
+
+    The values of the data are numbers or columns over the members. Members stay together as long as the same jets are determined; one
+    that has to be judged by itself goes on alone, by the same steps.
+    """
+    problem, column = members.one(0), {z: k for k, z in enumerate(members.jets)}
     _require_places(problem, data)
-    known = _staged(problem, data)
-    known |= _demanded(problem, known, data)
-    for z, v in data.guess.items():
-        if z in state:
-            known.setdefault(z, v)
-    missing = [z for z in state if z not in known]
-    if missing:
-        raise _missing_data(problem, known, missing, data) if explain else MissingData("data are missing.", where=problem.where)
-    return _projected(problem, known, data)
+    x, faults = np.zeros((size, len(column))), dict[int, Fault]()
+    known = {z: None for z in data.fixed if z in column}
+    for z in known:
+        x[:, column[z]] = data.fixed[z]
+    work = [_Work(members, column, data, np.arange(size), x.copy(), known, tuple(problem.system.stages()), False, faults)]
+    while work:
+        part = work.pop()
+        try:
+            if part.stages:
+                work.append(part.next_stage())
+            else:
+                part.finish()
+                x[part.which] = part.x
+        except _Apart as apart:
+            work += [part.of(some) for some in apart.parts if len(some)]
+        except (InitialError, StateError) as refused:
+            faults[int(part.which[0])] = partial(_as_it_is, refused)
+    return x, faults
+
+
+def _as_it_is(refused: ChetaevError, explain: bool) -> ChetaevError:
+    return refused
+
+
+class _Apart(Exception):
+    """Members, by their places, do not go on together."""
+
+    def __init__(self, parts: Sequence[Indices]) -> None:
+        super().__init__()
+        self.parts = parts
+
+
+@dataclass
+class _Work:
+    """Members for which the same jets are known, at one stage of their completion."""
+
+    members: Members
+    place: Mapping[Jet, int]
+    """The columns of the jets of the state."""
+    data: Data
+    which: Indices
+    x: Matrix
+    """Their states: a line for each, zero for jets that are not known yet."""
+    known: dict[Jet, None]
+    stages: tuple[int, ...]
+    rough: bool
+    """Whether some of what is known was found by an iteration."""
+    faults: dict[int, Fault]
+
+    def of(self, some: Indices) -> _Work:
+        """The same for some of the members, given by their places."""
+        return replace(self, which=self.which[some], x=self.x[some], known=dict(self.known))
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of the first member."""
+        return self.members.one(int(self.which[0]))
+
+    def _columns(self, jets: Sequence[Jet]) -> list[int]:
+        return [self.place[z] for z in jets]
+
+    def _data(self, k: int = 0) -> Data:
+        """The data of one of the members."""
+        at = int(self.which[k])
+        return replace(self.data, fixed=_of_member(self.data.fixed, at), guess=_of_member(self.data.guess, at))
+
+    def _at(self, k: int = 0, x: Matrix | None = None, jets: Iterable[Jet] = ()) -> dict[Jet, float]:
+        """What is known of one of the members, in its state or in a trial of it, with some jets more."""
+        line = (self.x if x is None else x)[k].tolist()
+        return {z: line[self.place[z]] for z in (*self.known, *jets)}
+
+    def _alone(self, some: Flags | None = None) -> None:
+        """Let members, all or some, go on one by one: what follows judges one state."""
+        if len(self.which) > 1:
+            apart = np.ones(len(self.which), dtype=bool) if some is None else some
+            raise _Apart([*[np.array([k]) for k in np.flatnonzero(apart)], np.flatnonzero(~apart)])
+
+    def _without(self, faults: Mapping[int, Fault]) -> None:
+        """Go on without members that have no state."""
+        if faults:
+            self.faults.update({int(self.which[k]): fault for k, fault in faults.items()})
+            raise _Apart([np.setdiff1d(np.arange(len(self.which)), list(faults))])
+
+    def _require_finite(self, rows: Rows, x: Matrix, finite: Flags, jets: Iterable[Jet] = ()) -> None:
+        if not finite.all():
+            self._without({k: partial(_undefined, rows.conditions, self._at(k, x, jets)) for k in np.flatnonzero(~finite).tolist()})
+
+    def next_stage(self) -> _Work:
+        """The fixed values and the guesses completed by what one more stage of the constraints determines."""
+        k, *later = self.stages
+        after = replace(self, stages=tuple(later))
+        system, data = self.problem.system, self.data
+        pairs = tuple(system.stage(k))
+        missing = _missing(system, pairs, self.known)
+        if not missing:
+            return after
+        curved = system.curved(pairs, [z for z in missing if z not in data.guess])
+        if curved:
+            self._alone()
+            found = solved_in_blocks(self.problem, self._at(), self._data().guess)
+            self.x[0, self._columns(list(found))] = list(found.values())
+            self.known |= dict.fromkeys(found)
+            missing = _missing(system, pairs, self.known)
+            curved = system.curved(pairs, [z for z in missing if z not in data.guess])
+        if curved:
+            if _affine_later(system, k, self.known, missing) or _asks_more(self.problem, data):
+                return after
+            hidden = Conditions(self.problem, tuple(system.hidden()))
+            unknowns = [z for z in system.structure.state if z not in self.known]
+            self._without({0: partial(_needs_guess, hidden, curved, unknowns, self._at(), self._data().guess)})
+        if missing:
+            bent = bool(system.curved(pairs, missing))
+            after.x, determined = self._solved(pairs, missing, bent)
+            after.known = self.known | dict.fromkeys(determined)
+            after.rough = self.rough or bent
+        return after
+
+    def _solved(self, pairs: tuple[Pair, ...], missing: Sequence[Jet], bent: bool) -> tuple[Matrix, list[Jet]]:
+        """The missing jets that one stage determines, guesses counted as given though moved."""
+        data, rows = self.data, Rows(Conditions(self.problem, pairs), self.members)
+        unguessed = [z for z in missing if z not in data.guess]
+        slopeless = ROUGH if self.rough else _SLOPELESS
+        trial = self.x.copy()
+        for z, k in zip(missing, self._columns(missing), strict=True):
+            trial[:, k] = data.guess[z][self.which] if z in data.guess and np.ndim(data.guess[z]) else data.guess.get(z, 0.0)
+        residual, jacobian, finite = rows.look(trial, self.which)
+        self._require_finite(rows, trial, finite, missing)
+        flat = self._flat(rows, unguessed, missing, trial, jacobian, slopeless)
+        steep = self._columns([z for z in unguessed if z not in flat])
+        if steep:
+            trial[:, steep] += FactoredStack(jacobian[:, :, steep]).solved(-residual)
+        if len(unguessed) < len(missing):  # guesses have to move where the rows do not hold
+            scaled, _, finite = rows.residuals(trial, self.which)
+            self._require_finite(rows, trial, finite, missing)
+            far = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _ROUND_OFF)
+            if len(far):
+                moved = trial[far]
+                settle_together(rows, self._columns(missing), moved, self.which[far], data.guess)
+                trial[far] = moved
+                jacobian = rows.look(trial, self.which)[1]
+                flat = self._flat(rows, unguessed, missing, trial, jacobian, ROUGH if bent else slopeless)
+        firm = all(z in data.fixed for z in self.known)
+        if flat or (bent and firm):  # no later stage can mend what fails here
+            scaled = rows.residuals(trial, self.which)[0]
+            if firm or not bent:
+                failing = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _CONTRADICTION).tolist()
+                note = turning_point(flat) if flat else ""
+                faults = {
+                    k: partial(_fails_here, rows.conditions, self._at(k), self._at(k, trial, missing), self._data(k), note) for k in failing
+                }
+                if flat and faults:  # one member, whose turning point has to be explained
+                    raise faults[0](True)
+                self._without(faults)
+        opened = self._open(rows, unguessed, trial, self._at(0, trial, missing), not (flat or bent))
+        return trial, [z for z in missing if z in data.guess or not (z in flat or z in opened)]
+
+    def _flat(self, rows: Rows, unguessed: Sequence[Jet], missing: Sequence[Jet], trial: Matrix, jacobian: Matrix, cut: float) -> list[Jet]:
+        """The unknowns at a turning point; a member that may be at one is judged alone."""
+        found, usual, _ = ranks_beside(rows, self._columns(unguessed), trial, self.which, jacobian, cut)
+        suspicious = found < usual
+        if not suspicious.any():
+            return []
+        self._alone(suspicious)
+        return flat_here(rows.conditions, unguessed, self._at(0, trial, missing), cut)
+
+    def _open(self, rows: Rows, unguessed: Sequence[Jet], trial: Matrix, first: Mapping[Jet, float], judged: bool) -> list[Jet]:
+        """The unknowns that the rows leave open, the same for all members; a rank that is not clear is judged for each alone."""
+        columns = self._columns(unguessed)
+        _, jacobian, finite = rows.look(trial, self.which)
+        self._require_finite(rows, trial, finite, first)
+        slopes = jacobian[:, :, columns]
+        stack = FactoredStack(slopes)
+        m, n = slopes.shape[1:]
+        clear = (stack.ranks == min(m, n)) & ~may_be_round_off(slopes)
+        if clear.all() and n <= m:
+            return []
+        self._alone(~clear if n <= m or not judged else None)
+        units = rows.weights(columns, trial)
+        if not clear.all() or judged:
+            problem, pairs = rows.conditions.problem, rows.conditions.pairs
+            _, factored = factored_at(problem, pairs, unguessed, first)
+            if judged:
+                require_clear(problem, pairs, unguessed, factored)
+            return open_jets(unguessed, factored.null_in(units[0]))
+        moved = np.abs(stack.null_in(slice(None), m, units)).max(axis=2)
+        pattern = moved > OPEN * moved.max(axis=1, keepdims=True)
+        differing = (pattern != pattern[0]).any(axis=1)
+        if differing.any():
+            raise _Apart([np.flatnonzero(~differing), np.flatnonzero(differing)])
+        return [z for z, is_open in zip(unguessed, pattern[0], strict=True) if is_open]
+
+    def finish(self) -> None:
+        """What the stages leave open, from demands and guesses; then the states moved onto all hidden constraints."""
+        problem, state = self.problem, self.members.jets
+        if _asks_more(problem, self.data):
+            self._alone()
+            found = _demanded(problem, self._at(), self._data())
+            self.x[0, self._columns(list(found))] = list(found.values())
+            self.known |= dict.fromkeys(found)
+        for z, v in self.data.guess.items():
+            if z in self.place and z not in self.known:
+                self.x[:, self.place[z]] = v[self.which] if np.ndim(v) else v
+                self.known[z] = None
+        missing = [z for z in state if z not in self.known]
+        if missing:
+            self._without(
+                {
+                    k: partial(_missing_data, self.members.one(int(self.which[k])), self._at(k), missing, self._data(k))
+                    for k in range(len(self.which))
+                }
+            )
+        self._project()
+
+    def _project(self) -> None:
+        """Guesses and computed values moved as far as needed, fixed ones only where nothing else can take up round-off."""
+        problem, state, data = self.problem, self.members.jets, self.data
+        loose = self._columns([z for z in state if z not in data.fixed])
+        if _asks_more(problem, data):
+            found = _meeting_demands(problem, self._at(), [state[k] for k in loose], self._data())
+            self.x[0] = [found[z] for z in state]
+        rows = Rows(Conditions(problem, tuple(problem.system.hidden())), self.members)
+        if not rows.conditions.pairs:
+            return
+        self.known = dict.fromkeys(state)
+        finite = settle_together(rows, loose, self.x, self.which, data.guess)
+        self._require_finite(rows, self.x, finite)
+        scaled, residual, _ = rows.residuals(self.x, self.which)
+        size = scaled.max(axis=1, initial=0.0)
+        failing = np.flatnonzero(size > _CONTRADICTION).tolist()
+        self._without({k: self._contradiction(rows, k, scaled[k], residual[k]) for k in failing})
+        some = np.flatnonzero(size >= _ROUND_OFF)
+        if not len(some):
+            return
+        residual, jacobian, _ = rows.look(self.x[some], self.which[some])
+        stuck = FactoredStack(jacobian[:, :, loose], NOISE).ranks < FactoredStack(jacobian, NOISE).ranks
+        some, residual, jacobian = some[stuck], residual[stuck], jacobian[stuck]
+        for _ in range(2 if len(some) else 0):
+            self.x[some] += FactoredStack(rows.significant(jacobian, self.x[some])).solved(-residual)
+            residual, jacobian, _ = rows.look(self.x[some], self.which[some])
+
+    def _contradiction(self, rows: Rows, k: int, scaled: Matrix, residual: Matrix) -> Fault:
+        """What to say of data that leave a residual."""
+        worst = int(np.argmax(scaled))
+        at, conditions = self._at(k), replace(rows.conditions, problem=self.members.one(int(self.which[k])))
+        fixed = {z: v for z, v in at.items() if z in self.data.fixed}
+        size = Residual(float(scaled[worst]), worst, float(residual[worst]))
+        return partial(contradiction, conditions, fixed, at, self._data(k).guess, size, "")
+
+
+def _needs_guess(
+    rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float], explain: bool
+) -> InitialError:
+    return needs_guess(rows, curved, unknowns, known, guess) if explain else MissingData("data are missing.", where=rows.problem.where)
+
+
+def _of_member(values: Mapping[Jet, Any], member: int) -> dict[Jet, float]:
+    return {z: float(v[member]) if np.ndim(v) else v for z, v in values.items()}
+
+
+def _undefined(rows: Conditions, at: Mapping[Jet, float], explain: bool) -> ChetaevError:
+    if not explain:
+        return StateError("the equations have no finite value at the start.", where=rows.problem.where)
+    return rows.undefined(at)
 
 
 def _require_places(problem: Problem, data: Data) -> None:
@@ -99,8 +385,10 @@ def _require_places(problem: Problem, data: Data) -> None:
             )
 
 
-def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data) -> InitialError:
+def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data, explain: bool) -> InitialError:
     """What to say of jets that neither constraints nor demands determine, or determine nonlinearly."""
+    if not explain:
+        return MissingData("data are missing.", where=problem.where)
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     curved = [z for z in rows.curved([*missing, *tops]) if z in missing]
@@ -111,66 +399,16 @@ def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequenc
     return too_few(rows, missing, [*loose, *tops], {**fixed, **given}, {**data.guess, **{z: v for z, v in known.items() if z in loose}})
 
 
-def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
-    """The fixed values, and what the stages of the constraints determine from them and the guesses."""
-    system = problem.system
-    known = {z: v for z, v in data.fixed.items() if z in system.structure.state}
-    rough = False
-    for k in system.stages():
-        rows = Conditions(problem, tuple(system.stage(k)))
-        missing = _missing(system, rows.pairs, known)
-        if not missing:
-            continue
-        unguessed = [z for z in missing if z not in data.guess]
-        curved = rows.curved(unguessed)
-        if curved:
-            known |= solved_in_blocks(problem, known, data.guess)
-            missing = _missing(system, rows.pairs, known)
-            unguessed = [z for z in missing if z not in data.guess]
-            curved = rows.curved(unguessed)
-        if curved:
-            if _affine_later(system, k, known, missing) or _asks_more(problem, data):
-                continue
-            hidden = Conditions(problem, tuple(system.hidden()))
-            raise needs_guess(hidden, curved, [z for z in system.structure.state if z not in known], known, data.guess)
-        if not missing:
-            continue
-        bent = bool(rows.curved(missing))
-        known |= _solved(rows, missing, bent, rough, known, data)
-        rough |= bent
-    return known
-
-
-def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """The missing jets that one stage determines, guesses counted as given though moved."""
-    unguessed = [z for z in missing if z not in data.guess]
-    trial = {**known, **{z: data.guess.get(z, 0.0) for z in missing}}
-    slopeless = ROUGH if rough else _SLOPELESS
-    flat = flat_here(rows, unguessed, trial, slopeless)
-    trial |= _affine_step(rows, [z for z in unguessed if z not in flat], trial)
-    if len(unguessed) < len(missing) and residual_of(rows, list(trial), trial).scaled > _ROUND_OFF:  # guesses have to move
-        trial = settle(rows, missing, weights(missing, trial, data.guess, rows.sizes), trial)
-        flat = flat_here(rows, unguessed, trial, ROUGH if bent else slopeless)
-    firm = all(z in data.fixed for z in known)
-    if flat or (bent and firm):  # no later stage can mend what fails here
-        size = residual_of(rows, list(trial), trial)
-        if size.scaled > _CONTRADICTION and (firm or not bent):
-            raise _fails_here(rows, known, trial, data, turning_point(flat) if flat else "")
-    _, factored = factored_at(rows.problem, rows.pairs, unguessed, trial)
-    if not (flat or bent):
-        require_clear(rows.problem, rows.pairs, unguessed, factored)
-    left_open = {*flat, *open_jets(unguessed, factored.null_in(weights(unguessed, trial, {}, rows.sizes)))}
-    return {z: trial[z] for z in missing if z in data.guess or z not in left_open}
-
-
-def _fails_here(rows: Conditions, known: Mapping[Jet, float], trial: Mapping[Jet, float], data: Data, note: str) -> InitialError:
+def _fails_here(
+    rows: Conditions, known: Mapping[Jet, float], trial: Mapping[Jet, float], data: Data, note: str, explain: bool
+) -> InitialError:
     """A contradiction in one stage, judged together with the stages before."""
     system = rows.problem.system
     through = system.hidden()[: system.hidden().index(rows.pairs[-1]) + 1]
     at = {**dict.fromkeys(_missing(system, through, trial), 0.0), **trial}
     all_rows = Conditions(rows.problem, tuple(through))
     fixed = {z: v for z, v in known.items() if z in data.fixed}
-    return contradiction(all_rows, fixed, at, data.guess, residual_of(all_rows, list(at), at), note)
+    return contradiction(all_rows, fixed, at, data.guess, residual_of(all_rows, at), note, explain)
 
 
 def _affine_step(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> dict[Jet, float]:
@@ -194,11 +432,10 @@ def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[
         return {}
     start = {**known, **given, **{z: data.guess.get(z, 0.0) for z in unknowns}}
     if rows.curved(unknowns):
-        start = settle(rows, unknowns, weights(unknowns, start, data.guess, rows.sizes), start)
+        start = settle(rows, unknowns, start, data.guess)
     else:
         start |= _affine_step(rows, unknowns, start)
-    null = Factored(rows.numbers(unguessed, start)[1]).null_in(weights(unguessed, start, {}, rows.sizes))
-    left_open = open_jets(unguessed, null)
+    left_open = open_jets(unguessed, null_at(rows, unguessed, start, noise=0.0))
     return {z: start[z] for z in missing if z not in left_open}
 
 
@@ -222,39 +459,15 @@ def _conditions(problem: Problem, data: Data) -> tuple[Conditions, list[Jet]]:
     return Conditions(problem, tuple(pairs), data.demands), tops
 
 
-def _missing(system: Prolongation, pairs: Sequence[Pair], known: Mapping[Jet, float]) -> list[Jet]:
+def _missing(system: Prolongation, pairs: Sequence[Pair], known: Container[Jet]) -> list[Jet]:
     present = system.symbols(pairs)
     return [z for z in system.structure.state if z in present and z not in known]
 
 
-def _affine_later(system: Prolongation, k: int, known: Mapping[Jet, float], missing: list[Jet]) -> bool:
+def _affine_later(system: Prolongation, k: int, known: Container[Jet], missing: list[Jet]) -> bool:
     """Whether later stages alone determine the same missing jets, affinely."""
     later = [pair for m in range(k + 1, 0) for pair in system.stage(m)]
     return _missing(system, later, known) == missing and not system.curved(later, missing)
-
-
-def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """The data moved onto the hidden constraints: guesses as far as needed, fixed values only where nothing else can take up round-off."""
-    state = list(problem.system.structure.state)
-    at = {z: known[z] for z in state}
-    loose = [z for z in state if z not in data.fixed]
-    if _asks_more(problem, data):
-        at = _meeting_demands(problem, at, loose, data)
-    rows = Conditions(problem, tuple(problem.system.hidden()))
-    if not rows.pairs:
-        return at
-    at = settle(rows, loose, weights(loose, at, data.guess, rows.sizes), at)
-    size = residual_of(rows, state, at)
-    if size.scaled > _CONTRADICTION:
-        raise contradiction(rows, {z: v for z, v in at.items() if z in data.fixed}, at, data.guess, size)
-    residual, jacobian = rows.numbers(state, at)
-    if size.scaled < _ROUND_OFF or rank(jacobian[:, [state.index(z) for z in loose]]) == rank(jacobian):
-        return at
-    for _ in range(2):
-        step = least_norm(significant(jacobian, state, at, rows.sizes), -residual)[0]
-        at |= {z: float(at[z] + s) for z, s in zip(state, step, strict=True)}
-        residual, jacobian = rows.numbers(state, at)
-    return at
 
 
 def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet], data: Data) -> dict[Jet, float]:
@@ -264,8 +477,8 @@ def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet
     start = {**at, **given, **dict.fromkeys(tops, 0.0)}
     start |= _affine_step(rows, tops, start)
     unknowns = [*loose, *tops]
-    found = settle(rows, unknowns, weights(unknowns, start, data.guess, rows.sizes), start)
-    size = residual_of(rows, list(found), found)
+    found = settle(rows, unknowns, start, data.guess)
+    size = residual_of(rows, found)
     if size.scaled <= _CONTRADICTION:
         return {z: found[z] for z in at}
     if not data.demands:

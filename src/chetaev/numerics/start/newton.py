@@ -7,24 +7,23 @@ distance, and a Newton step of full rank would divide by it and leave again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 from sympy import Expr
 
-from chetaev.core.calculus import Evaluator
 from chetaev.core.errors import StateError
 from chetaev.core.notation import show
 from chetaev.core.symbols import Input, Jet, Place, jets_in
-from chetaev.core.values import Undefined
-from chetaev.mechanics.ranks.factored import NOISE, Factored
-from chetaev.mechanics.ranks.generic import Matrix, equilibrated
-from chetaev.mechanics.ranks.sizes import Sizes
+from chetaev.mechanics.ranks.factored import NOISE, Factored, Flags, Indices, Matrix, equilibrated_stack, singular_values, thin_svd
+from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, open_jets
 from chetaev.numerics.flow.sampling import points_near
+from chetaev.numerics.graphs.algebra import GraphTape
 
 _STEPS = 60
 _NEAR = 1e-6
@@ -60,7 +59,7 @@ class Conditions:
     problem: Problem
     pairs: tuple[Pair, ...]
     demands: tuple[Demand, ...] = ()
-    _tapes: dict[tuple[Jet, ...], Evaluator] = field(default_factory=dict, repr=False, compare=False)
+    _tapes: dict[tuple[Jet, ...], GraphTape] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def sizes(self) -> Sizes:
@@ -72,19 +71,25 @@ class Conditions:
         """How messages call the rows."""
         return [*map(self.problem.system.label, self.pairs), *map(str, self.demands)]
 
+    @property
+    def asked(self) -> Matrix:
+        """The values that rows and demands must have."""
+        return np.array([*[0.0] * len(self.pairs), *[demand.value for demand in self.demands]])
+
     def numbers(self, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
-        """Residuals and their Jacobian with respect to some jets."""
-        residual, jacobian = self.problem.numbers(self.pairs, unknowns, at)
-        if not self.demands:
-            return residual, jacobian
-        tape = self._tape(tuple(unknowns))
-        try:
-            values = np.array(tape({**self.problem.binding.at(tape.symbols, self.problem.t), **at}), dtype=float)
-        except Undefined as cause:
-            raise StateError(f"the data have no finite value at this state ({cause}).", where=self.problem.where) from None
-        m = len(self.demands)
-        asked = values[:m] - [demand.value for demand in self.demands]
-        return np.concatenate([residual, asked]), np.vstack([jacobian, values[m:].reshape(m, len(unknowns))])
+        """Residuals and their Jacobian with respect to some jets at one state; a StateError where one has no value."""
+        found = Alone(self.problem, tuple(at)).values(self.tape(tuple(unknowns)), _line(at), _FIRST)
+        if not np.isfinite(found).all():
+            raise self.undefined(at)
+        m = len(self.asked)
+        return found[0, :m] - self.asked, found[0, m:].reshape(m, len(unknowns))
+
+    def undefined(self, at: Mapping[Jet, float]) -> StateError:
+        """What to say where a row, a demand or one of their slopes has no value."""
+        rows = Conditions(self.problem, self.pairs)
+        if self.demands and _alone(rows, at).look(_line(at), _FIRST)[2][0]:
+            return StateError("the data have no finite value at this state (not a finite number).", where=self.problem.where)
+        return self.problem.undefined(self.pairs, at)
 
     def curved(self, unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns that do not enter all rows affinely."""
@@ -93,25 +98,151 @@ class Conditions:
         bent |= set(self.problem.system.curved(self.pairs, unknowns))
         return [z for z in unknowns if z in bent]
 
-    def terms(self, at: Mapping[Jet, float]) -> Matrix:
-        """The largest term of each row as it stands, constants included: at rest in the origin no jet tells the size of a row."""
-        algebra = self.problem.system.algebra
-        rows = [*map(self.problem.system.row, self.pairs), *[algebra.of(demand.expression) for demand in self.demands]]
-        parts = [_summands(row) for row in rows]
-        tape = algebra.tape([term for terms in parts for term in terms])
-        try:
-            values = iter(np.abs(tape({**self.problem.binding.at(tape.symbols, self.problem.t), **at})))
-        except Undefined:
-            return np.zeros(len(rows))
-        largest = np.array([max(next(values) for _ in terms) for terms in parts])
-        return np.maximum(largest, [0.0] * len(self.pairs) + [abs(demand.value) for demand in self.demands])
-
-    def _tape(self, unknowns: tuple[Jet, ...]) -> Evaluator:
+    def tape(self, unknowns: tuple[Jet, ...]) -> GraphTape:
+        """What evaluates rows and demands, then their Jacobian with respect to some jets; remembered."""
+        system = self.problem.system
+        if not self.demands:
+            return system.tape(self.pairs, unknowns)
         if unknowns not in self._tapes:
-            algebra = self.problem.system.algebra
-            rows = [algebra.of(demand.expression) for demand in self.demands]
-            self._tapes[unknowns] = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, unknowns)]])
+            rows = [*map(system.row, self.pairs), *[system.algebra.of(demand.expression) for demand in self.demands]]
+            self._tapes[unknowns] = system.algebra.tape([*rows, *[d for r in rows for d in system.algebra.gradient(r, unknowns)]])
         return self._tapes[unknowns]
+
+    def summands(self) -> tuple[GraphTape, list[int]]:
+        """What evaluates the terms of all rows and demands as they stand, and how many each has."""
+        if not self.demands:
+            return _summands_of(self.problem.system, self.pairs)
+        system = self.problem.system
+        return _in_summands(system, [*map(system.row, self.pairs), *[system.algebra.of(demand.expression) for demand in self.demands]])
+
+
+@lru_cache(maxsize=64)
+def _summands_of(system: Prolongation, pairs: tuple[Pair, ...]) -> tuple[GraphTape, list[int]]:
+    return _in_summands(system, [system.row(pair) for pair in pairs])
+
+
+def _in_summands(system: Prolongation, rows: Sequence[ca.SX]) -> tuple[GraphTape, list[int]]:
+    parts = [_summands(row) for row in rows]
+    return system.algebra.tape([term for terms in parts for term in terms]), [len(terms) for terms in parts]
+
+
+class Members(Protocol):
+    """Starts that are completed together: one, or many for which the same jets are given."""
+
+    jets: tuple[Jet, ...]
+    """The jets of a state, which is a line with a column for each."""
+
+    def one(self, member: int) -> Problem:
+        """The problem of one member."""
+
+    def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
+        """A tape at states of some members, a line each, finite or not."""
+
+
+class Alone:
+    """A single start: a batch of one."""
+
+    def __init__(self, problem: Problem, jets: tuple[Jet, ...]) -> None:
+        self._problem, self.jets = problem, jets
+        self._points: dict[GraphTape, tuple[list[int], list[int], Matrix]] = {}
+
+    def one(self, member: int) -> Problem:
+        """The problem."""
+        return self._problem
+
+    def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
+        """A tape at the states of the lines of x."""
+        if tape not in self._points:
+            known, column = self._problem.binding.at(tape.symbols, self._problem.t), {z: k for k, z in enumerate(self.jets)}
+            places = [k for k, z in enumerate(tape.order) if z in column]
+            point = np.array([0.0 if z in column else known[z] for z in tape.order])
+            self._points[tape] = places, [column[tape.order[k]] for k in places], point
+        places, columns, point = self._points[tape]
+        found = []
+        for line in x:
+            point[places] = line[columns]
+            found.append(tape.at(point))
+        return np.array(found)
+
+
+class Rows:
+    """Conditions at states of several members."""
+
+    def __init__(self, conditions: Conditions, members: Members) -> None:
+        self.conditions, self.members, self.jets = conditions, members, members.jets
+        self.units = units_of(self.jets, conditions.sizes)
+        self._asked, orders = conditions.asked, np.array([z.order for z in self.jets])
+        self._alike = [np.flatnonzero(orders == order) for order in set(orders.tolist())]
+
+    def columns(self, jets: Sequence[Jet]) -> list[int]:
+        """The places of some jets in a state."""
+        place = {z: k for k, z in enumerate(self.jets)}
+        return [place[z] for z in jets]
+
+    def look(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
+        """Residuals, their Jacobian with respect to all jets, and which members have finite ones; the others get zeros."""
+        found = self.members.values(self.conditions.tape(self.jets), x, which)
+        finite: Flags = np.asarray(np.isfinite(found).all(axis=1))
+        if not finite.all():
+            found = np.where(finite[:, None], found, 0.0)
+        m = len(self._asked)
+        return found[:, :m] - self._asked, found[:, m:].reshape(len(x), m, len(self.jets)), finite
+
+    def largest(self, x: Matrix) -> Matrix:
+        """Of each member the largest jet of each order, at the places of the jets of that order, in units of their usual sizes."""
+        relative = np.abs(x) / self.units
+        for alike in self._alike:
+            relative[:, alike] = relative[:, alike].max(axis=1, keepdims=True)
+        return relative
+
+    def typical(self, x: Matrix) -> Matrix:
+        """How large jets of each order are at a state, in the units of each jet; the usual sizes if all are zero."""
+        largest = self.largest(x)
+        return np.where(largest == 0, 1.0, largest) * self.units
+
+    def weights(self, columns: Sequence[int], x: Matrix, guessed: Container[Jet] = ()) -> Matrix:
+        """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
+        return self.typical(x)[:, columns] * [_GUESSED if self.jets[k] in guessed else 1.0 for k in columns]
+
+    def sizes(self, x: Matrix) -> Matrix:
+        """The sizes of jets at a state.
+
+        A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
+        velocities of order one contradicts nothing. Jets of one order are compared in units of their usual sizes.
+        """
+        return np.maximum(np.abs(x), self.units * np.maximum(_SMALL * self.largest(x), _TINY))
+
+    def slopes_by(self, jacobian: Matrix, x: Matrix) -> Matrix:
+        """The size of the largest term of each row, as its slopes tell it."""
+        scale: Matrix = (np.abs(jacobian) * self.sizes(x)[:, None, :]).max(axis=2, initial=0.0)
+        return np.where(scale > 0, scale, 1.0)
+
+    def significant(self, jacobian: Matrix, x: Matrix) -> Matrix:
+        """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
+        terms = np.abs(jacobian) * self.sizes(x)[:, None, :]
+        return np.where(terms > _EXACT * terms.max(axis=2, keepdims=True, initial=0.0), jacobian, 0.0)
+
+    def terms(self, x: Matrix, which: Indices) -> Matrix:
+        """The largest term of each row as it stands, constants included: at rest in the origin no jet tells the size of a row.
+
+        It is at least what a demand asks for, and zero where a term has no value.
+        """
+        tape, counts = self.conditions.summands()
+        found = np.abs(self.members.values(tape, x, which))
+        starts = np.cumsum([0, *counts[:-1]])
+        largest = np.maximum.reduceat(found, starts, axis=1) if counts else np.zeros((len(x), 0))
+        return np.where(np.isfinite(found).all(axis=1, keepdims=True), np.maximum(largest, np.abs(self._asked)), 0.0)
+
+    def residuals(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
+        """Residuals relative to the sizes of their terms, residuals as they are, and which members have finite ones."""
+        residual, jacobian, finite = self.look(x, which)
+        terms = self.slopes_by(jacobian, x)
+        scaled = np.abs(residual) / terms
+        doubtful = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _DOUBTFUL)
+        if len(doubtful):
+            larger = np.maximum(terms[doubtful], self.terms(x[doubtful], which[doubtful]))
+            scaled[doubtful] = np.abs(residual[doubtful]) / larger
+        return scaled, residual, finite
 
 
 @dataclass(frozen=True)
@@ -124,41 +255,26 @@ class Residual:
     value: float
 
 
-def residual_of(rows: Conditions, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Residual:
-    """The largest residual of some rows."""
-    residual, jacobian = rows.numbers(jets, at)
-    if not len(residual):
+def residual_of(rows: Conditions, at: Mapping[Jet, float]) -> Residual:
+    """The largest residual of some rows at one state."""
+    scaled, residual, finite = _alone(rows, at).residuals(_line(at), _FIRST)
+    if not finite[0]:
+        raise rows.undefined(at)
+    if not scaled.size:
         return Residual(0.0, 0, 0.0)
-    terms = _terms(jacobian, jets, at, rows.sizes)
-    scaled = np.abs(residual) / terms
-    if scaled.max() > _DOUBTFUL:
-        scaled = np.abs(residual) / np.maximum(terms, rows.terms(at))
     worst = int(np.argmax(scaled))
-    return Residual(float(scaled[worst]), worst, float(residual[worst]))
+    return Residual(float(scaled[0, worst]), worst, float(residual[0, worst]))
 
 
-def significant(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
-    """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
-    terms = np.abs(jacobian) * _sizes(jets, at, sizes)
-    return np.where(terms > _EXACT * terms.max(axis=1, keepdims=True, initial=0.0), jacobian, 0.0)
+_FIRST = np.zeros(1, dtype=np.int64)
 
 
-def _terms(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
-    """The size of the largest term of each row."""
-    scale: Matrix = (np.abs(jacobian) * _sizes(jets, at, sizes)).max(axis=1, initial=0.0)
-    return np.where(scale > 0, scale, 1.0)
+def _alone(rows: Conditions, at: Mapping[Jet, float]) -> Rows:
+    return Rows(rows, Alone(rows.problem, tuple(at)))
 
 
-def _sizes(jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
-    """The sizes of jets at a state.
-
-    A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
-    velocities of order one contradicts nothing. Jets of one order are compared in units of their usual sizes.
-    """
-    largest: dict[int, float] = {}
-    for z in jets:
-        largest[z.order] = max(largest.get(z.order, 0.0), abs(at[z]) / sizes.get(z, 1.0))
-    return np.array([max(abs(at[z]), sizes.get(z, 1.0) * max(_SMALL * largest[z.order], _TINY)) for z in jets])
+def _line(at: Mapping[Jet, float]) -> Matrix:
+    return np.array([[*at.values()]], dtype=float)
 
 
 def _summands(row: ca.SX) -> list[ca.SX]:
@@ -175,105 +291,140 @@ def _summands(row: ca.SX) -> list[ca.SX]:
     return found
 
 
-def weights(unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Mapping[Jet, float], sizes: Sizes) -> Matrix:
-    """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
-    return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z, at, sizes)) for z in unknowns])
-
-
-def settle(rows: Conditions, unknowns: Sequence[Jet], move: Matrix, at: Mapping[Jet, float]) -> dict[Jet, float]:
+def settle(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Container[Jet]) -> dict[Jet, float]:
     """The values nearest to the rows that some jets can reach from where they are; others keep theirs, bit by bit."""
-    found = dict(at)
     if not unknowns:
-        return found
-    path = _Path(rows, list(unknowns), move, found)
+        return dict(at)
+    jets, x, alone = list(at), _line(at), _alone(rows, at)
+    columns = alone.columns(unknowns)
+    if not settle_together(alone, columns, x, _FIRST, guessed)[0]:
+        raise rows.undefined(at)
+    return dict(zip(jets, x[0].tolist(), strict=True))
+
+
+def settle_together(rows: Rows, columns: Sequence[int], x: Matrix, which: Indices, guessed: Container[Jet]) -> Flags:
+    """Move some jets of some members to the rows, as near as they come; which members the rows have values for."""
+    if not len(columns):
+        return rows.look(x, which)[2]
+    path = _Path(rows, list(columns), x, which, guessed)
     path.approach()
     path.polish()
-    return path.at
+    return path.finite
 
 
 class _Path:
-    """One iteration towards the rows, in scaled variables."""
+    """Iterations of several members towards the rows, in scaled variables; `x` is moved in place.
 
-    def __init__(self, rows: Conditions, unknowns: list[Jet], move: Matrix, at: dict[Jet, float]) -> None:
-        self.rows, self.unknowns, self.move, self.at = rows, unknowns, move, at
-        everything = list(at)
-        self.scale = _terms(rows.numbers(everything, at)[1], everything, at, rows.sizes)
-        self.residual, self.jacobian = self._look(at)
-        self.size = float(np.linalg.norm(self.residual))
-        if self.size > _NEAR:
-            self.scale = np.maximum(self.scale, rows.terms(at))
-            self.residual, self.jacobian = self._look(at)
-            self.size = float(np.linalg.norm(self.residual))
+    Each member goes its own way. One that has arrived, or that gets no nearer, stays where it is.
+    """
+
+    def __init__(self, rows: Rows, columns: list[int], x: Matrix, which: Indices, guessed: Container[Jet]) -> None:
+        self.rows, self.columns, self.x, self.which = rows, columns, x, which
+        self.move = rows.weights(columns, x, guessed)
+        residual, jacobian, self.finite = rows.look(x, which)
+        self.scale = rows.slopes_by(jacobian, x)
+        self.residual, self.jacobian = self._scaled(residual, jacobian, slice(None))
+        self.size = np.linalg.norm(self.residual, axis=1)
+        far = np.flatnonzero(self.size > _NEAR)
+        if len(far):
+            self.scale[far] = np.maximum(self.scale[far], rows.terms(x[far], which[far]))
+            self.residual, self.jacobian = self._scaled(residual, jacobian, slice(None))
+            self.size = np.linalg.norm(self.residual, axis=1)
 
     def approach(self) -> None:
         """Damped steps until the rows almost hold."""
-        damping = 1.0
+        damping = np.ones(len(self.x))
         for _ in range(_STEPS):
-            if self.size < _NEAR or damping > _MOST_DAMPING:
+            going = np.flatnonzero(self.finite & (self.size >= _NEAR) & (damping <= _MOST_DAMPING))
+            if not len(going):
                 return
-            n = len(self.unknowns)  # not by the normal equations: a slope near a pole leaves them without digits
-            damped = np.vstack([self.jacobian, np.sqrt(damping * self.size) * np.eye(n)])
-            step = np.linalg.lstsq(damped, np.concatenate([-self.residual, np.zeros(n)]), rcond=None)[0]
-            damping = max(damping / 4, _SMALL) if self._goes(step, 1.0) else damping * 4
+            # not by the normal equations: a slope near a pole leaves them without digits
+            u, s, vt = thin_svd(self.jacobian[going])
+            damped = s / (np.square(s) + (damping[going] * self.size[going])[:, None])
+            went = self._goes(going, _combined(u, damped, vt, -self.residual[going]), 1.0)
+            damping[going] = np.where(went, np.maximum(damping[going] / 4, _SMALL), damping[going] * 4)
 
     def polish(self) -> None:
         """Gauss-Newton steps of least weighted norm, with the rank of the first."""
-        if not self.size < _NEAR:
-            return
-        r: int | None = None
+        going = np.flatnonzero(self.finite & (self.size < _NEAR))
+        ranks = np.full(len(self.x), -1)
         for _ in range(_STEPS):
-            if self.size < _EXACT:
+            going = going[self.size[going] >= _EXACT]
+            if not len(going):
                 return
-            u, s, vt = np.linalg.svd(self.jacobian, full_matrices=False)
-            if r is None:
-                r = int(np.sum(s > max(_RANK, 30 * self.size) * s[0])) if s[0] > 0 else 0
-            step = vt[:r].T @ ((u[:, :r].T @ -self.residual) / s[:r])
-            if not self._goes(step, 0.9):
-                return
+            u, s, vt = thin_svd(self.jacobian[going])
+            first = ranks[going] < 0
+            if first.any():
+                cut = np.maximum(_RANK, 30 * self.size[going])[:, None] * s[:, :1]
+                ranks[going] = np.where(first, ((s > cut) & (s > 0)).sum(axis=1), ranks[going])
+            kept = np.arange(s.shape[1]) < ranks[going][:, None]
+            inverse = np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)
+            going = going[self._goes(going, _combined(u, inverse, vt, -self.residual[going]), 0.9)]
 
-    def _goes(self, step: Matrix, factor: float) -> bool:
-        """Take the step if it shortens the residual to less than so much."""
-        trial = {**self.at, **{z: float(self.at[z] + d) for z, d in zip(self.unknowns, step * self.move, strict=True)}}
-        try:
-            residual, jacobian = self._look(trial)
-        except StateError:
-            return False
-        size = float(np.linalg.norm(residual))
-        if not size < factor * self.size:
-            return False
-        self.at, self.residual, self.jacobian, self.size = trial, residual, jacobian, size
-        return True
+    def _goes(self, going: Indices, step: Matrix, factor: float) -> Flags:
+        """Take the steps of those members whose residual they shorten to less than a factor of what it was."""
+        trial = self.x[going]
+        trial[:, self.columns] += step * self.move[going]
+        residual, jacobian, finite = self.rows.look(trial, self.which[going])
+        residual, jacobian = self._scaled(residual, jacobian, going)
+        size = np.linalg.norm(residual, axis=1)
+        went: Flags = finite & (size < factor * self.size[going])
+        some = going[went]
+        self.x[some], self.residual[some], self.jacobian[some], self.size[some] = trial[went], residual[went], jacobian[went], size[went]
+        return went
 
-    def _look(self, at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
-        residual, jacobian = self.rows.numbers(self.unknowns, at)
-        if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(jacobian))):
-            raise StateError("not finite.", where=self.rows.problem.where)
-        return residual / self.scale, jacobian / self.scale[:, None] * self.move
+    def _scaled(self, residual: Matrix, jacobian: Matrix, members: Indices | slice) -> tuple[Matrix, Matrix]:
+        scale, move = self.scale[members], self.move[members]
+        return residual / scale, jacobian[:, :, self.columns] / scale[:, :, None] * move[:, None, :]
+
+
+def _combined(u: Matrix, factors: Matrix, vt: Matrix, right: Matrix) -> Matrix:
+    """V diag(factors) U^T applied to right-hand sides."""
+    found: Matrix = (np.swapaxes(vt, 1, 2) @ (factors[:, :, None] * (np.swapaxes(u, 1, 2) @ right[:, :, None])))[:, :, 0]
+    return found
 
 
 def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], cut: float) -> list[Jet]:
-    """The unknowns in whose direction the rows have no slope here although they have one nearby: a turning point.
+    """The unknowns in whose direction the rows have no slope at one state although they have one nearby: a turning point.
 
     On $x^2 + y^2 = 1$ at $x = 1$ the slope in $y$ vanishes; $y$ is determined to half the digits only, and $y'$ not at all.
     """
-    _, here = rows.numbers(unknowns, at)
-    around = [a for seed in range(_NEIGHBOURS) if (a := _neighbour(rows, unknowns, at, seed)) is not None]
-    if not here.size or not around:
+    alone = _alone(rows, at)
+    jacobian, finite = alone.look(_line(at), _FIRST)[1:]
+    if not finite[0]:
+        raise rows.undefined(at)
+    found, usual, scaled = ranks_beside(alone, alone.columns(unknowns), _line(at), _FIRST, jacobian, cut)
+    if found[0] >= usual[0]:
         return []
-    scale_rows, _, scale_columns = equilibrated(np.maximum.reduce([np.abs(a) for a in around]))
+
+    beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
+    if beside and found[0] >= max(_rank_of(scaled(a[None])) for a in beside):
+        return []
+    here = scaled(jacobian[:, :, alone.columns(unknowns)])[0]
+    return open_jets(unknowns, np.linalg.svd(here, full_matrices=True)[2][found[0] :].T)
+
+
+def ranks_beside(
+    rows: Rows, columns: Sequence[int], x: Matrix, which: Indices, jacobian: Matrix, cut: float
+) -> tuple[Indices, Indices, Callable[[Matrix], Matrix]]:
+    """The ranks of the slopes in some jets at the states of members, those at states nearby, and the scales they are measured in."""
+    here = jacobian[:, :, columns]
+    around = [_neighbours(rows, columns, x, which, seed) for seed in range(_NEIGHBOURS)]
+    scale_rows, _, scale_columns = equilibrated_stack(np.maximum.reduce([np.abs(a) for a in around]))
 
     def scaled(a: Matrix) -> Matrix:
-        return a / scale_rows[:, None] / scale_columns
+        found: Matrix = a / scale_rows[:, :, None] / scale_columns[:, None, :]
+        return found
 
-    def usual(matrices: Sequence[Matrix]) -> int:
-        return max(int(np.sum(np.linalg.svd(scaled(a), compute_uv=False) > _SMALL)) for a in matrices)
+    if not here.size:
+        nothing = np.zeros(len(x), dtype=np.int64)
+        return nothing, nothing, scaled
+    sizes = singular_values(np.concatenate([scaled(a) for a in (here, *around)])).reshape(1 + _NEIGHBOURS, len(x), -1)
+    return (sizes[0] > cut).sum(axis=1), (sizes[1:] > _SMALL).sum(axis=2).max(axis=0), scaled
 
-    _, s, vt = np.linalg.svd(scaled(here), full_matrices=True)
-    found = int(np.sum(s > cut))
-    if found >= usual(around):
-        return []
-    beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
-    return open_jets(unknowns, vt[found:].T) if not beside or found < usual(beside) else []
+
+def _rank_of(scaled: Matrix) -> int:
+    return int(np.sum(singular_values(scaled) > _SMALL))
 
 
 def _on_the_set(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Matrix]:
@@ -295,14 +446,11 @@ def jets_in_rows(system: Prolongation, pair: Pair) -> set[Jet]:
     return {z for z in system.symbols([pair]) if isinstance(z, Jet) and not isinstance(z, Input)}
 
 
-def _neighbour(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], seed: int) -> Matrix | None:
-    sizes, chance = rows.sizes, _chances(seed, len(at))
-    typical = _typical_sizes(at, sizes)
-    moved = {z: v + 0.1 * max(abs(v), min(sizes.get(z, 1.0), typical[z])) * c for (z, v), c in zip(at.items(), chance, strict=True)}
-    try:
-        return rows.numbers(unknowns, moved)[1]
-    except StateError:
-        return None
+def _neighbours(rows: Rows, columns: Sequence[int], x: Matrix, which: Indices, seed: int) -> Matrix:
+    """The slopes at states about a tenth away; zeros where they have no value."""
+    moved = x + 0.1 * np.maximum(np.abs(x), np.minimum(rows.units, rows.typical(x))) * _chances(seed, x.shape[1])
+    found: Matrix = rows.look(moved, which)[1][:, :, columns]
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -316,17 +464,14 @@ def _typical(z: Jet, at: Mapping[Jet, float], sizes: Sizes) -> float:
     return (relative or 1.0) * sizes.get(z, 1.0)
 
 
-def _typical_sizes(at: Mapping[Jet, float], sizes: Sizes) -> dict[Jet, float]:
-    """The same for all jets of a state."""
-    relative: dict[int, float] = {}
-    for z, v in at.items():
-        relative[z.order] = max(relative.get(z.order, 0.0), abs(v) / sizes.get(z, 1.0))
-    return {z: (relative[z.order] or 1.0) * sizes.get(z, 1.0) for z in at}
-
-
-def null_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+def null_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], noise: float = NOISE) -> Matrix:
     """Directions in which unknowns can move without changing the rows, as columns, measured by their sizes at the state."""
-    return Factored(rows.numbers(unknowns, at)[1], NOISE).null_in(weights(unknowns, at, {}, rows.sizes))
+    alone = _alone(rows, at)
+    jacobian, finite = alone.look(_line(at), _FIRST)[1:]
+    if not finite[0]:
+        raise rows.undefined(at)
+    columns = alone.columns(unknowns)
+    return Factored(jacobian[0][:, columns], noise).null_in(alone.weights(columns, _line(at))[0])
 
 
 @dataclass(frozen=True)
@@ -347,8 +492,8 @@ def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float],
     for k in range(_STARTS):
         start = {**known, **{z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns}}
         try:
-            at = settle(rows, unknowns, weights(unknowns, start, guess, sizes), start)
-            if residual_of(rows, list(at), at).scaled > _SOLVED:
+            at = settle(rows, unknowns, start, guess)
+            if residual_of(rows, at).scaled > _SOLVED:
                 continue
             root = Root(at, null_at(rows, unknowns, at))
         except StateError:
@@ -365,7 +510,7 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
     at = {**known, **{z: float(c) * rows.sizes.get(z, 1.0) for z, c in zip(unknowns, _chances(0, len(unknowns)), strict=False)}}
     try:
         here = rows.numbers([], at)[0]
-        terms = np.maximum(np.abs(here), rows.terms(at))
+        terms = np.maximum(np.abs(here), _alone(rows, at).terms(_line(at), _FIRST)[0])
         for z in unknowns:
             if z.order == 0 and z not in found and not isinstance(z, Place):
                 there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]
