@@ -178,6 +178,6 @@ def test_what_cannot_wear_out_is_not_watched(monkeypatch):
 def test_no_state_has_a_smaller_pivot_than_the_lowest(values):
     compiled = compile_equations(ch.derive(SLEIGH, ch.DAlembert()))
     flow = compiled.flow
-    lowest = float(ca.Function("lowest", [flow.graph.vector(flow.system.equations.system.parameters)], [flow.lowest_pivot])(values))
+    (lowest,) = flow.lowest_pivot(dict(zip(flow.system.equations.system.parameters, values, strict=True)))
     found = [compiled.watch()(0.0, [0, 0, 0, 0, theta, 0], [*values, 0.0])[1] for theta in np.linspace(-4, 4, 101)]
     assert 0 < lowest <= min(found) <= 1

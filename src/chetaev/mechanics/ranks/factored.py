@@ -96,9 +96,8 @@ def thin_svd(matrices: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 def singular_values(matrices: Matrix) -> Matrix:
     """The singular values alone."""
     if 1 in matrices.shape[1:]:
-        return np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None]
-    found: Matrix = np.linalg.svd(matrices, compute_uv=False)
-    return found
+        return np.asarray(np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None], dtype=float)
+    return np.asarray(np.linalg.svd(matrices, compute_uv=False), dtype=float)
 
 
 class FactoredStack:

@@ -34,7 +34,7 @@ from chetaev.numerics.flow.elimination import (
 from chetaev.numerics.flow.energy import energy_and_power
 from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
-from chetaev.numerics.graphs.algebra import GraphAlgebra, larger, over, plus, size, times
+from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, larger, over, plus, size, times
 from chetaev.numerics.graphs.bounds import Bounds
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
@@ -301,8 +301,8 @@ class Flow:
         return over(one, largest)
 
     @cached_property
-    def lowest_pivot(self) -> ca.SX | None:
-        """What the smallest pivot is at least, at all states, as a graph of parameters; None if a pivot moves or nothing is known.
+    def lowest_pivot(self) -> GraphTape | None:
+        """What the smallest pivot is at least, at all states, as a function of parameters; None if a pivot moves or nothing is known.
 
         A column in units of its rows is never larger than its own unit, so the largest entry that a row can have decides.
         """
@@ -317,7 +317,7 @@ class Flow:
             if not bounds.is_constant(pivot) or any(found is None and not e.is_zero() for found, e in zip(sizes, line, strict=True)):
                 return None
             largest = larger(largest, times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))))
-        return over(ca.SX(1), largest)
+        return self.graph.tape([over(ca.SX(1), largest)])
 
     @cached_property
     def _column_units(self) -> Matrix:

@@ -23,7 +23,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +260,11 @@ def _parts(kind: str) -> list[Any]:
     return [pointer, pointer, ctypes.c_int64, ctypes.c_int64, pointer, *[ctypes.c_int64] * (2 * dimensions)]
 
 
+@cache
+def _kind(dtype: np.dtype[Any], dimensions: int) -> str:
+    return f"{dtype.str[1:]}:{dimensions}"
+
+
 def _flat(value: Any, kinds: list[str], values: list[Any]) -> None:
     """The kinds and the parts of an argument."""
     if isinstance(value, tuple):
@@ -268,7 +273,7 @@ def _flat(value: Any, kinds: list[str], values: list[Any]) -> None:
     elif isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("compiled functions take contiguous arrays")
-        kinds.append(f"{value.dtype.str[1:]}:{value.ndim}")
+        kinds.append(_kind(value.dtype, value.ndim))
         values += [None, None, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides]
     else:
         kinds.append(type(value).__name__)

@@ -114,10 +114,9 @@ class Setting:
     @cached_property
     def lowest_pivot(self) -> float:
         """What the smallest pivot is at least, at all states, with these values of the parameters; 0 if nothing is known."""
-        found = self.flow.lowest_pivot
-        if found is None:
+        tape = self.flow.lowest_pivot
+        if tape is None:
             return 0.0
-        tape = self.flow.graph.tape([found])
         try:
             return tape({z: self.binding.parameters[z] for z in tape.symbols if isinstance(z, Parameter)})[0]
         except Undefined:
