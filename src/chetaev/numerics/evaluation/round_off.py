@@ -1,8 +1,8 @@
-"""Numbers for reading: what is certainly round-off of a zero is shown as zero.
+"""Numbers for printing: certain round-off of a zero is shown as zero.
 
-Exact cancellation leaves zeros, and arithmetic on zeros leaves numbers such as 1e-63. Units differ from coordinate to coordinate, so that a
-small number beside others means nothing; beside the other jets of the same coordinate, or of the same group coordinate, it does. Only what
-is forty orders below the largest of these is cleared, and only where it is shown.
+Exact cancellation leaves zeros, and arithmetic on zeros leaves numbers such as 1e-63. Units differ between coordinates, so a number can be
+compared only with other jets of the same coordinate, or of the same group coordinate. Numbers that are forty orders below the largest of
+these are cleared, and only for printing.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from chetaev.core.symbols import Jet, Multiplier
 from chetaev.core.system import System
 
 _CERTAIN = 1e-40
+"""Relative to the largest jet of the same coordinate: smaller numbers print as zero. Round-off of nonzero terms is never that small."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the quantities are beside which a number is shown."""
+    """The largest of the quantities with which a number is compared."""
 
     largest: float
 
     def cleared(self, v: float) -> float:
-        """The number, or 0 if it is round-off beside them.
+        """Return the number, or 0 if it is round-off relative to them.
 
         >>> Size(2.0).cleared(-1.6e-43), Size(2.0).cleared(1e-30)
         (0.0, 1e-30)

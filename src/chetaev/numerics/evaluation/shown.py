@@ -1,9 +1,9 @@
-"""How an evaluation is printed: group elements as a user gives them, and round-off of a zero as zero. The values themselves stay.
+"""Printing an evaluation: group elements in the form of initial data, and round-off of a zero as zero. The values are not changed.
 
-Arithmetic on zeros leaves numbers such as 1e-63, and sums whose terms cancel leave numbers such as 1e-17. The first kind is told by its
-size (`round_off`). The second is not: an acceleration of 1e-6 beside a distance of 1e13, which is that of a planet, is no round-off. It is
-told by what it does when the last digits of the state change: then it changes by as much as it is large. So only what is computed can be
-round-off; what the state is free to be is shown as it is.
+Arithmetic on zeros leaves numbers such as 1e-63, and sums whose terms cancel leave numbers such as 1e-17. The size identifies the first
+kind (`round_off`), but not the second: a planet has an acceleration of 1e-6 at a distance of 1e13. Such a number is recomputed with
+perturbed last digits of the state; it is round-off if it changes by as much as its size. So only computed values can be round-off; free
+values of the state are printed unchanged.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from chetaev.numerics.evaluation.round_off import sizes_beside
 from chetaev.numerics.start.attitude import rotation_vector
 
 _SMALL = 1e-12
-"""Numbers below this part of the largest one may be round-off. Larger ones are shown even if no digit of theirs is certain."""
+"""Relative to the largest number: only smaller ones are tested for round-off, which takes time."""
 _ROUND_OFF = 30
+"""Times the change under perturbed last digits: a number of at most this size is round-off."""
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
-"""A quaternion has one length, not four: an angle below this is a change of its last digits."""
+"""Radians: a smaller angle is a change in the last digits of a unit quaternion."""
 
 Values = Mapping[Jet, float]
 Nearby = Callable[[Sequence[Jet]], Sequence[Values]]
-"""Jets computed again for states with other last digits; those that are free are left out. Asked only if a number may be round-off."""
+"""Recomputes jets for states with perturbed last digits, without free ones. Called only if a number may be round-off."""
 
 
 def written(system: System, jets: Values, undetermined: Collection[str], nearby: Nearby) -> str:
