@@ -1,9 +1,9 @@
 """Ensembles: many motions of one system at once.
 
-What is given may be arrays: initial data and parameters are broadcast against each other (`given`). Missing initial values are computed for
-all members together (`completion`, `settling`, `linear`), the motions run in compiled code on all processors (`run`, `threads`), and a
-member that needs another order of elimination on the way gets it (`pivots`, `pivoted`). Members that meet a corner of sign, abs, min or max
-are run by `simulate` (`corners`). The ends are read by name (`collect`, `result`, `columns`).
+Initial data and parameters may be arrays, which are broadcast against each other (`given`). Missing initial values are computed for all
+members together (`completion`, `settling`, `linear`), the motions run in compiled code on all processors (`run`, `threads`), and a member
+whose pivots become small gets another order of elimination (`pivots`, `pivoted`). `simulate` runs members that meet a corner of sign, abs,
+min or max (`corners`). The ends are read by name (`collect`, `result`, `columns`).
 """
 
 from chetaev.numerics.ensemble.many import simulate_many

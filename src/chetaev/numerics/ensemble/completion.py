@@ -1,7 +1,7 @@
 """Consistent initial data for all members together, stage by stage as `initial.complete` does it for one.
 
 A member whose data are singular, contradictory or not finite gets a note and affects no other; a member whose matrices have another rank
-than those of the rest is left to the reader of single starts.
+than those of the others is completed by `initial.complete`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ from chetaev.numerics.start.data_faults import ROUGH
 from chetaev.numerics.start.initial import Data, complete
 
 _SUSPICIOUS = 1e-6
+"""Relative to the largest singular value: a member with a smaller one that counts for the rank is checked individually."""
 _FLAT = 1e-9
+"""Relative cut of singular values in common scales: a member with a lower rank than others may be at a turning point."""
 
 
 @dataclass(frozen=True)
 class Completed:
-    """States on the constraints, and what kept some members from getting there."""
+    """States on the constraints, and the reasons why some members have none."""
 
     states: Array
     notes: Notes
     alone: Mask
-    """Members at which the equations have another rank than the compiled ones: `simulate` judges and runs them."""
+    """Members at which the equations have another rank than the compiled ones; `simulate` runs them."""
 
 
 def completed(read: Given) -> Completed:
@@ -73,7 +75,7 @@ def noted(notes: Notes, size: int) -> Mask:
 
 
 class _Stages:
-    """`initial.complete` for many members at once. Those that differ from the rest are left to the original."""
+    """`initial.complete` for many members at once. Members with other ranks are left to the original."""
 
     def __init__(self, read: Given, flow: Flow, group: Group, alive: Indices, states: Array, notes: Notes) -> None:
         self.read, self.flow, self.group = read, flow, group
@@ -84,7 +86,7 @@ class _Stages:
         self.fixed = {z: v[alive] for z, v in group.fixed.items()}
         self.guess = {z: v[alive] for z, v in group.guess.items()}
         self.odd = np.zeros(len(alive), dtype=bool)
-        """Members whose matrices have another rank than those of the rest."""
+        """Members whose matrices have another rank than those of the others."""
         self.lost = np.zeros(len(alive), dtype=bool)
         """Members at which the equations have no finite value."""
 
@@ -109,7 +111,7 @@ class _Stages:
         return self._one_by_one(self.members[self.odd & ~self.lost], whole=False)
 
     def _choose_modes(self) -> None:
-        """The signs of the switching functions as far as the data tell; a member for which they change later is run by itself."""
+        """Set the signs of the switching functions that the data determine; `simulate` runs a member for which they change later."""
         modes, batch = self.read.switched.modes, self.read.batch
         x = self.x.copy()
         for z, v in self.guess.items():
@@ -123,11 +125,11 @@ class _Stages:
         batch.p[self.members, first : first + len(modes)] = self.p[:, first : first + len(modes)]
 
     def _widened(self, x: Array) -> Array:
-        """States with room for the work done."""
+        """Return states with a column for the work done."""
         return np.concatenate([x, np.zeros((len(x), 1))], axis=1) if self.flow.has_power else x
 
     def _staged(self) -> bool:
-        """The fixed values, what the stages determine from them and the guesses; False if some jets are left without a value."""
+        """Set the fixed values, and the jets that the stages determine from them and the guesses; False if some jets have no value."""
         known, system, rough = set(self.fixed), self.system, False
         for k in system.stages():
             pairs = system.stage(k)
@@ -152,7 +154,7 @@ class _Stages:
         return [z for z in self.column if z in present and z not in known]
 
     def _solved(self, pairs: Sequence[Pair], missing: Sequence[Jet], bent: bool, rough: bool) -> set[Jet]:
-        """The missing jets that one stage determines. Guesses count as given though they are moved."""
+        """Return the missing jets that one stage determines. Guesses count as given, although they may move."""
         if not missing:
             return set()
         for z in missing:
@@ -175,11 +177,11 @@ class _Stages:
         return {*missing} - {z for z, is_open in zip(unguessed, pattern, strict=True) if is_open}
 
     def _set_apart(self, some: Indices, ranks: Indices) -> None:
-        """A member of lower rank than others may be at a turning point: the reader of single starts judges it."""
+        """Leave members of lower rank than others, which may be at a turning point, to `initial.complete`."""
         self.odd[some] |= ranks < ranks.max()
 
     def _project(self) -> None:
-        """Guesses and computed values moved as far as needed, fixed ones by round-off; what is left over is a contradiction."""
+        """Move guesses and computed values as far as needed, fixed ones by round-off; a remaining residual is a contradiction."""
         pairs, state = self.system.hidden(), self.flow.state
         if not pairs:
             return
@@ -195,7 +197,7 @@ class _Stages:
         self._round_off(pairs, loose, some[rough], residual[rough], jacobian[rough])
 
     def _round_off(self, pairs: Sequence[Pair], loose: Sequence[int], some: Indices, residual: Array, jacobian: Array) -> None:
-        """Where only fixed values can take up a residual of round-off, all jets are moved by it."""
+        """Move all jets by round-off where only fixed values can remove a residual of that size."""
         free, every = least_norms(jacobian[:, :, loose], -residual)[1], least_norms(jacobian, -residual)[1]
         stuck = free < every
         some, residual, jacobian = some[stuck], residual[stuck], jacobian[stuck]
@@ -215,7 +217,7 @@ class _Stages:
         self.x[some] = x
 
     def _finite(self, pairs: Sequence[Pair], some: Indices) -> tuple[Indices, Array, Array]:
-        """Those members at which the rows have finite values, and the values; the others are lost."""
+        """Return the members at which the rows have finite values, and the values; mark the others as undefined."""
         residual, jacobian = self._numbers(pairs, self.x[some], some)
         finite = np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2))
         self.lost[some[~finite]] = True
@@ -229,8 +231,8 @@ class _Stages:
         return found[:, :m], found[:, m:].reshape(len(some), m, n)
 
     def _too_few(self) -> None:
-        """Data are missing for every member of the group: the reader of single starts says which."""
-        if len(self.read.groups) > 1:  # the others give more
+        """Handle missing data of a whole group: `initial.complete` raises and names them."""
+        if len(self.read.groups) > 1:  # other groups may have enough data
             return self._one_by_one(self.members, whole=False)
         fault: ChetaevError | None = None
         for member in map(int, self.members[:8]):
@@ -243,7 +245,7 @@ class _Stages:
         raise fault or InitialError("the data do not determine a state.", where=self.read.where, hint="give every jet of the state")
 
     def _one_by_one(self, members: Indices, whole: bool) -> None:
-        """The state of each member by the reader of single starts; its refusal is the note."""
+        """Complete each member by `initial.complete`; its error becomes the note."""
         for member in map(int, members):
             data = self.group.data(member)
             try:
@@ -255,7 +257,7 @@ class _Stages:
 
     @cached_property
     def _units(self) -> Array:
-        """How large the jets of the state usually are, by the numbers in the rows and the parameters of the first member."""
+        """The typical sizes of the jets of the state, from the numbers in the rows and the parameters of the first member."""
         return units_of(self.flow.state, self._problem(int(self.members[0])).sizes)
 
     def _problem(self, member: int) -> Problem:
@@ -269,15 +271,15 @@ class _Stages:
 
 
 def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask) -> None:
-    """Notes for members at which the equations have no value; those where the system Jacobian has another rank are left to `simulate`.
+    """Add notes for members without a value of the equations; leave those with another rank of the system Jacobian to `simulate`.
 
-    Where rows depend on each other at the states that were tried, members may be regular all the same, or ill-conditioned.
+    Where rows are dependent at the sampled states, members may still be regular, or ill-conditioned.
     """
     members = np.flatnonzero(~noted(notes, read.size))
     times = np.full(read.size, read.t)
     kernels = pivoted(read.switched, read.batch.compiled)
     usual = flow.system.generic_nullity or 0
-    # rows that depend on each other, or almost do, are alike in all members: the first one tells whether each has to be looked at
+    # (almost) dependent rows are similar in all members: the first member decides whether all have to be checked individually
     alike = not len(members) or _as_compiled(read, flow, states[members[0]], int(members[0]))
     if not usual and alike:
         members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
@@ -302,7 +304,7 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
 
 
 def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
-    """Whether the rows have the rank at a member's state that they were compiled with."""
+    """Tell whether the rows have the compiled rank at a member's state."""
     problem = Problem(flow.system, read.bound(member), read.t, read.where)
     jets = dict(zip(flow.state, map(float, state), strict=False))
     pairs, top = flow.system.stage(0), flow.system.structure.top
@@ -318,7 +320,7 @@ _ROWS: Remembered[Kernel] = Remembered(256)
 
 
 def _rows(flow: Flow, pairs: tuple[Pair, ...]) -> Kernel:
-    """Some rows and their Jacobian with respect to the state; remembered."""
+    """Return the kernel of some rows and their Jacobian with respect to the state; cached."""
     return _ROWS.get(flow.system, pairs, lambda: _made(flow, pairs))
 
 

@@ -1,4 +1,4 @@
-"""Linear algebra for many small matrices at once: what `prolong.least_norm` does for one."""
+"""Linear algebra for many small matrices at once: the batched form of `least_norm`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import numpy as np
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 
 _RANK = 1e-9
+"""Relative to the largest singular value of a scaled matrix: smaller ones count as zero, as for a single start."""
 _OPEN = 1e-7
+"""Relative to the largest component of a null vector: unknowns with a smaller component are not moved by it."""
 
 
 def scaled(matrices: Array) -> tuple[Array, Array, Array]:
@@ -21,7 +23,7 @@ def scaled(matrices: Array) -> tuple[Array, Array, Array]:
 
 
 def least_norms(matrices: Array, right: Array) -> tuple[Array, Indices, Mask]:
-    """Solutions of least norm, ranks, and which unknowns a null space moves: `prolong.least_norm` for many matrices."""
+    """Return solutions of least norm, ranks, and which unknowns a null space moves: `least_norm` for many matrices."""
     size, m, n = matrices.shape
     steps, opened = np.zeros((size, n)), np.zeros((size, n), dtype=bool)
     if not size or not m or not n:
@@ -53,7 +55,7 @@ def _quotients(matrices: Array, right: Array) -> tuple[Array, Indices, Mask]:
 
 
 def thin_svd(matrices: Array) -> tuple[Array, Array, Array]:
-    """Singular values and vectors, without an iteration where there is one row only, as there often is."""
+    """Return singular values and vectors; a single row, the most frequent case, needs no iteration."""
     if matrices.shape[1] != 1:
         found: tuple[Array, Array, Array] = np.linalg.svd(matrices, full_matrices=False)
         return found
@@ -62,7 +64,7 @@ def thin_svd(matrices: Array) -> tuple[Array, Array, Array]:
 
 
 def ranks_beside(matrices: Array, cut: float) -> Indices:
-    """The ranks of matrices in common scales: a row or column counts by what it is for the member where it is largest."""
+    """Return the ranks of matrices in common scales: a row or column is scaled by its largest size over all members."""
     if not matrices.size:
         return np.zeros(len(matrices), dtype=np.int64)
     _, rows, columns = scaled(np.abs(matrices).max(axis=0, keepdims=True))

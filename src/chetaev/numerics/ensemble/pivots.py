@@ -1,6 +1,6 @@
 """Orders of elimination for many matrices at once: `elimination.elimination_order` without a loop over the members.
 
-Few orders come out for many matrices, since all of them have to suit the samples too; each needs machine code of its own.
+Many matrices have few different orders, since all orders have to suit the samples too; each order needs its own machine code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chetaev.numerics.graphs.residues import Residues
 def pivot_orders(
     matrices: Array, samples: Samples, rank: int | None = None, constant: Flags | None = None, residues: Residues | None = None
 ) -> dict[PivotOrder, Indices]:
-    """`elimination_order` for each matrix together with the samples, for a rank that is known: which of them take which order.
+    """Return `elimination_order` for each matrix together with the samples, for a known rank: the matrices of each order.
 
     Matrices that agree in the pivots chosen so far stay together. A matrix without an order, or with an entry that is not finite, is left
     out.
@@ -42,7 +42,7 @@ def pivot_orders(
 
 @dataclass(frozen=True)
 class _Started:
-    """An elimination under way: matrices that agree in all pivots so far, after the samples, with what is left of them."""
+    """A partial elimination: matrices that agree in all pivots so far, after the samples, in their eliminated form."""
 
     which: Indices
     work: Elimination
@@ -61,7 +61,7 @@ class _Started:
 
 
 def _best_pivots(work: Elimination, samples: int) -> Indices:
-    """The place of the next pivot for each matrix, -1 for none: `Elimination.best_pivot` for many."""
+    """Return the index of the next pivot for each matrix, -1 for none: `Elimination.best_pivot` for many."""
     sizes, present = np.abs(work.numbers), work.present
     possible = work.possible(present)
     digits = (sizes > elimination._DIGITLESS * work.doubts) & possible & (sizes > 0)

@@ -1,7 +1,7 @@
 r"""Rows solved for some jets of all members together: `roots.settle`, step by step, for many.
 
-Each member takes its own way: damped Levenberg-Marquardt steps in scaled variables until its rows almost hold, then Gauss-Newton steps of
-least weighted norm whose rank is that of the first. A member that has arrived, or that gets no nearer, stays where it is.
+Each member iterates independently: damped Levenberg-Marquardt steps in scaled variables until its rows almost hold, then Gauss-Newton steps
+of least weighted norm with the rank of the first. A member that has converged, or makes no progress, stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rows = Callable[[Array, Indices], tuple[Array, Array]]
 
 
 def weights(unknowns: Sequence[int], state: Sequence[Jet], x: Array, guessed: Container[Jet], units: Array) -> Array:
-    """How far each jet of each member may move: `roots.weights` for many. Jets without a value yet are zero in `x`."""
+    """Return the weights of moves of each jet of each member: `newton.weights` for many. Jets without a value yet are zero in `x`."""
     found = np.empty((len(x), len(unknowns)))
     largest = _largest(state, np.abs(x), units)
     for k, j in enumerate(unknowns):
@@ -30,7 +30,7 @@ def weights(unknowns: Sequence[int], state: Sequence[Jet], x: Array, guessed: Co
 
 
 def terms(jacobian: Array, state: Sequence[Jet], x: Array, units: Array) -> Array:
-    """The size of the largest term of each row of each member: `roots._terms` for many."""
+    """Return the size of the largest term of each row of each member: `newton._terms` for many."""
     sizes = np.abs(x)
     sizes = np.maximum(np.maximum(sizes, roots._SMALL * _largest(state, sizes, units)), roots._TINY * units)
     scale = (np.abs(jacobian) * sizes[:, None, :]).max(axis=2, initial=0.0)
@@ -38,7 +38,7 @@ def terms(jacobian: Array, state: Sequence[Jet], x: Array, units: Array) -> Arra
 
 
 def _largest(state: Sequence[Jet], sizes: Array, units: Array) -> Array:
-    """Of each member the largest jet of each order, at the places of the jets of that order, compared and written in their units."""
+    """Return for each member the largest jet of each order, at the indices of the jets of that order, in their units."""
     orders = np.array([z.order for z in state])
     found = np.empty_like(sizes)
     for order in set(orders.tolist()):
@@ -47,7 +47,7 @@ def _largest(state: Sequence[Jet], sizes: Array, units: Array) -> Array:
 
 
 class Settling:
-    """Members on their way to the rows. `x` holds their states and is moved in place."""
+    """The iteration of members towards the rows. `x` holds their states and is changed in place."""
 
     def __init__(self, rows: Rows, columns: Sequence[int], move: Array, scale: Array, x: Array) -> None:
         self.rows, self.columns, self.move, self.scale, self.x = rows, list(columns), move, scale, x
@@ -55,7 +55,7 @@ class Settling:
         self.size = np.linalg.norm(self.residual, axis=1)
 
     def settle(self) -> None:
-        """Bring every member as near to the rows as it can come."""
+        """Bring every member as near to the rows as possible."""
         if self.columns:
             self._approach()
             self._polish()
@@ -87,7 +87,7 @@ class Settling:
             going = going[self._go(going, np.einsum("krn,kr->kn", vt, weighed), 0.9)]
 
     def _go(self, going: Indices, step: Array, factor: float) -> Mask:
-        """Take the steps of those members whose residual they shorten to less than so much."""
+        """Take the steps of those members whose residual they reduce below `factor` times its value."""
         trial = self.x[going]
         trial[:, self.columns] += step * self.move[going]
         residual, jacobian, finite = self._look(trial, going)
