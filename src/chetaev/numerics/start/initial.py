@@ -1,8 +1,8 @@
-"""Consistent initial data: what the user gives, completed from the constraints.
+"""Consistent initial data: the user's values, completed from the constraints.
 
 The rows that restrict the state are taken in Pryce's stages, positions first. At each stage the missing jets are solved for where they
-enter affinely; a jet that enters otherwise needs a guess. A value given for a jet above the state, or for an expression, adds a row of its
-own. What is still missing at the end is free data and is named. Fixed values stay as they are, bit by bit, unless only they can take up a
+enter affinely; a jet that enters otherwise needs a guess. A value given for a jet above the state, or for an expression, adds a row. Jets
+that are still missing at the end are free data, and the error names them. Fixed values keep every bit, unless only they can remove a
 residual of round-off.
 """
 
@@ -25,17 +25,18 @@ from chetaev.mechanics.ranks.generic import rank
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets, prolongation
 from chetaev.numerics.graphs.binding import Binding, number
-from chetaev.numerics.start import newton as roots
 from chetaev.numerics.start.attitude import read_element
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.start.newton import Conditions, Demand, flat_here, residual_of, settle, significant, weights
 
 _CONTRADICTION = 1e-8
+"""Relative to its terms: a larger residual contradicts the data. Data typed with nine digits must pass; a larger number would accept wrong
+data."""
 _ROUND_OFF = 1e-14
-_STEPS = 40
-_SMALL, _TINY = roots._SMALL, roots._TINY
+"""Relative to its terms: a smaller residual needs no correction."""
 _SLOPELESS = 1e-12
+"""Relative to slopes nearby: smaller ones count as zero at exact data (`ROUGH` after an iteration)."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ class Data:
     demands: tuple[Demand, ...] = ()
 
     def on(self, system: Prolongation) -> Data:
-        """The same data for rows whose state is known: multipliers that are no part of it are found, and a value is at most a guess."""
+        """Return the data for rows with a known state: multipliers outside the state are computed, so their values become guesses."""
         loose = {z: v for z, v in self.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
         return replace(self, fixed={z: v for z, v in self.fixed.items() if z not in loose}, guess={**self.guess, **loose})
 
 
 def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
-    """The user's data with every name understood and every value a number; `expressions` allows values of expressions too."""
+    """Return the user's data with resolved names and numbers; `expressions` allows values of expressions too."""
     if not isinstance(start, State):
         require_mapping(start, "the state is", where, '{"x": 0, "x\'": 1}')
         start = State(fixed=start)
@@ -66,13 +67,13 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
 
 
 class MissingData(InitialError):
-    """Data are missing, and nobody asked which: to find out takes longer than all the rest."""
+    """Data are missing; raised without naming them where the caller does not need the names, which take long to find."""
 
 
 def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet, float]:
-    """A value for every jet of the state, consistent with all hidden constraints.
+    """Return a value for every jet of the state, consistent with all hidden constraints.
 
-    What is missing is told by an InitialError, or, without an explanation, that something is.
+    If data are missing, raise an InitialError that names them, or with `explain=False` a MissingData error.
     """
     state = problem.system.structure.state
     _require_places(problem, data)
@@ -88,7 +89,7 @@ def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet,
 
 
 def _require_places(problem: Problem, data: Data) -> None:
-    """Where a group coordinate stands must be given, at least as a guess: there is no number to begin with."""
+    """Raise if the value of a group coordinate is not given, at least as a guess: there is no default to start from."""
     for name, group in problem.system.equations.system.groups.items():
         if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
             raise InitialError(
@@ -100,7 +101,7 @@ def _require_places(problem: Problem, data: Data) -> None:
 
 
 def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data) -> InitialError:
-    """What to say of jets that neither constraints nor demands determine, or determine nonlinearly."""
+    """Return the error for jets that neither constraints nor demands determine, or determine only nonlinearly."""
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     curved = [z for z in rows.curved([*missing, *tops]) if z in missing]
@@ -112,7 +113,7 @@ def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequenc
 
 
 def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
-    """The fixed values, and what the stages of the constraints determine from them and the guesses."""
+    """Return the fixed values, and the jets that the stages of the constraints determine from them and the guesses."""
     system = problem.system
     known = {z: v for z, v in data.fixed.items() if z in system.structure.state}
     rough = False
@@ -142,7 +143,7 @@ def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
 
 
 def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """The missing jets that one stage determines, guesses counted as given though moved."""
+    """Return the missing jets that one stage determines; guesses count as given, although they may move."""
     unguessed = [z for z in missing if z not in data.guess]
     trial = {**known, **{z: data.guess.get(z, 0.0) for z in missing}}
     slopeless = ROUGH if rough else _SLOPELESS
@@ -152,7 +153,7 @@ def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, k
         trial = settle(rows, missing, weights(missing, trial, data.guess, rows.sizes), trial)
         flat = flat_here(rows, unguessed, trial, ROUGH if bent else slopeless)
     firm = all(z in data.fixed for z in known)
-    if flat or (bent and firm):  # no later stage can mend what fails here
+    if flat or (bent and firm):  # no later stage can remove a fault of this one
         size = residual_of(rows, list(trial), trial)
         if size.scaled > _CONTRADICTION and (firm or not bent):
             raise _fails_here(rows, known, trial, data, turning_point(flat) if flat else "")
@@ -164,7 +165,7 @@ def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, k
 
 
 def _fails_here(rows: Conditions, known: Mapping[Jet, float], trial: Mapping[Jet, float], data: Data, note: str) -> InitialError:
-    """A contradiction in one stage, judged together with the stages before."""
+    """Return the error for a contradiction in one stage, together with the stages before it."""
     system = rows.problem.system
     through = system.hidden()[: system.hidden().index(rows.pairs[-1]) + 1]
     at = {**dict.fromkeys(_missing(system, through, trial), 0.0), **trial}
@@ -174,14 +175,14 @@ def _fails_here(rows: Conditions, known: Mapping[Jet, float], trial: Mapping[Jet
 
 
 def _affine_step(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The values of least norm that solve rows affine in the unknowns, others held."""
+    """Return the values of least norm that solve rows affine in the unknowns, with the other jets fixed."""
     residual, jacobian = rows.numbers(unknowns, at)
     step, _ = least_norm(jacobian, -residual)
     return {z: float(at[z] + s) for z, s in zip(unknowns, step, strict=True)}
 
 
 def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """Missing jets of the state that follow from demands: an expression of them, an acceleration, a control."""
+    """Return missing jets of the state that follow from demands: values of an expression, an acceleration, a control."""
     system = problem.system
     missing = [z for z in system.structure.state if z not in known]
     if not missing or not _asks_more(problem, data):
@@ -203,7 +204,7 @@ def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[
 
 
 def _asks_more(problem: Problem, data: Data) -> bool:
-    """Whether the user gives values besides those of the state."""
+    """Tell whether the user gives values besides those of the state."""
     return bool(data.demands) or any(z in problem.system.structure.top for z in data.fixed)
 
 
@@ -234,7 +235,7 @@ def _affine_later(system: Prolongation, k: int, known: Mapping[Jet, float], miss
 
 
 def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """The data moved onto the hidden constraints: guesses as far as needed, fixed values only where nothing else can take up round-off."""
+    """Move the data onto the hidden constraints: guesses as far as needed, fixed values only where nothing else can remove round-off."""
     state = list(problem.system.structure.state)
     at = {z: known[z] for z in state}
     loose = [z for z in state if z not in data.fixed]
@@ -258,7 +259,7 @@ def _projected(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict
 
 
 def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet], data: Data) -> dict[Jet, float]:
-    """The data moved, where they may move, until the demands hold too. A fixed jet at the top is judged by who solves for it."""
+    """Move the data, where they may move, until the demands hold too. `evaluate._check_given` checks fixed accelerations later."""
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     start = {**at, **given, **dict.fromkeys(tops, 0.0)}
@@ -306,9 +307,9 @@ def _read(
 
 
 def _named(equations: Equations, key: Any, where: str) -> Expr:
-    """What a key stands for; a name that is not known brings the list of the state.
+    """Return the expression of a key; the error for an unknown name lists the state.
 
-    The state of a motion is a start whatever it contains, rates of multipliers too, which no row may be written with.
+    A state of a motion is always a valid start, even if it contains rates of multipliers, which rows cannot contain.
     """
     try:
         return read_value(key, equations.vocabulary, where)

@@ -27,24 +27,38 @@ from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, open
 from chetaev.numerics.flow.sampling import points_near
 
 _STEPS = 60
+"""Most steps of each of the two phases."""
 _NEAR = 1e-6
+"""Scaled residual below which damped steps end and steps of frozen rank begin."""
 _EXACT = 1e-16
+"""Scaled residual (and relative size of a slope) that is exact in double precision."""
 _RANK = 1e-8
+"""Relative to the largest singular value: smaller ones count as zero. A smaller number would divide by round-off at redundant rows."""
 _GUESSED = 0.3
+"""Weight of a move of a guessed jet, relative to a jet without a value: guesses move less."""
 _SMALL = 1e-6
+"""Smallest size of a jet relative to the largest of its order, smallest damping, and relative cut of ranks at a turning point."""
 _TINY = 1e-12
+"""Smallest size of a jet relative to its typical size."""
 _SOLVED = 1e-9
+"""Scaled residual of a solution."""
 _SAME = 1e-5
+"""Relative difference up to which two solutions are the same: a double root is found to half the digits."""
 _DOUBTFUL = 1e-9
+"""Scaled residual above which the terms of the row are evaluated individually, which takes longer."""
 _MOST_TERMS = 10_000
+"""Most terms of a row that are evaluated individually; a longer row is compared as a whole."""
 _STARTS = 12
+"""Starting values of the search for roots; roots may be missed with fewer."""
 _NEIGHBOURS = 3
+"""Nearby states at which the usual rank of the rows is determined."""
 _MOST_DAMPING = 1e9
+"""Damping at which the damped steps are abandoned: they no longer move."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A value the user asks of an expression, or of a jet above the state."""
+    """A value that the user gives for an expression, or for a jet above the state."""
 
     expression: Expr
     value: float
@@ -55,7 +69,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Rows that initial data must satisfy: rows of the system differentiated so many times, and demands of the user."""
+    """Rows that initial data must satisfy: differentiated rows of the system (`pairs`), and demands of the user."""
 
     problem: Problem
     pairs: tuple[Pair, ...]
@@ -64,12 +78,12 @@ class Conditions:
 
     @property
     def sizes(self) -> Sizes:
-        """How large symbols usually are."""
+        """The typical sizes of symbols."""
         return self.problem.sizes
 
     @property
     def labels(self) -> list[str]:
-        """How messages call the rows."""
+        """The names of the rows in messages."""
         return [*map(self.problem.system.label, self.pairs), *map(str, self.demands)]
 
     def numbers(self, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
@@ -94,7 +108,7 @@ class Conditions:
         return [z for z in unknowns if z in bent]
 
     def terms(self, at: Mapping[Jet, float]) -> Matrix:
-        """The largest term of each row as it stands, constants included: at rest in the origin no jet tells the size of a row."""
+        """Return the largest term of each row, constants included: at rest in the origin the jets give no size."""
         algebra = self.problem.system.algebra
         rows = [*map(self.problem.system.row, self.pairs), *[algebra.of(demand.expression) for demand in self.demands]]
         parts = [_summands(row) for row in rows]
@@ -116,7 +130,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Residual:
-    """How far data are from the rows."""
+    """The largest residual of data in the rows."""
 
     scaled: float
     """The largest residual relative to the size of its terms."""
@@ -138,7 +152,7 @@ def residual_of(rows: Conditions, jets: Sequence[Jet], at: Mapping[Jet, float]) 
 
 
 def significant(jacobian: Matrix, jets: Sequence[Jet], at: Mapping[Jet, float], sizes: Sizes) -> Matrix:
-    """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
+    """Return the Jacobian with zeros for slopes that are round-off: their jets cannot change the last digit of the row's largest term."""
     terms = np.abs(jacobian) * _sizes(jets, at, sizes)
     return np.where(terms > _EXACT * terms.max(axis=1, keepdims=True, initial=0.0), jacobian, 0.0)
 
@@ -176,12 +190,12 @@ def _summands(row: ca.SX) -> list[ca.SX]:
 
 
 def weights(unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Mapping[Jet, float], sizes: Sizes) -> Matrix:
-    """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
+    """Return the weights of moves: the size of jets of the same order, and less for guesses."""
     return np.array([(_GUESSED if z in guessed else 1.0) * max(abs(at[z]), _typical(z, at, sizes)) for z in unknowns])
 
 
 def settle(rows: Conditions, unknowns: Sequence[Jet], move: Matrix, at: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The values nearest to the rows that some jets can reach from where they are; others keep theirs, bit by bit."""
+    """Move `unknowns` as near to the rows as possible; all other jets keep their values exactly."""
     found = dict(at)
     if not unknowns:
         return found
@@ -211,7 +225,7 @@ class _Path:
         for _ in range(_STEPS):
             if self.size < _NEAR or damping > _MOST_DAMPING:
                 return
-            n = len(self.unknowns)  # not by the normal equations: a slope near a pole leaves them without digits
+            n = len(self.unknowns)  # not by the normal equations, which lose all digits at a large slope near a pole
             damped = np.vstack([self.jacobian, np.sqrt(damping * self.size) * np.eye(n)])
             step = np.linalg.lstsq(damped, np.concatenate([-self.residual, np.zeros(n)]), rcond=None)[0]
             damping = max(damping / 4, _SMALL) if self._goes(step, 1.0) else damping * 4
@@ -232,7 +246,7 @@ class _Path:
                 return
 
     def _goes(self, step: Matrix, factor: float) -> bool:
-        """Take the step if it shortens the residual to less than so much."""
+        """Take the step if it reduces the residual below `factor` times its value; return whether it did."""
         trial = {**self.at, **{z: float(self.at[z] + d) for z, d in zip(self.unknowns, step * self.move, strict=True)}}
         try:
             residual, jacobian = self._look(trial)
@@ -252,7 +266,7 @@ class _Path:
 
 
 def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], cut: float) -> list[Jet]:
-    """The unknowns in whose direction the rows have no slope here although they have one nearby: a turning point.
+    """Return the unknowns in whose direction the rows have no slope here although they have one nearby: a turning point.
 
     On $x^2 + y^2 = 1$ at $x = 1$ the slope in $y$ vanishes; $y$ is determined to half the digits only, and $y'$ not at all.
     """
@@ -272,7 +286,7 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
     found = int(np.sum(s > cut))
     if found >= usual(around):
         return []
-    beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
+    beside = _on_the_set(rows, unknowns, at)  # off the set, rows may be independent that are dependent on it
     return open_jets(unknowns, vt[found:].T) if not beside or found < usual(beside) else []
 
 
@@ -371,14 +385,14 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
                 there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]
                 if np.all(np.abs(there - here) <= _SOLVED * terms):
                     found.add(z)
-    except StateError:  # no value at this place: what is declared has to do
+    except StateError:  # no value here: use the declared kinds
         return found
     return found
 
 
 def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, float], turns: set[Jet], sizes: Sizes) -> bool:
-    """Whether two solutions are the same, measured by how far the search spread its starting values: a double root is met to half the
-    digits, and zero has no size of its own.
+    """Tell whether two solutions are the same, relative to the spread of the starting values: a double root is found to half the digits,
+    and zero has no size.
     """
     for z, size in spread.items():
         gap = abs(a[z] - b[z])
