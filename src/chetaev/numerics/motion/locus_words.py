@@ -1,4 +1,4 @@
-"""Where a motion met a singular locus, in words."""
+"""The singular locus that a motion met, as an equation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from chetaev.numerics.flow.locus import locus_at, locus_factors
 from chetaev.numerics.pieces.piece import Piece
 
 _FALLEN = 1e-3
+"""Relative to an earlier state: a factor of the determinant that fell below this is the locus. Larger factors may have fallen by chance."""
 
 
 def locus_near(piece: Piece, t: float, jets: Mapping[Jet, float]) -> str:
-    """The locus at the end of a piece, as an equation; empty if none was found.
+    """Return the locus at the end of a piece as an equation; empty if none was found.
 
-    A run ends a little before the locus, where no factor of the determinant vanishes to the last digit: then it is the factor that
-    fell most since an earlier state.
+    A run ends shortly before the locus, where no factor of the determinant vanishes to the last digit: then the factor that fell most since
+    an earlier state is named.
     """
     here = piece.setting
     equations = here.switched.equations(here.configuration)

@@ -1,4 +1,4 @@
-"""Why a simulation ended, in words: one place for single motions and for ensembles."""
+"""The outcome of a simulation and its message, for single motions and for ensembles."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Verdict = tuple[Outcome, str]
 
 @dataclass(frozen=True)
 class Ending:
-    """What is known besides the status of the integrator."""
+    """Data of an ending besides the status of the integrator."""
 
     t: float
     max_steps: int = 0
     event: str = ""
     """The terminal expression that vanished, if one did."""
     locus: str = ""
-    """Where the system Jacobian is singular, if that was found."""
+    """The singular locus, if one was found."""
 
 
 def verdict(status: Status, ending: Ending) -> Verdict:
@@ -55,7 +55,7 @@ def singular(ending: Ending) -> Verdict:
 
 
 def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
-    """The motion's own evidence contradicts it, also after it was computed again."""
+    """The checks of the motion failed, also after it was computed again."""
     how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
     return Outcome.NOT_CERTIFIED, (
         f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  A smaller tolerance may help, or "
@@ -64,7 +64,7 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
 
 
 def wrong_side(surface: str, t: float) -> Verdict:
-    """A piece ended on the other side of a corner than its equations are for."""
+    """A piece ended on the wrong side of a corner."""
     return Outcome.NOT_CERTIFIED, (
         f"at t = {t:.12g} the motion is on the other side of {surface} = 0 than the equations that were followed: a switch was missed.  "
         f"A smaller tolerance, max_step=..., or another method may help."
@@ -80,7 +80,7 @@ def not_unique(surface: str, t: float) -> Verdict:
 
 
 def no_continuation(surface: str, t: float, reason: str) -> Verdict:
-    """No side of a surface, nor the surface itself, carries the motion on."""
+    """Neither a side of a surface nor the surface itself continues the motion."""
     return Outcome.LEFT_DOMAIN, f"the motion cannot continue from {surface} = 0 at t = {t:.12g}: {reason}"
 
 

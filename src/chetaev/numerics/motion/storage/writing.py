@@ -85,7 +85,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
 
 
 def _asked(asked: Asked | None) -> dict[str, Any] | None:
-    """What was asked, but for values that are neither numbers nor texts, and methods without a word."""
+    """Return the arguments of the simulation, without values that are neither numbers nor texts, and without unregistered methods."""
     if asked is None:
         return None
     named = spec_of(asked.method) if asked.method is not None and METHODS.holds(asked.method) else None
@@ -125,7 +125,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
 
 
 def _written(system: System, where: str) -> dict[str, Any]:
-    """The parts of a system as texts: the user's own where they still say the same, else as `show` writes them."""
+    """Return the parts of a system as texts: the user's own if they still have their meaning, otherwise as `show` prints them."""
     for words in (OwnWords(), Notation()):
         parts = parts_of(system, words)
         try:
