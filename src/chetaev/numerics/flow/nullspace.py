@@ -1,4 +1,4 @@
-"""Which jets a null space moves."""
+"""The jets that a null space moves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from chetaev.mechanics.ranks.factored import Factored, Matrix, least_norm, null_
 __all__ = ["Factored", "least_norm", "null_space", "open_jets"]
 
 _NULL = 1e-7
-"""What a null vector may have in a direction, beside its largest component, without moving it: the error of a null space at the cut."""
+"""Relative to the largest component of a null vector: smaller components are the error of a null space at the cut, and move nothing."""
 
 
 def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
-    """The jets a null space moves."""
+    """Return the jets that a null space moves."""
     if not null.shape[1]:
         return []
     largest = float(np.abs(null).max())
