@@ -20,7 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.symbols import Jet
+
 Matrix = NDArray[np.float64]
+
+_NULL = 1e-7
+"""Relative to the largest component of a null vector: smaller components are the error of a null space at the cut, and move nothing."""
 
 CUT = 1e-9
 """Singular values of the scaled matrix below this part of the largest count as zero: solutions keep six digits above it."""
@@ -242,3 +247,11 @@ def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
             break
         present = keep
     return np.exp(rows), np.exp(columns)
+
+
+def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
+    """Return the jets that a null space moves."""
+    if not null.shape[1]:
+        return []
+    largest = float(np.abs(null).max())
+    return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > _NULL * largest]

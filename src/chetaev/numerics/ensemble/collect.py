@@ -13,8 +13,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import outcomes
-from chetaev.numerics.motion.locus_words import locus_near
-from chetaev.numerics.motion.outcomes import Ending
+from chetaev.numerics.motion.outcomes import Ending, locus_near
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.piece import Piece, Setting
 

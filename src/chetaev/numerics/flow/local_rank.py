@@ -15,9 +15,8 @@ from sympy import Symbol
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
-from chetaev.mechanics.ranks.factored import CUT, Factored, Matrix
+from chetaev.mechanics.ranks.factored import CUT, Factored, Matrix, open_jets
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
-from chetaev.numerics.flow.nullspace import open_jets
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.doubts import EPSILON
 

@@ -20,9 +20,8 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.motion import outcomes
-from chetaev.numerics.motion.locus_words import locus_near
 from chetaev.numerics.motion.net import Net
-from chetaev.numerics.motion.outcomes import Ending, Verdict
+from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Switch, Trajectory

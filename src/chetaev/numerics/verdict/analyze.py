@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import Expr, S
+from sympy import Dummy, Expr, Number, S, preorder_traversal
 
 from chetaev.core.errors import UsageError
 from chetaev.core.functions import in_own_words
@@ -31,12 +31,16 @@ from chetaev.mechanics.structure import Structure
 from chetaev.numerics.flow.closure import Closure, End
 from chetaev.numerics.flow.prolongation import Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
-from chetaev.numerics.graphs.small_constants import below_round_off
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
+
+_EPSILON = 2.0**-52
+"""The last digit of a double, relative to it."""
+_DIGITS = 30
+"""Digits of the comparison: enough to see a value below the last digit of a double."""
 
 
 def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:
@@ -257,3 +261,33 @@ def _free_data(system: Prolongation) -> tuple[str, ...]:
     exact = system.exactly_free if len(rows) > len(state) - null.shape[1] else None  # numerical ranks may miss restrictions
     chosen = exact if exact is not None and len(exact) < null.shape[1] else free_jets(state, null)
     return system.equations.system.by_name([z for z in system.structure.state if z in chosen])
+
+
+def below_round_off(equations: Equations) -> list[Expr]:
+    r"""Return the constants in the Lagrangian and the rows that are smaller than the round-off of their own numbers.
+
+    `cos(1.5707963267948966)` is 6e-17, not zero: a mass with this factor is formally a mass, and is treated as one. The user probably meant
+    `cos(pi/2)`. If the numbers $r_i$ are known to their last digit, the constant $c$ is known to
+    $\varepsilon \sum_i |r_i\, \partial c/\partial r_i|$.
+    """
+    found: dict[Expr, None] = {}
+    for e in (equations.lowered.lagrangian, *[row.residual for row in equations.rows]):
+        walk = preorder_traversal(e)
+        for node in walk:
+            if isinstance(node, Expr) and not node.free_symbols:
+                walk.skip()  # report the largest constant, not its parts
+                if not node.is_number or node.is_Number or node.is_NumberSymbol:
+                    continue
+                if _has_no_digit(node):
+                    found[node] = None
+    return list(found)
+
+
+def _has_no_digit(constant: Expr) -> bool:
+    numbers = {r: Dummy() for r in constant.atoms(Number) if not r.is_Integer}
+    if not numbers:
+        return False
+    general = constant.xreplace(numbers)
+    values = {symbol: r for r, symbol in numbers.items()}
+    spread = sum(abs(general.diff(symbol).xreplace(values) * r) for r, symbol in numbers.items())
+    return bool(abs(constant.evalf(_DIGITS)) < _EPSILON * spread.evalf(_DIGITS))

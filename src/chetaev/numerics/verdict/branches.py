@@ -30,9 +30,9 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Branch as BranchRow
 from chetaev.mechanics.ranks.exact import exactly_zero
+from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, rank
 from chetaev.numerics.flow.closure import closure_of
-from chetaev.numerics.flow.nullspace import null_space
 
 if TYPE_CHECKING:  # regular systems need no constraint algorithm, and do not load it
     from chetaev.singular.algorithm import Leaf, Tree
