@@ -54,8 +54,8 @@ def write_motion(motion: Trajectory, given: str, points: int | None) -> str:
     if given.lower().endswith(".npz"):
         return given
     times = len(motion.t) if points is None else points
-    told = f"{given}: {len(column_names(motion))} columns at {times} times"
-    return told + ("" if points else "; --points N for evenly spaced ones")
+    line = f"{given}: {len(column_names(motion))} columns at {times} times"
+    return line + ("" if points else "; --points N for evenly spaced ones")
 
 
 class Pictured(click.Command):

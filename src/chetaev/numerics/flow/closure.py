@@ -103,7 +103,7 @@ def closure_with(equations: Equations, rows: Sequence[Expr], labels: Sequence[st
 
 @lru_cache(maxsize=32)
 def closure_of(equations: Equations) -> Closure:
-    """The closure of any equations, square or not; remembered."""
+    """The closure of any equations, square or not; cached."""
     return closure(_stated(equations))
 
 

@@ -72,14 +72,14 @@ class Compiled:
         return graph.function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], ca.vertcat(*written))
 
     def watch(self, events: Sequence[Expr] = ()) -> Kernel:
-        """Determinant, smallest pivot, then the functions of events; remembered."""
+        """Determinant, smallest pivot, then the functions of events; cached."""
         key = ("watch", *events)
         if key not in self._made:
             self._made[key] = compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]), hot=False)
         return self._made[key]
 
     def conserving(self) -> Kernel:
-        """A projection onto the constraints and the energy of the start; remembered."""
+        """A projection onto the constraints and the energy of the start; cached."""
         if "conserving" not in self._made:
             function = self.flow.project(conserve=True)
             assert function is not None  # noqa: S101 - conservation always gives a row

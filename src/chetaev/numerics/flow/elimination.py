@@ -111,9 +111,9 @@ class Elimination:
     def begun(cls, samples: Samples, constant: Flags | None, residues: Residues | None) -> Elimination:
         """Nothing is eliminated yet."""
         _, m, n = samples.numbers.shape
-        steady = np.zeros((m, n), dtype=bool) if constant is None else np.array(constant, dtype=bool)
+        constant_now = np.zeros((m, n), dtype=bool) if constant is None else np.array(constant, dtype=bool)
         left = None if residues is None else residues.copy()
-        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.arange(m), np.arange(n), steady, left)
+        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.arange(m), np.arange(n), constant_now, left)
         found._clear()
         return found
 
@@ -171,15 +171,15 @@ class Elimination:
         possible = self.possible(present)
         certain = (sizes > _DIGITLESS * self.doubts).all(axis=0) & possible
         allowed = (sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True)).all(axis=0) & certain & (sizes > 0).all(axis=0)
-        steady = self.constant
+        constant_now = self.constant
         if prefer and self.residues is not None:
-            steady = self.residues.constant[np.ix_(self.rows, self.columns)]
+            constant_now = self.residues.constant[np.ix_(self.rows, self.columns)]
         if not allowed.any():
             allowed = self._last_resort(sizes, possible, wanted)
             if allowed is None:
                 return None
         weight = 2 * present.size + 1 if prefer else 1
-        count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
+        count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~constant_now
         k, j = np.unravel_index(int(np.argmin(np.where(allowed, count, np.iinfo(np.int64).max))), count.shape)
         return int(k), int(j)
 

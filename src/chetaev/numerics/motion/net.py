@@ -86,7 +86,7 @@ class Rows:
 
 
 def rows_of(compiled: Compiled) -> Rows:
-    """The rows of compiled equations; remembered."""
+    """The rows of compiled equations; cached."""
     found: Rows = _KERNELS.get(compiled, (), lambda: _rows(compiled))
     return found
 

@@ -265,7 +265,7 @@ class _Curve:
         return (self.motion.reader.driven if known else self.motion.reader.values)(z, self.t, self.states)
 
     def value(self, z: Symbol) -> Array:
-        """Any symbol of a row along the motion; remembered."""
+        """Any symbol of a row along the motion; cached."""
         if z == TIME:
             return self.t
         if z not in self._known:

@@ -107,7 +107,7 @@ class Setting:
         return self.flow.with_inputs(self.flow.on_state(self.flow.graph.of(e)), self.binding.inputs)
 
     def watch(self, functions: Sequence[Expr]) -> Kernel:
-        """Machine code of the determinant, the smallest pivot, and some functions; remembered."""
+        """Machine code of the determinant, the smallest pivot, and some functions; cached."""
         key = (tuple(functions), Frozen(self.binding.inputs))
         if not functions:
             return self.compiled.watch()

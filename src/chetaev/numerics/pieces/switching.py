@@ -492,7 +492,7 @@ class Surfaces:
         return here.numbers(here.function(expressions), t, here.native(jets, 0.0))
 
     def _table(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Table:
-        """All switching functions at a state, with the sizes of their terms and their rates; the last one is remembered."""
+        """All switching functions at a state, with the sizes of their terms and their rates; the last one is cached."""
         if not self.switched.modes:
             return Table(np.zeros(0), np.zeros(0), lambda _: 0.0)
         native = here.native(jets, 0.0)

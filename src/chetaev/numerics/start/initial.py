@@ -143,7 +143,12 @@ def _staged(problem: Problem, data: Data) -> dict[Jet, float]:
 
 
 def _solved(rows: Conditions, missing: Sequence[Jet], bent: bool, rough: bool, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """Return the missing jets that one stage determines; guesses count as given, although they may move."""
+    """Return the missing jets that one stage determines; guesses count as given, although they may move.
+
+    `bent` says that the rows are not affine in the missing jets; `rough` that an earlier stage was solved by iteration, so that `known` is
+    exact only to the accuracy of that iteration. `flat` are jets at a turning point, in which the rows have no slope here; the data are
+    `firm` if the user fixed all known values, so that a contradiction cannot be removed by moving one.
+    """
     unguessed = [z for z in missing if z not in data.guess]
     trial = {**known, **{z: data.guess.get(z, 0.0) for z in missing}}
     slopeless = ROUGH if rough else _SLOPELESS

@@ -63,10 +63,10 @@ def by_side(equations: Equations, found: Sequence[tuple[tuple[str, ...], Analysi
     for words, analysis in found:
         key = (analysis.verdict, analysis.dimension, analysis.free_functions, analysis.hidden)
         kinds.setdefault(key, []).append((words, analysis))
-    looked = "" if complete else f"; {len(found)} of the configurations of {len(found[0][0])} corners were looked at"
+    looked = "" if complete else f"; {len(found)} of the configurations of {len(found[0][0])} corners were analysed"
     if len(kinds) == 1:
         words, analysis = found[0]
-        note = f"; on the side where {' and '.join(words)}" if len(found) == 1 else "; the same on all sides of corners that were looked at"
+        note = f"; on the side where {' and '.join(words)}" if len(found) == 1 else "; the same on all sides of corners that were analysed"
         own = analysis.equations if len(found) == 1 else equations  # for the singular locus of that side
         return replace(analysis, equations=own, evidence=analysis.evidence + note + looked)
     branches = [replace(alike[0][1], sides=tuple(" and ".join(words) for words, _ in alike)) for alike in kinds.values()]
