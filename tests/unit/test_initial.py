@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import chetaev as ch
 from chetaev.core.state import State
-from chetaev.numerics.flow.nullspace import least_norm
+from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind
 from chetaev.numerics.start.initial import complete, read_state

@@ -62,11 +62,11 @@ def description(name: str) -> tuple[str, str]:
     if found.endswith(".py"):
         tree = ast.parse(_text(found))
         model = next(part for part in tree.body if isinstance(part, ast.FunctionDef) and part.name == "model")
-        title, told = ast.get_docstring(tree) or "", (ast.get_docstring(model) or "").partition("\n\n")[0]
+        title, described = ast.get_docstring(tree) or "", (ast.get_docstring(model) or "").partition("\n\n")[0]
     else:
         comment = _text(found).partition("\n\n")[0]
-        title, _, told = "\n".join(line.removeprefix("#").strip() for line in comment.splitlines()).partition("\n\n")
-    return title.partition("\n")[0].rstrip("."), " ".join(told.split())
+        title, _, described = "\n".join(line.removeprefix("#").strip() for line in comment.splitlines()).partition("\n\n")
+    return title.partition("\n")[0].rstrip("."), " ".join(described.split())
 
 
 @cache

@@ -1,6 +1,6 @@
 """Line numbers of tables, keys and list entries in a model file, for messages.
 
-A text is indexed once, however many places are asked for, since every check of a value computes its place first.
+A text is indexed once: every check of a value computes its place first, so many places are needed.
 """
 
 from __future__ import annotations

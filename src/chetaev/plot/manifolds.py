@@ -58,7 +58,7 @@ def _of_tree(found: Tree) -> Box:
             root = box
         else:
             root.children.append(box)
-    return root or Box(["no states were looked at"], ALERT)
+    return root or Box(["no states were examined"], ALERT)
 
 
 def _of_entry(entry: Entry, parent: Entry | None, found: Tree) -> Box:

@@ -44,7 +44,7 @@ def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
     found = subject.motion
     if found is None:
         return _none(subject, typeset)
-    html = _told(found) + _states(subject, found, typeset)
+    html = _outcome(found) + _states(subject, found, typeset)
     if animation:
         html += f'<div class="animation">{animate(found, subject.model.scene).html()}</div>'
     what = "Coordinates and multipliers" if found.equations.multipliers else "Coordinates"
@@ -121,7 +121,7 @@ def _none(subject: Subject, typeset: Typesetter) -> str:
     return f'<div class="callout"><p><strong>No motion was computed.</strong> {verdict}</p><p>{told}</p>{hint}</div>'
 
 
-def _told(found: Trajectory) -> str:
+def _outcome(found: Trajectory) -> str:
     kind = "good" if found.outcome.reached_end else "bad"
     steps = found.counts["accepted"]
     run = f"From t = {number(found.t[0])} to t = {number(found.end[0])} in {counted(steps, 'step')}"

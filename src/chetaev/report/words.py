@@ -49,6 +49,6 @@ def counted(count: int, noun: str) -> str:
 
 def sentence(text: str) -> str:
     """Return a phrase of the library, without capital and full stop, as an HTML sentence."""
-    told = text.strip()
-    capital = told if _ROW.match(told) else told[:1].upper() + told[1:]
-    return _ROW.sub(r"<code>\g<0></code>", escape(capital + ("" if told.endswith((".", "!", "?")) else "."), quote=False))
+    phrase = text.strip()
+    capital = phrase if _ROW.match(phrase) else phrase[:1].upper() + phrase[1:]
+    return _ROW.sub(r"<code>\g<0></code>", escape(capital + ("" if phrase.endswith((".", "!", "?")) else "."), quote=False))

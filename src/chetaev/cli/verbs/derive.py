@@ -8,9 +8,9 @@ import click
 
 from chetaev.cli import options
 from chetaev.cli.options import examples
+from chetaev.cli.output import write_text
 from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
-from chetaev.cli.writing import write_text
 from chetaev.core.errors import UsageError
 
 

@@ -8,11 +8,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from chetaev.cli.options import MotionOptions, examples, motion_options
-from chetaev.cli.pictures import Pictured, check_picture, plot, save_picture
+from chetaev.cli.output import Pictured, check_output, check_picture, plot, save_picture, write_motion
 from chetaev.cli.say import note, say, table
 from chetaev.cli.session import UNFINISHED, exit_code_of
 from chetaev.cli.source import MODEL, read
-from chetaev.cli.writing import check_output, write_motion
 from chetaev.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def certified(found: Verification, tolerance: float) -> str:
 
 def _values(motion: Trajectory) -> None:
     """Start, end and range of the state."""
-    from chetaev.numerics.evaluation.round_off import sizes_beside
+    from chetaev.numerics.evaluation.shown import sizes_beside
 
     click.echo()
     rows = []

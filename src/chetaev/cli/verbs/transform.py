@@ -10,9 +10,9 @@ import click
 
 from chetaev.cli import options
 from chetaev.cli.options import examples
+from chetaev.cli.output import check_output, write_text
 from chetaev.cli.say import note, say
 from chetaev.cli.source import MODEL, read
-from chetaev.cli.writing import check_output, write_text
 from chetaev.core.errors import UsageError, did_you_mean
 from chetaev.core.support.registry import import_extensions
 

@@ -20,9 +20,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.symbols import Jet
+
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+OPEN = 1e-7
+"""Relative to the largest component of a null vector: smaller components are the error of a null space at the cut, and move nothing."""
 
 CUT = 1e-9
 """Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
@@ -323,3 +328,11 @@ def _solution_of(pattern: bytes, m: int, n: int) -> Matrix:
     normal[:m, m:], normal[m:, :m] = present, present.T
     found: Matrix = np.linalg.pinv(normal, rcond=1e-10)
     return found
+
+
+def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
+    """Return the jets that a null space moves."""
+    if not null.shape[1]:
+        return []
+    largest = float(np.abs(null).max())
+    return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > OPEN * largest]

@@ -1,4 +1,4 @@
-r"""Vakonomic motions that are motions of another principle: which initial multipliers make them so?
+r"""Initial multipliers for which a vakonomic motion is also a motion of another principle.
 
 The accelerations, and their derivatives, of the vakonomic motion at a state are functions of the multipliers there. They are matched with
 those of the other motion by Gauss-Newton steps, and a simulation decides whether the motions really coincide. For a rolling disk the answer
@@ -22,9 +22,13 @@ from chetaev.numerics.motion.values_at import values_at
 
 Array = NDArray[np.float64]
 _STEPS = 12
+"""Most Gauss-Newton steps; the iteration converges quadratically or not at all."""
 _MATCHED = 1e-9
+"""Relative residual at which the rates match."""
 _SAME = 1e-6
+"""Largest distance of motions that coincide, in the user's units; it exceeds the errors of both simulations."""
 _ORDERS = (2, 3)
+"""Orders of the derivatives that are matched: accelerations, and their rates, which determine multipliers that accelerations do not."""
 
 
 def coinciding_multipliers(
@@ -52,17 +56,17 @@ def coinciding_multipliers(
             return None
         data = dict(zip(names, map(float, found), strict=True))
         motion = simulate(vakonomic, {**start, **data}, times, tolerance=1e-10, parameters=parameters, inputs=inputs)
-    except (InitialError, StateError):  # the multipliers wandered to a singular state: these motions do not coincide
+    except (InitialError, StateError):  # the iteration reached a singular state: the motions do not coincide
         return None
     if len(motion.t) < len(times) or len(other.t) < len(times):
         return None
-    known = positions or [q.d() for q in coordinates]  # of a reduced system only velocities are known
+    known = positions or [q.d() for q in coordinates]  # a reduced system has velocities only
     apart = max(float(np.abs(motion[z.name] - other[z.name]).max()) for z in known)
     return Frozen(data) if apart < _SAME else None
 
 
 def _matched(rates: Any, wanted: Array, count: int) -> Array | None:
-    """Multipliers with the wanted rates, by Gauss-Newton with differences; None if the rates cannot be reached."""
+    """Return multipliers with the wanted rates, by Gauss-Newton with difference quotients; None if the rates cannot be reached."""
     found = np.zeros(count)
     scale = max(1.0, float(np.abs(wanted).max()))
     for _ in range(_STEPS):

@@ -27,6 +27,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 _POINTS = 201
+"""Times at which motions over an interval are compared; the largest distance may be missed between them."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,16 @@ class Pair:
     distance: Array
     """The largest difference of a coordinate at each time."""
     coinciding: Frozen[str, float] | None
-    """Initial multipliers of the vakonomic motion that make it the other one; None if none were found, or none are asked for."""
+    """Initial multipliers for which the vakonomic motion is the other one; None if none were found or searched for."""
     searched: bool = False
-    """Whether such multipliers were searched for: one of the two is vakonomic, and they do not agree anyway."""
+    """Whether such multipliers were searched for: one principle is vakonomic, and the motions are not identical."""
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Motions of one system under several principles, and what is between them.
+    """Motions of one system under several principles, and their differences.
 
-    `comparison[DAlembert()]` is a motion. Each of `comparison.pairs` tells of two principles whether they agree `identical`ly and for what
+    `comparison[DAlembert()]` is a motion. Each of `comparison.pairs` says of two principles whether they are `identical` and for which
     `reason`, their `distance` at each time of `comparison.t`, and the `coinciding` initial multipliers. `print` shows the final values.
     """
 
@@ -96,11 +97,11 @@ def compare(
     inputs: Mapping[str, Any] | None = None,
     tolerance: float = 1e-10,
 ) -> Comparison:
-    """The motions of a system under several principles from the same initial data, and how far they are apart.
+    """Return the motions of a system under several principles from the same initial data, and their distances.
 
-    Multipliers given in the start are data for principles under which they are part of the state, and nothing to the others. A model
-    brings its own principles, start, interval and values. For every vakonomic motion it is asked which initial multipliers would make it
-    coincide with the others; its own multipliers have to be given, because they are free data: `{..., "lambda1": 0}`.
+    Multipliers in the start are used by principles under which they are part of the state, and ignored by the others. A model has its own
+    principles, start, interval and values. For every vakonomic motion `compare` searches initial multipliers with which it coincides with
+    the others; its own multipliers have to be given, because they are free data: `{..., "lambda1": 0}`.
 
     >>> from chetaev import DAlembert, Vakonomic
     >>> skate = System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y'*cos(theta) = x'*sin(theta)"], name="skate")
@@ -163,7 +164,7 @@ def _pair(first: Trajectory, second: Trajectory, times: Array, values: Mapping[s
 
 
 def shown_names(system: System) -> list[str]:
-    """Names whose values tell where a system is: coordinates, and the entries of the matrices of group coordinates."""
+    """Return the names of positions: coordinates, and the entries of the matrices of group coordinates."""
     found: list[str] = []
     for name in system.kinds:
         group = system.groups.get(name)

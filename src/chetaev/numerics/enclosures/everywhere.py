@@ -28,7 +28,7 @@ _KNOWN: Remembered[bool] = Remembered(256)
 
 
 def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range]) -> bool:
-    """Whether a pivot of the system Jacobian may be zero at some state, with parameters between bounds; remembered."""
+    """Whether a pivot of the system Jacobian may be zero at some state, with parameters between bounds; cached."""
     return _KNOWN.get(flow, Frozen(parameters), lambda: _may_vanish(flow, parameters))
 
 

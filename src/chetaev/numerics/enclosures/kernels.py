@@ -24,7 +24,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, capped, largest, least
-from chetaev.numerics.enclosures.nodes import angles_of, may_surprise, nested, nodes_of, products_of, told_by_value
+from chetaev.numerics.enclosures.nodes import angles_of, has_narrow_features, monitored_by_value, nested, nodes_of, products_of
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.algebra import larger, minus
 from chetaev.numerics.graphs.remembered import Remembered
@@ -47,7 +47,7 @@ _BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
 
 
 def nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
-    """The nodes of the equations that a flow belongs to; remembered."""
+    """The nodes of the equations that a flow belongs to; cached."""
     return _NODES.get(flow, Frozen(inputs), lambda: _nodes_kernel(flow, inputs))
 
 
@@ -74,8 +74,8 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
 
 def _monitored(enclosing: Enclosing, node: Expr) -> list[Interval]:
     """Return the intervals that reveal a narrow feature of a node: its value or slope, and its slope by the innermost arguments."""
-    found = [capped(enclosing.value(node)) if told_by_value(node) else enclosing.slope(node)]
-    slope = enclosing.inner_slope(node, may_surprise) if nested(node) else None
+    found = [capped(enclosing.value(node)) if monitored_by_value(node) else enclosing.slope(node)]
+    slope = enclosing.inner_slope(node, has_narrow_features) if nested(node) else None
     return found if slope is None else [*found, slope]
 
 

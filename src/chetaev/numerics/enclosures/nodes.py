@@ -37,9 +37,9 @@ _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """The nodes of the data and of the inputs they are driven by, each once."""
     data, parts = _data_and_parts(equations, inputs)
-    told = _told_by_quotients(data, parts)
-    found = [e for e in parts if may_surprise(e) and _moves(e) and e not in told and not _is_no_pole(e, data)]
-    return _in_order(_most_telling(found))
+    shown = _shown_by_quotients(data, parts)
+    found = [e for e in parts if has_narrow_features(e) and _moves(e) and e not in shown and not _is_no_pole(e, data)]
+    return _in_order(_steepest_powers(found))
 
 
 def angles_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
@@ -74,7 +74,7 @@ def _parts(data: Iterable[Expr]) -> list[Expr]:
 
 def nested(e: Expr) -> bool:
     """Tell whether a node contains other nodes, so that neither shows where the whole is steep: 1/(1 + exp(u))."""
-    return any(may_surprise(part) and _moves(part) for a in e.args for part in _parts([a]))
+    return any(has_narrow_features(part) and _moves(part) for a in e.args for part in _parts([a]))
 
 
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
@@ -84,7 +84,7 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr,
     found = []
     for e in _data_and_parts(equations, inputs)[1]:
         moving = [a for a in e.args if a.args and _moves(a)] if e.is_Mul else []
-        wild = [a for a in moving if may_surprise(a)]
+        wild = [a for a in moving if has_narrow_features(a)]
         if len(wild) > 1:
             found.append(Mul(*wild))
         elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _MANY:
@@ -92,14 +92,14 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr,
     return _in_order(set(found))
 
 
-def _told_by_quotients(data: Iterable[Expr], parts: Iterable[Expr]) -> set[Expr]:
+def _shown_by_quotients(data: Iterable[Expr], parts: Iterable[Expr]) -> set[Expr]:
     """Return hyperbolic cosines that occur in denominators only, as in 1/cosh(u)^2: the quotient is monitored instead."""
     below = {e.base for e in parts if e.is_Pow and e.exp.is_number and e.exp < 0 and isinstance(e.base, sympy.cosh)}
     elsewhere = {a for e in parts for a in e.args if not (e.is_Pow and e.exp.is_number and e.exp < 0)}
     return below - elsewhere - set(data)
 
 
-def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
+def _steepest_powers(nodes: Iterable[Expr]) -> list[Expr]:
     """Keep one power of every base: of 1/u and 1/sqrt(u) the first, which changes more."""
     lowest: dict[Expr, Expr] = {}
     others = []
@@ -112,7 +112,7 @@ def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
     return [*lowest.values(), *others]
 
 
-def may_surprise(e: Expr) -> bool:
+def has_narrow_features(e: Expr) -> bool:
     """Tell whether an expression can have values or slopes much larger than at neighbouring points."""
     if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:  # sqrt(u^2 + w^2) has a bend as narrow as w; where a root vanishes it has a kink
         return bool(e.base.count_ops() <= _THOUGHT and e.base.is_positive)
@@ -121,7 +121,7 @@ def may_surprise(e: Expr) -> bool:
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
 
 
-def told_by_value(e: Expr) -> bool:
+def monitored_by_value(e: Expr) -> bool:
     """Tell whether a node is monitored by its value rather than its slope."""
     return bool(not e.exp.is_number or e.exp >= _HIGH) if e.is_Pow else SPELLING[type(e)] in _GROWING
 

@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Batch:
-    """The vectors p of all members, and what evaluates functions at their states."""
+    """The vectors p of all members, and the evaluation of functions at their states."""
 
     compiled: Compiled
     p: Array
@@ -34,7 +34,7 @@ class Batch:
 
     @cached_property
     def inputs(self) -> ca.Function | None:
-        """The jets of inputs that stand in p."""
+        """The jets of inputs that are entries of p."""
         flow = self.compiled.flow
         if not flow.inputs:
             return None
@@ -43,7 +43,7 @@ class Batch:
         return graph.function("inputs", [graph.leaf(TIME), known], ca.vertcat(*map(self._written, flow.inputs)))
 
     def with_inputs(self, e: ca.SX) -> ca.SX:
-        """An expression in which jets of inputs that do not stand in p are written out."""
+        """Return an expression in which jets of inputs that are not entries of p are written out."""
         return with_inputs(self.compiled.flow, e, self.written)
 
     def _written(self, z: Input) -> ca.SX:
@@ -67,19 +67,19 @@ class Batch:
 
 
 def with_inputs(flow: Flow, e: ca.SX, written: Mapping[str, Expr]) -> ca.SX:
-    """An expression with those inputs written out that are no arguments of a flow."""
+    """Return an expression with those inputs written out that are not arguments of a flow."""
     others = [z for z in flow.graph.symbols(e) if isinstance(z, Input) and z not in flow.inputs]
     functions = [flow.graph.of(total_derivative(written[z.base], z.order)) for z in others]
     return ca.substitute(e, flow.graph.vector(others), ca.vertcat(*functions)) if others else e
 
 
 def mapped(function: ca.Function, *columns: Array) -> Array:
-    """A function at many points: every argument has one row per point, and so has the result."""
+    """Evaluate a function at many points: arguments and result have one row per point."""
     size = len(columns[0])
     found: Array = function.map(size)(*[c[None, :] if c.ndim == 1 else c.T for c in columns]).full()
     return np.ascontiguousarray(found.T)
 
 
 def each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
-    """Machine code at many points."""
+    """Evaluate machine code at many points."""
     return dop853.evaluate(kernel.address, t, states, p, kernel.n_out)

@@ -1,4 +1,4 @@
-"""From what the loop left of every member to an `Ensemble`."""
+"""From the results of the stepping loop to an `Ensemble`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble
 from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import outcomes
-from chetaev.numerics.motion.locus_words import locus_near
-from chetaev.numerics.motion.outcomes import Ending
+from chetaev.numerics.motion.outcomes import Ending, locus_near
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.piece import Piece, Setting
 
@@ -30,7 +29,7 @@ def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[in
     for column in (run.y, run.low, run.high, run.completion.states):
         column[list(notes)] = np.nan
     for member in map(int, np.flatnonzero(run.cornered)):
-        if member not in alone and member not in notes:  # the user stopped before its turn
+        if member not in alone and member not in notes:  # the user interrupted before it started
             status[member] = Status.INTERRUPTED
     usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status}
     outcome = np.array([alone[k].outcome if k in alone else notes[k][0] if k in notes else usual[int(s)] for k, s in enumerate(status)])
@@ -53,7 +52,7 @@ def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[in
 
 
 def _insert(run: Integration, k: int, motion: Trajectory) -> None:
-    """What `simulate` left of a member, in the place of what the loop left."""
+    """Replace the loop's result for member `k` by the motion that `simulate` computed."""
     t, state = motion.end
     run.at[k], run.y[k] = t, np.nan
     for j, z in enumerate(run.pivoted[0].compiled.flow.state):
@@ -68,7 +67,7 @@ def _insert(run: Integration, k: int, motion: Trajectory) -> None:
 
 
 def _sentence(run: Integration, k: int) -> str:
-    """Why the loop ended for a member, with the singular locus if it met one."""
+    """Return the reason why the loop ended for member `k`, with the singular locus if it met one."""
     status, t = Status(int(run.status[k])), float(run.at[k])
     locus = ""
     if status in (Status.FLOOR, Status.WATCH, Status.NOT_FINITE):

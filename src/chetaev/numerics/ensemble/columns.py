@@ -29,9 +29,9 @@ class Columns(Standing, Mapping[str, Any]):
     states: Array
     flows: tuple[Flow, ...]
     which: Indices
-    """The flow, that is the choice of pivots, by which each member is read; -1 for none."""
+    """The index in `flows` of the flow (the choice of pivots) of each member; -1 for none."""
     alone: Mapping[int, Trajectory] = field(default_factory=dict)
-    """Motions that are read by themselves."""
+    """Motions that `simulate` computed, by member."""
 
     @property
     def _of(self) -> Equations:
@@ -64,7 +64,7 @@ class Columns(Standing, Mapping[str, Any]):
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without graphs and machine code, which are made again where the columns are read."""
+        """Pickle without graphs and machine code, which are made again on loading."""
         orders = tuple(flow.order for flow in self.flows)
         parts = (self.switched, self.batch.p, dict(self.batch.written), self.t, self.states, orders, self.which, dict(self.alone))
         return _made_again, parts

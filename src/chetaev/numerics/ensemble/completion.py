@@ -40,12 +40,12 @@ _ASKED = 8
 
 @dataclass(frozen=True)
 class Completed:
-    """States on the constraints, and what kept some members from getting there."""
+    """States on the constraints, and the reasons why some members have none."""
 
     states: Array
     notes: Notes
     alone: Mask
-    """Members at which the equations have another rank than the compiled ones: `simulate` judges and runs them."""
+    """Members at which the equations have another rank than the compiled ones; `simulate` runs them."""
 
 
 def completed(read: Given) -> Completed:
@@ -162,15 +162,15 @@ def _evaluated(read: Given, member: int, data: Data) -> Mapping[Jet, float]:
 
 
 def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask) -> None:
-    """Notes for members at which the equations have no value; those where the system Jacobian has another rank are left to `simulate`.
+    """Add notes for members without a value of the equations; leave those with another rank of the system Jacobian to `simulate`.
 
-    Where rows depend on each other at the states that were tried, members may be regular all the same, or ill-conditioned.
+    Where rows are dependent at the sampled states, members may still be regular, or ill-conditioned.
     """
     members = np.flatnonzero(~noted(notes, read.size))
     times = np.full(read.size, read.t)
     kernels = pivoted(read.switched, read.batch.compiled)
     usual = flow.system.generic_nullity or 0
-    # rows that depend on each other, or almost do, are alike in all members: the first one tells whether each has to be looked at
+    # (almost) dependent rows are similar in all members: the first member decides whether all have to be checked individually
     alike = not len(members) or _as_compiled(read, flow, states[members[0]], int(members[0]))
     if not usual and alike:
         members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
@@ -195,7 +195,7 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
 
 
 def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
-    """Whether the rows have the rank at a member's state that they were compiled with."""
+    """Tell whether the rows have the compiled rank at a member's state."""
     problem = Problem(flow.system, read.bound(member), read.t, read.where)
     jets = dict(zip(flow.state, map(float, state), strict=False))
     pairs, top = flow.system.stage(0), flow.system.structure.top

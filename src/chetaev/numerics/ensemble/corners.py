@@ -17,7 +17,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 def follow_alone(
     read: Given, members: Iterable[int], t1: float, accuracy: Accuracy, method: Any, max_steps: int, max_step: Any, workers: Workers
 ) -> tuple[dict[int, Trajectory], Notes]:
-    """The motions of some members, and notes for those that have none. Ctrl-C ends the motion under way and begins no other."""
+    """Return the motions of some members, and notes for those without one. Ctrl-C ends the current motion and starts no other."""
     motions: dict[int, Trajectory] = {}
     notes: Notes = {}
     original = read.switched.original

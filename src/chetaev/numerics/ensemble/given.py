@@ -1,4 +1,4 @@
-"""What the user gives for an ensemble, read: initial data and parameters as columns over the members, every name understood.
+"""Reading the arguments of an ensemble: initial data and parameters as columns over the members, with resolved names.
 
 Initial data may be a mapping with arrays in it or a list of starts; members for which the same jets are given form a group and are
 completed together.
@@ -33,7 +33,7 @@ from chetaev.numerics.start.completed import on_its_component, state_at
 from chetaev.numerics.start.initial import Data, read_state
 
 Notes = dict[int, tuple[Outcome, str]]
-"""What kept members from starting, by member."""
+"""The reasons why members did not start, by member."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user gave, by member, every name understood."""
+    """The user's data by member, with resolved names."""
 
     switched: Switched
-    """The equations with a mode for every corner; modes are parameters, which stand in p after the user's."""
+    """The equations with a mode for every corner; modes are parameters, which follow the user's in p."""
     batch: Batch
     groups: tuple[Group, ...]
     shape: tuple[int, ...]
@@ -100,9 +100,9 @@ def read(
     where: str,
     one_start: bool = False,
 ) -> Given:
-    """Columns over the members, broadcast against each other; a UsageError where they do not go together.
+    """Return columns over the members, broadcast against each other; raise a UsageError if their shapes do not fit.
 
-    With `one_start` the start was made for one motion, as that of a model is: what may be one group element is one.
+    `one_start` says that the start is that of one motion, as in a model: an array that can be one group element is one.
     """
     arrays, binding = _parameters(equations, parameters, inputs, where)
     switched = smooth(equations, Frozen(binding.inputs))
@@ -143,7 +143,7 @@ def read(
 
 
 def _compiled(equations: Equations, where: str) -> Compiled:
-    """The kernels; where there are none, the reason under the name of the function the user called."""
+    """Return the kernels; an error names the function that the user called."""
     try:
         return compile_equations(equations)
     except ChetaevError as error:
@@ -152,7 +152,7 @@ def _compiled(equations: Equations, where: str) -> Compiled:
 
 
 def _on_component(switched: Switched, groups: Sequence[Group], values: Array, t: float, where: str) -> Compiled:
-    """The kernels for the component of the constraint set on which the first member starts, where random states say nothing."""
+    """Return the kernels for the component of the constraint set of the first member, if random states lie on another one."""
     data = next(group for group in groups if 0 in group.members).data(0)
     start = State({z.name: v for z, v in data.fixed.items()}, {z.name: v for z, v in data.guess.items()})
     numbers = [*map(float, values[0]), *[1.0] * len(switched.modes)]
@@ -192,19 +192,19 @@ def _listed(starts: Any, where: str) -> list[State] | None:
 
 
 def _stated_members(equations: Equations, start: State, parameters: Mapping[str, Array]) -> tuple[int, ...]:
-    """The shape of the members as far as arrays state it that cannot be mistaken: parameters, numbers, elements that are surely many."""
+    """Return the shape of the members from unambiguous arrays: parameters, numbers, and arrays that hold several elements."""
     shapes = [a.shape for a in parameters.values()]
     for key, v in [*start.fixed.items(), *start.guess.items()]:
         group = equations.system.groups.get(spell(str(key)))
         shapes.append(np.shape(v) if group is None else stated_members(group, v))
     try:
         return np.broadcast_shapes(*shapes)
-    except ValueError:  # refused where the columns are joined
+    except ValueError:  # `read` raises where the columns are joined
         return ()
 
 
 def _standing(equations: Equations, start: State, constants: Mapping[Symbol, float], where: str, members: tuple[int, ...] | None) -> State:
-    """A start with the elements of group coordinates as numbers of their places, one for all members or one for each.
+    """Return a start with the numbers of group elements, one element for all members or one for each.
 
     Without `members` a square array is one element.
     """
@@ -224,12 +224,12 @@ def _standing(equations: Equations, start: State, constants: Mapping[Symbol, flo
 
 
 class _Columns:
-    """One set of initial data with the names understood; values may be arrays."""
+    """One set of initial data with resolved names; values may be arrays."""
 
     def __init__(self, equations: Equations, binding: Binding, start: State, state: Sequence[Jet], where: str) -> None:
         values = [*start.fixed.values(), *start.guess.values()]
         names = [*start.fixed, *start.guess]
-        # the reader of single starts learns the names; each value is represented by its number in the list
+        # `read_state` resolves the names; each value is represented by its index in the list
         numbered = iter(range(len(values)))
         marks = State({k: next(numbered) for k in start.fixed}, {k: next(numbered) for k in start.guess})
         read = read_state(equations, marks, binding, where)
@@ -237,7 +237,7 @@ class _Columns:
         self.values = [self._value(v, f"{where}, {name}") for name, v in zip(names, values, strict=True)]
         loose = {z: int(k) for z, k in read.fixed.items() if isinstance(z, Multiplier) and z not in state}
         self.fixed = {z: int(k) for z, k in read.fixed.items() if z not in loose}
-        self.guess = {z: int(k) for z, k in read.guess.items()} | loose  # multipliers outside the state are found, not given
+        self.guess = {z: int(k) for z, k in read.guess.items()} | loose  # multipliers outside the state are computed
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -266,7 +266,7 @@ class _Columns:
 
 
 def _grouped(listed: Sequence[State], given: Callable[[State], _Columns], parameters: Array, where: str) -> list[Group]:
-    """Starts given one by one, gathered by the names in them and then by the texts."""
+    """Group starts that are given one by one, by their names and then by their texts."""
     kinds: dict[Any, list[int]] = {}
     for k, start in enumerate(listed):
         for name, v in [*start.fixed.items(), *start.guess.items()]:
@@ -320,7 +320,7 @@ def _numbers(given: Any, where: str, kind: type[ChetaevError]) -> Array:
 
 
 def _real(given: Any, where: str) -> float:
-    """A number; one that is not finite is for the member to report."""
+    """Return a number; one that is not finite becomes a note of its member."""
     given = given.item() if isinstance(given, np.ndarray | np.generic) else given
     if isinstance(given, float) and not np.isfinite(given):
         return given
@@ -328,6 +328,6 @@ def _real(given: Any, where: str) -> float:
 
 
 def refusal(error: ChetaevError) -> tuple[Outcome, str]:
-    """What keeps a member from starting, as a note."""
+    """Return an error as the note of a member that did not start."""
     outcome = Outcome.DRIFT_EXCEEDED if isinstance(error, InitialError) else Outcome.LEFT_DOMAIN
     return outcome, "  ".join(filter(None, (error.what, error.why)))

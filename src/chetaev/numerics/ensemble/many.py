@@ -41,18 +41,18 @@ def simulate_many(
     branch: None = None,
     gauge: None = None,
 ) -> Ensemble:
-    """The ends of many motions over `t = (t0, t1)`.
+    """Return the ends of many motions over `t = (t0, t1)`.
 
     `starts` is a mapping (or a `State`) whose values are numbers, texts or arrays, or a list of such mappings, one per member; `parameters`
     is a mapping to numbers or arrays. All arrays are broadcast against each other. Each member ends where `simulate` with
-    `keep="final"` ends from the same start, whatever the other members and the number of threads are. Members that meet a corner of sign,
-    abs, min or max on their way are run by `simulate` itself, one after another, which takes longer.
+    `keep="final"` ends from the same start, independent of the other members and of the number of threads. `simulate` runs members that
+    meet a corner of sign, abs, min or max, one after another, which takes longer.
 
-    `max_step` is the longest step allowed, as in `simulate`; with a `method` other than the usual one `simulate` runs every member. A
-    member that fails affects no other: `ensemble.failed` lists them, `ensemble.started` tells which had a motion at all, and
+    `max_step` is the longest step allowed, as in `simulate`; with a `method` other than the default `simulate` runs every member. A
+    member that fails affects no other: `ensemble.failed` lists failed members, `ensemble.started` says which had a motion at all, and
     `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
-    notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute `motion` holds the ensemble with what was
-    computed. A branch or a gauge is not taken.
+    notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute `motion` holds the ensemble computed so far.
+    `branch` and `gauge` are refused.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")

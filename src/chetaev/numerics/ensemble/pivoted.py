@@ -1,7 +1,7 @@
-"""Kernels of one set of equations for one order of elimination, with a watch whose floors differ from member to member.
+"""Kernels of one set of equations for one order of elimination, with a lower limit of the pivots for each member.
 
-Every member is watched against the smallest pivot it had where its order was chosen, so the floor stands in its vector p. Kernels are
-remembered by equations and order: a second ensemble of the same equations compiles nothing.
+The limit of a member is relative to its smallest pivot where its order was chosen, so it is an entry of its vector p. Kernels are cached by
+equations and order: a second ensemble of the same equations compiles nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Pivoted:
 
     compiled: Compiled
     watch: Kernel
-    """The determinant, whether the pivots are above their floor; then, for every mode that can change, its function times its sign,
+    """The determinant, whether the pivots are above their limit; then, for every mode that can change, its function times its sign,
     which becomes negative beyond the corner."""
     pivots: Kernel
     """The determinant and the smallest pivot."""
@@ -41,16 +41,16 @@ class Pivoted:
     bounds: Kernel | None
     """Bounds of these functions over a tube."""
     places: tuple[int, ...]
-    """The place of each function among the bounds; -1 = none."""
+    """The index of each function among the bounds; -1 for none."""
     timed: bool
-    """Whether a corner comes by the clock: error control, which looks at states, does not see it coming."""
+    """Whether a corner depends on time alone: error control, which compares states, does not react before it."""
 
 
 _PIVOTED: Remembered[Pivoted] = Remembered(64)
 
 
 def pivoted(switched: Switched, base: Compiled, order: PivotOrder | None = None) -> Pivoted:
-    """The kernels for an order of elimination, or for that of the code that is there; remembered."""
+    """Return the kernels for an order of elimination, by default that of `base`; cached."""
     return _PIVOTED.get(base, (switched, order), lambda: _pivoted(switched, base, order))
 
 
@@ -88,7 +88,7 @@ def _with_order(base: Compiled, order: PivotOrder) -> Compiled:
 
 
 def _watch(flow: Flow, plain: ca.Function) -> ca.Function:
-    """With one function in place of the smallest pivot: 0 below the floor that stands in p after the energy, 1 above."""
+    """Replace the smallest pivot by a function that is 0 below the limit, which follows the energy in p, and 1 above."""
     length = len(flow.arguments) + 1
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", plain.size1_in(1)), ca.SX.sym("p", length + 1)
     found = plain(t, x, p[:length])

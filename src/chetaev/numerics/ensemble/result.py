@@ -1,4 +1,4 @@
-"""What an ensemble leaves: the ends of its motions, and of each member why it ended."""
+"""The result of an ensemble: the ends of its motions, and the reason of each end."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from chetaev.numerics.motion.trajectory import Outcome
 
 COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 NOT_STARTED = -1
+"""The status of a member that never started; numbers of `dop853.Status` are not negative."""
 
 
 @dataclass(frozen=True)
 class Endings:
-    """Sentences that were found before."""
+    """Stored sentences of a pickled ensemble."""
 
     sentences: tuple[str, ...]
 
@@ -37,7 +38,7 @@ class Ensemble:
 
     A member that never started (`started[i]` is False) has NaN for its states; one that failed on the way keeps the state it reached.
     `message(i)` says why a member ended or did not start. Before a member says `finished`, its rates are inserted into the original rows at
-    both ends, and its energy is balanced; the motion between its steps is not kept, and its defect not looked at.
+    both ends, and its energy balance is checked; the motion between its steps is not stored, and its defect is not checked.
     """
 
     equations: Equations
@@ -57,7 +58,7 @@ class Ensemble:
     final: Columns
     """The ends; `Columns` are mappings from names to arrays over the members."""
     notes: Frozen[int, str]
-    """What kept some members from starting."""
+    """The reasons why some members did not start."""
     status: Indices
     """How the loop ended, by member, as numbers of `dop853.Status`; -1 for members that never started."""
     endings: Callable[[int], str]
@@ -80,7 +81,7 @@ class Ensemble:
         return Frozen({name: self.start.batch.p[:, k].copy() for k, name in enumerate(names)})
 
     def rotation(self, name: str) -> Array:
-        """The matrices of a group coordinate at the ends, one for each member; `final.quaternion`, `final.velocity` tell more."""
+        """The matrices of a group coordinate at the ends, one for each member; see also `final.quaternion` and `final.velocity`."""
         return self.final.rotation(name)
 
     def message(self, member: int) -> str:
@@ -89,7 +90,7 @@ class Ensemble:
         return self.notes.get(k) or self.endings(k)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: of the function that words the endings, the words."""
+        """Pickle the sentences instead of the function that makes them."""
         kept = {part.name: getattr(self, part.name) for part in fields(self)}
         return kept | {"endings": Endings(tuple(self.message(k) for k in range(len(self))))}
 

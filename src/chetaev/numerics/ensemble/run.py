@@ -1,4 +1,4 @@
-"""All members under way: where each is, and by which order of elimination it is integrated."""
+"""The integration of all members: their states, and the order of elimination of each."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from chetaev.numerics.pieces.piece import WORST_PIVOT, is_regular
 from chetaev.numerics.pieces.switching import _NEAR
 
 _PORTIONS = 6
-"""Into so many pieces of work for each processor an ensemble is divided."""
+"""Tasks per processor into which an ensemble is divided: fewer leave processors idle at the end, more cost overhead."""
 _FEW = 4
-"""Fewer members than these that are at the same time are integrated one by one."""
+"""Fewest members at the same time that are integrated together; fewer are integrated one by one."""
 
 
 class Integration:
-    """An ensemble from its completed data to its ends. Members with a corner on their way are left to `simulate`."""
+    """Integrates an ensemble from its completed data to its ends. Members that meet a corner are left to `simulate`."""
 
     def __init__(self, read: Given, completion: Completed, accuracy: Accuracy, max_steps: int, max_step: float, workers: Workers) -> None:
         self.read, self.completion = read, completion
@@ -56,21 +56,21 @@ class Integration:
         self.touching = may_vanish(compiled.flow, self._ranges())
         """Whether the determinant of some member may touch zero."""
         self.worst = np.ones(size)
-        """How many times what a step saw of a node it may have been between."""
+        """The largest ratio of a node's bound between evaluated points to its values there (`Enclosed.worst`)."""
         self.usual = np.zeros(size)
         """The integral of the fourth root of the terms of the energy over time."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
-        """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or their own
-        evidence contradicts them."""
+        """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or they fail the
+        checks of the certificate."""
 
     def _ranges(self) -> dict[Symbol, tuple[float, float]]:
-        """What the parameters are in the ensemble, at least and at most."""
+        """The least and the largest value of every parameter in the ensemble."""
         p, given = self.read.batch.p, self.read.switched.smooth.system.parameters
         return {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
 
     def to(self, t1: float) -> None:
-        """Run all members that started to the end, choosing other pivots where the first ones wear out."""
+        """Run all members that started to the end, with other pivots where the first ones become too small."""
         batch = self.read.batch
         if self.read.switched.by_itself:
             self.leave_to_simulate()
@@ -100,7 +100,7 @@ class Integration:
         return np.where(sizes == 0, 0.0, sizes / np.where(scales > 0, scales, np.nan))
 
     def _agree(self, members: Indices) -> Mask:
-        """Which members pass the net of `simulate`: their rows at both ends, and their balance."""
+        """Return which members pass the checks of `simulate`: their rows at both ends, and their balance."""
         agree: Mask = self.drift[members, -1] <= balance_allowed(self.tolerance, self.counts[members, 0])
         if not len(members):
             return agree
@@ -112,7 +112,7 @@ class Integration:
         return agree
 
     def _balanced(self, members: Indices) -> Mask:
-        """Whether what is left of the balance where members end is allowed."""
+        """Return which members end with an error of the balance within its limit."""
         measure, duration = self.pivoted[0].compiled.measure, np.abs(self.at[members] - self.read.t)
         begun = self.read.batch.values(measure, np.full(self.read.size, self.read.t), self.completion.states, members)[:, -1]
         found = self.read.batch.values(measure, self.at, self.y, members)
@@ -132,14 +132,14 @@ class Integration:
         return np.asarray((residuals <= ROWS * scale).all(axis=1))
 
     def leave_to_simulate(self) -> None:
-        """All members whose data do not contradict each other are run one by one, from their data as they were given."""
+        """Leave all members without contradictory data to `simulate`, from their data as given."""
         notes = self.completion.notes
         for member in [k for k in notes if k not in self.read.notes]:
             del notes[member]
         self.cornered |= ~noted(notes, self.read.size)
 
     def _find_loci(self) -> None:
-        """Where steps became too small beside a pivot or a determinant that fell far, it is the reason, as in `simulate`."""
+        """Report a singular locus where steps became too small and a pivot or the determinant has fallen far, as in `simulate`."""
         small = np.flatnonzero((self.status == dop853.Status.STEP_TOO_SMALL) & ~self.cornered)
         begun, first = np.full(self.read.size, self.read.t), self.completion.states
         for k in np.unique(self.which[small]):
@@ -149,7 +149,7 @@ class Integration:
                 self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
 
     def _leave_corners(self, members: Indices, t1: float) -> None:
-        """Members that are on a switching surface, or on another side of it than their modes say."""
+        """Leave members on a switching surface, or on the wrong side of one, to `simulate`."""
         count = len(self.read.switched.modes)
         if not count or not len(members):
             return
@@ -166,7 +166,7 @@ class Integration:
         return self.read.batch.values((kernels or self.pivoted[0]).pivots, self.at, self.y, members)
 
     def _advanced(self, members: Indices, t1: float) -> Indices:
-        """Integrate members; those whose pivots wore out on the way."""
+        """Integrate members; return those whose pivots became too small."""
         before = self.counts[members, 0]
         tasks = [task for k in np.unique(self.which[members]) for task in self._tasks(members[self.which[members] == k], t1)]
         self.workers.run(tasks)
@@ -177,7 +177,7 @@ class Integration:
         return members[((status == dop853.Status.FLOOR) | at_once) & ~self.cornered[members]]
 
     def _tasks(self, members: Indices, t1: float) -> Iterator[Task]:
-        """Members with the same pivots, in portions that are at the same time."""
+        """Yield tasks of members with the same pivots at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
         names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds", "turns", "determinant")
@@ -212,7 +212,7 @@ class Integration:
                     yield partial(together, float(times[some[0]]), some), len(some)
 
     def _store(self, members: Indices, done: Any) -> None:
-        """What a run, or several, left."""
+        """Store the results of one or several runs."""
         self.at[members], self.y[members], self.status[members], self.index[members] = done.t, done.y, done.status, done.index
         self.measured[members] = np.fmax(self.measured[members], done.measured)
         self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
@@ -221,15 +221,15 @@ class Integration:
         self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
 
     def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
-        """The vectors p with the floors of pivots, which are those of `simulate`."""
+        """Return the vectors p with the lower limits of pivots, which are those of `simulate`."""
         found = self._pivots(members, kernels)
         floors = np.fmin(found[:, 1:2], 1.0) * WORST_PIVOT
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
 
     def _reordered(self, worn: Indices) -> Indices:
-        """Other pivots for members whose pivots wore out, where it is the pivots and not the state that is singular.
+        """Choose other pivots for members whose pivots became too small although the state is not singular.
 
-        A state that is not singular although no other pivots are better is left to `simulate`.
+        A member at a regular state without better pivots is left to `simulate`.
         """
         flow = self.pivoted[0].compiled.flow
         if not len(worn) or not flow.system.plain:
@@ -259,7 +259,7 @@ class Integration:
 
 
 def _classes(times: Array) -> list[Indices]:
-    """Places of equal values; most often all are equal."""
+    """Return the indices of equal values; usually all are equal."""
     if not len(times) or (times == times[0]).all():
         return [np.arange(len(times))]
     return [np.flatnonzero(times == t) for t in np.unique(times)]

@@ -1,4 +1,4 @@
-"""Pieces of compiled work on all processors: Ctrl-C asks them to stop and what was computed is kept; long work shows how far it is."""
+"""Compiled tasks on all processors, with a progress bar. Ctrl-C asks the tasks to stop and keeps their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from chetaev.numerics.motion.progress import _EVERY, _PATIENCE, _watched_by_somebody
 
 Task = tuple[Callable[[], None], int]
-"""Work, and for how many members it is."""
+"""A task, and its number of members."""
 
 
 class Workers:
@@ -60,7 +60,7 @@ class Workers:
         self.finished += size
 
     def show(self) -> None:
-        """The bar, if the work takes long and somebody looks."""
+        """Update the bar, if the work takes long and there is a terminal or notebook."""
         if not self.shown or time.monotonic() - self._began < _PATIENCE:
             return
         if self._bar is None:

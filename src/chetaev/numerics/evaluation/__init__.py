@@ -1,5 +1,5 @@
-"""Accelerations and multipliers at a state, and how a motion begins there.
+"""Accelerations and multipliers at a state, and the beginning of a motion.
 
-`evaluate` is the verb, `corners` its case on switching surfaces, `shown` and `round_off` how numbers are printed; `beginning` finds where
+`evaluate` is the verb, `corners` its case on switching surfaces, `shown` the printed numbers; `beginning` finds where
 and in which configuration a motion starts.
 """

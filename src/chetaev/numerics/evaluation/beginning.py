@@ -1,4 +1,4 @@
-"""Where a motion begins: initial data completed, and the side of every switching surface found."""
+"""The beginning of a motion: completed initial data, and the side of every switching surface."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Start:
 
 
 def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
-    """The state completed by the constraints, under the modes that are right for it; an InitialError where no side, or several, are."""
+    """Return the completed state with its modes; raise an InitialError if no side, or several sides, are possible."""
     known: dict[Configuration, dict[Jet, float]] = {}
 
     def jets(here: Setting) -> dict[Jet, float]:
@@ -40,7 +40,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         return known[here.configuration]
 
     def first(configuration: Configuration) -> Setting:
-        """The setting of the first configuration that is tried; where the state lies is known before anything is compiled."""
+        """Return the setting of the first configuration to try; the state decides it before anything is compiled."""
         found = _state(surfaces, configuration, start, t, where)
         if found.elsewhere:
             surfaces.seat = Seat(t, found.state)
@@ -73,7 +73,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         if len(choice.configurations) == 1:
             there = surfaces.setting(choice.configurations[0])
             return Start(there, jets(there))
-    except InitialError:  # a speed as good as zero is still one that was given: the motion comes to rest by itself
+    except InitialError:  # a given speed of almost zero is kept: the motion comes to rest by itself
         return Start(here, jets(here))
     if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
         return moving
@@ -100,7 +100,7 @@ def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, je
 def _require_one_acceleration(
     surfaces: Surfaces, here: Setting, start: State | Mapping[str, Any] | None, t: float, jets: Jets, where: str
 ) -> None:
-    """An InitialError if a corner of accelerations fits the data with either sign, as in x'' = 2*abs(x'') - 3, and no guess selects one."""
+    """Raise an InitialError if a corner of accelerations fits the data with both signs, as in x'' = 2*abs(x'') - 3, without a guess."""
     switched = surfaces.switched
     data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
     known = data.guess.keys() | data.fixed.keys()
@@ -133,16 +133,16 @@ def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapp
 
 def _completed(here: Setting, found: Completed, t: float) -> dict[Jet, float]:
     if not _clearly_determined(here, found, t):
-        found = replace(found, state=evaluate_from(found).jets)  # or a word on why there is no motion
+        found = replace(found, state=evaluate_from(found).jets)  # raises with a reason if there is no motion
     return {z: found.state[z] for z in here.flow.state}
 
 
 def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
-    """Whether the system Jacobian has full rank at a state, the rates have values there, and nothing given might contradict them."""
+    """Tell whether the system Jacobian has full rank at a state, the rates have values there, and no given value can contradict them."""
     system, state = found.problem.system, found.state
     if not found.regular or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
         return False
-    if system.equations.multipliers:  # which are not among the rates: a row without a value is told here
+    if system.equations.multipliers:  # not among the rates: evaluate the rows once, so that an undefined one raises
         found.problem.numbers(system.stage(0), (), {**state, **dict.fromkeys(system.structure.top, 0.0)})
     rates = here.compiled.rhs(t, here.native(state, 0.0), here.parameters(t))
     return bool(np.isfinite(rates).all())

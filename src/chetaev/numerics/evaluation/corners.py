@@ -1,4 +1,4 @@
-"""evaluate where corners bend the equations: in the configuration of the state, as simulate would begin there."""
+"""evaluate for equations with corners: in the configuration of the state, with which simulate would begin there."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from chetaev.numerics.start.completed import state_at
 from chetaev.numerics.start.signs import signs_at
 
 _TOLERANCE = 1e-9
-"""How near to a surface a state lies on it, as in a run with the usual tolerance."""
+"""Relative distance up to which a state lies on a surface, as in a run with the default tolerance."""
 _ON_SURFACE = 1e-12
-"""Part of its own terms below which a switching function vanishes."""
+"""Relative to its terms: a smaller switching function vanishes."""
 
 
 def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
-    """What lies above a state. Where it lies on switching surfaces the side is the one the motion takes, or the motion stays on them."""
+    """Evaluate a state. On switching surfaces take the side that the motion enters, or stay on them if the motion does."""
     configuration = signs_at(switched, binding, start, t, where)
     for _ in range(2 * len(configuration) + 2):
         try:
             found = _in(switched, configuration, start, binding, t, where)
         except (InitialError, StateError):
-            break  # the side may be wrong: the search for the right one also says what is the matter if there is none
+            break  # the side may be wrong: the search below finds the right one, or raises with the reason
         signs = _signs(switched, found, configuration)
         if signs is None:
             break
@@ -50,7 +50,7 @@ def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], b
 
 
 def _sets_off(switched: Switched, begun: Start) -> bool:
-    """Whether a body begins to move from rest against planar friction: its speed has a direction only, for which the start has no room."""
+    """Tell whether a body starts to move from rest against planar friction: only the direction of its speed is known, not a value."""
     modes = zip(switched.modes, begun.setting.configuration, strict=True)
     crawling = {c.velocity for mode, m in modes if isinstance(mode, Direction) and m != SLIDING for c in mode.components}
     return any(0 < abs(begun.jets.get(z, 0.0)) <= CRAWLING for z in crawling)
@@ -71,8 +71,8 @@ def _in(
 
 
 def _signs(switched: Switched, found: Evaluation, configuration: Configuration) -> Configuration | None:
-    """The signs of the switching functions at what was found; None if one of them vanishes, or is not known."""
-    assert found.sides is not None  # noqa: S101 - made so
+    """Return the signs of the switching functions at the evaluated state; None if one of them vanishes, or is not known."""
+    assert found.sides is not None  # noqa: S101 - `_in` sets it
     signs = []
     for mode, m in zip(switched.modes, configuration, strict=True):
         function = switched.smooth.system.charted(mode.function)

@@ -1,4 +1,4 @@
-"""evaluate: accelerations and multipliers at a state; residual: how far given jets are from a motion."""
+"""evaluate: accelerations and multipliers at a state; residual: errors of the rows for given jets."""
 
 from __future__ import annotations
 
@@ -34,10 +34,14 @@ from chetaev.numerics.start.state_faults import inconsistent, singular_here
 from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
 
 _ROUNDED = 2.0**-50
-"""Some last digits of a double, relative to it."""
+"""Relative change of a state by a few units in the last place."""
 _INCONSISTENT = 1e-8
+"""Relative to the terms of a row (or to a given value): a larger residual contradicts the equations. It exceeds the round-off of solving
+redundant rows; a smaller number would refuse consistent starts."""
 _ROUND_OFF = 30
+"""Times the change under perturbed last digits: a residual of at most this size is round-off."""
 _SMALL_ROW = 1e-6
+"""Relative to the largest row: smaller rows are compared with this size, since their terms may be round-off of the others."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Evaluation(Mapping[str, float]):
     state: frozenset[Jet] = field(default=frozenset(), repr=False, compare=False)
     """The jets below those that the equations are solved for."""
     sides: Sides | None = None
-    """Where the equations have corners: the configuration of the state, in which the values were found."""
+    """For equations with corners: the configuration of the state."""
 
     def __getitem__(self, name: str) -> float:
         for jet, v in self.jets.items():
@@ -157,7 +161,7 @@ def evaluate(
 
 
 def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluation:
-    """What `evaluate` computes, for a wish of any function of the library."""
+    """Evaluate for any function of the library, with its choice of branch and gauge."""
     meant = chosen(equations, binding, wish)
     try:
         if meant.completed is not None and not smooth(meant.equations, Frozen(binding.inputs)).modes:
@@ -169,17 +173,17 @@ def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluatio
 
 
 def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
-    """The same for equations whose motion is determined, with values for everything they leave open."""
+    """Evaluate equations whose motion is determined, with bound parameters and inputs."""
     switched = smooth(equations, Frozen(binding.inputs))
     if switched.modes:
-        from chetaev.numerics.evaluation.corners import evaluate_on_its_side  # which builds on this module
+        from chetaev.numerics.evaluation.corners import evaluate_on_its_side  # local: it imports this module
 
         return evaluate_on_its_side(switched, start, binding, t, where)
     return evaluate_from(state_at(equations, start, binding, t, where))
 
 
 def evaluate_from(found: Completed) -> Evaluation:
-    """What lies above a state."""
+    """Evaluate the jets above a completed state."""
     problem, jets = on_its_component(found).problem, dict(found.state)
     system = problem.system
     for level in range(_levels(system)):
@@ -191,7 +195,7 @@ def evaluate_from(found: Completed) -> Evaluation:
 
 
 def _nearby(now: Evaluation, small: Sequence[Jet]) -> list[dict[Jet, float]]:
-    """Some jets again, for states with other last digits: those above the state, and those that the rest of the state determines."""
+    """Recompute jets for states with perturbed last digits: those above the state, and those that the rest of the state determines."""
     state = {z: v for z, v in now.jets.items() if z in now.state}
     found: list[dict[Jet, float]] = []
     for seed in range(3):
@@ -204,7 +208,7 @@ def _nearby(now: Evaluation, small: Sequence[Jet]) -> list[dict[Jet, float]]:
 
 
 def _tried(now: Evaluation, given: Mapping[Jet, float]) -> Mapping[Jet, float]:
-    """The jets for another state; none where it does not determine them, or a last digit decides whether there are any."""
+    """Return the jets for another state; none if it does not determine them."""
     try:
         start = {z.name: v for z, v in given.items()}
         return evaluate_at(now.equations, start, now.binding, now.t, f"evaluation of {now.equations.system.label}").jets
@@ -247,7 +251,7 @@ def _inputs_at(binding: Binding, tape: Tape, t: float, where: str) -> dict[Any, 
 
 
 def _levels(system: Prolongation) -> int:
-    """How many levels of derivatives above the state are needed."""
+    """Return the number of derivative levels above the state that are needed."""
     wanted = system.reported
     offsets = zip(system.structure.unknowns, system.structure.unknown_offsets, strict=True)
     return max(1, *(wanted[z] - d + 1 for z, d in offsets))
@@ -280,10 +284,11 @@ def _contradict(
     values: Matrix,
     jacobian: Matrix,
 ) -> bool:
-    """Whether rows that depend on each other are left with more than round-off.
+    """Tell whether dependent rows have residuals above round-off.
 
-    What is left counts against the terms of its row, each row in its own units. Terms may cancel inside a row before they are seen here, so
-    a suspicion is checked by changing the last digits of the state and solving again: what moves as much as it is large is round-off.
+    A residual is compared with the terms of its row, each row in its own units. Terms may cancel inside a row before they are visible here,
+    so a large residual is checked by perturbing the last digits of the state and solving again: if it changes by as much as its size, it is
+    round-off.
     """
     rows = equilibrated(jacobian, 0.0)[0]
     sizes = (np.abs(values) + np.abs(jacobian) @ np.abs(list(trial.values()))) / rows
@@ -300,7 +305,7 @@ def _contradict(
 
 
 def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: frozenset[Jet], where: str) -> None:
-    """Fixed values must agree with what the equations say; those of the state up to the round-off of all jets together."""
+    """Raise if fixed values contradict the equations; values of the state may differ by the round-off of all jets together."""
     round_off = _ROUNDED * max(map(abs, jets.values()), default=0.0)
     for z, v in fixed.items():
         if z not in jets:

@@ -1,32 +1,37 @@
-"""How an evaluation is printed: group elements as a user gives them, and round-off of a zero as zero. The values themselves stay.
+"""Numbers for printing: group elements in the form of initial data, and round-off of a zero as zero. The values are not changed.
 
-Arithmetic on zeros leaves numbers such as 1e-63, and sums whose terms cancel leave numbers such as 1e-17. The first kind is told by its
-size (`round_off`). The second is not: an acceleration of 1e-6 beside a distance of 1e13, which is that of a planet, is no round-off. It is
-told by what it does when the last digits of the state change: then it changes by as much as it is large. So only what is computed can be
-round-off; what the state is free to be is shown as it is.
+Exact cancellation leaves zeros, and arithmetic on zeros leaves numbers such as 1e-63; sums whose terms cancel leave numbers such as 1e-17.
+The size identifies the first kind. Units differ between coordinates, so a number can be compared only with other jets of the same
+coordinate, or of the same group coordinate; numbers that are forty orders below the largest of these are cleared. The size does not
+identify the second kind: a planet has an acceleration of 1e-6 at a distance of 1e13. Such a number is recomputed with perturbed last digits
+of the state; it is round-off if it changes by as much as its size. So only computed values can be round-off; free values of the state are
+printed unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from chetaev.core.groups.coordinate import GroupCoordinate
-from chetaev.core.symbols import Jet
+from chetaev.core.symbols import Jet, Multiplier
 from chetaev.core.system import System
-from chetaev.numerics.evaluation.round_off import sizes_beside
 from chetaev.numerics.start.attitude import rotation_vector
 
+_CERTAIN = 1e-40
+"""Relative to the largest jet of the same coordinate: smaller numbers print as zero. Round-off of nonzero terms is never that small."""
 _SMALL = 1e-12
-"""Numbers below this part of the largest one may be round-off. Larger ones are shown even if no digit of theirs is certain."""
+"""Relative to the largest number: only smaller ones are tested for round-off, which takes time."""
 _ROUND_OFF = 30
+"""Times the change under perturbed last digits: a number of at most this size is round-off."""
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
-"""A quaternion has one length, not four: an angle below this is a change of its last digits."""
+"""Radians: a smaller angle is a change in the last digits of a unit quaternion."""
 
 Values = Mapping[Jet, float]
 Nearby = Callable[[Sequence[Jet]], Sequence[Values]]
-"""Jets computed again for states with other last digits; those that are free are left out. Asked only if a number may be round-off."""
+"""Recomputes jets for states with perturbed last digits, without free ones. Called only if a number may be round-off."""
 
 
 def written(system: System, jets: Values, undetermined: Collection[str], nearby: Nearby) -> str:
@@ -65,3 +70,31 @@ def _element(group: GroupCoordinate, jets: Values) -> str:
     digits = [f"{v + 0.0:.15g}" for v in numbers]
     text = f"{numbers[0] + 0.0: .15g}" if len(numbers) == 1 else f" [{', '.join(digits)}]"
     return f"{text}  {group.group.shown}"
+
+
+@dataclass(frozen=True)
+class Size:
+    """The largest of the quantities with which a number is compared."""
+
+    largest: float
+
+    def cleared(self, v: float) -> float:
+        """Return the number, or 0 if it is round-off relative to them.
+
+        >>> Size(2.0).cleared(-1.6e-43), Size(2.0).cleared(1e-30)
+        (0.0, 1e-30)
+        """
+        return 0.0 if abs(v) < _CERTAIN * self.largest else v
+
+
+def sizes_beside(largest: Mapping[Jet, float], system: System) -> dict[Jet, Size]:
+    """For each jet the largest absolute value among all jets of its coordinate; multipliers count as one coordinate."""
+    owner = {z.base: name for name, group in system.groups.items() for z in (*group.places, *group.components)}
+
+    def family(z: Jet) -> str:
+        return "lambda" if isinstance(z, Multiplier) else owner.get(z.base, z.base)
+
+    found: dict[str, float] = {}
+    for z, v in largest.items():
+        found[family(z)] = max(found.get(family(z), 0.0), abs(v) if abs(v) < float("inf") else 0.0)
+    return {z: Size(found[family(z)]) for z in largest}

@@ -1,4 +1,4 @@
-"""Rows that are affine in the jets they are solved for, written so that this shows."""
+"""Rewriting rows so that affine ones are visibly affine in the jets they are solved for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from chetaev.mechanics.structure import Structure
 
 
 def plainly_affine(found: Structure) -> Structure:
-    """Rows that are affine in the jets they are solved for, written so that this shows.
+    """Rewrite affine rows as a sum of slopes times top jets and a remainder.
 
-    A total derivative in L leaves terms such as $6 x' x'' - 6 x' x''$ in a row. They change no value, but the slope of the row by $x''$ is
-    then written with $x''$, and so would be the solution for it.
+    A total derivative in L leaves terms such as $6 x' x'' - 6 x' x''$ in a row. They change no value, but the slope of the row by $x''$
+    then contains $x''$, and so would the solution for it.
     """
     algebra, top = found.algebra, found.top
     zero = [i for i, c in enumerate(found.row_offsets) if c == 0]

@@ -3,10 +3,10 @@ r"""Equations closed by their own consequences.
 The rows differentiated as Pryce's offsets say are linear in the top jets, $A(x)\, y + b(x) = 0$. Where $A$ has fewer pivots than rows, the
 rows without a pivot leave expressions $\ell(x)$ after the elimination. If these do not vanish where the rows below hold, they are
 constraints that no single row shows: they join the system as rows of their own, with their derivatives, and the elimination is repeated
-until nothing new is left. What remains is a system like any other, perhaps with more rows than unknowns: its constraints are known, its
-motion is solved for by an elimination with as many pivots as the rank, and whatever works with rows and their derivatives works with it.
+until nothing new is left. The result is an ordinary system, perhaps with more rows than unknowns: its constraints are known, its motion is
+solved for by an elimination with as many pivots as the rank, and all functions of rows and their derivatives apply to it.
 
-The expressions live on the graph; whether they vanish is decided at random points of the constraint set: evidence, not a proof. It is the
+The expressions are graphs; whether they vanish is decided at random points of the constraint set: evidence, not a proof. This is the
 reduction of P. J. Rabier and W. C. Rheinboldt, A geometric treatment of implicit differential-algebraic equations, J. Differential
 Equations 109 (1994) 110-146, with the submanifolds given by rows.
 """
@@ -38,20 +38,24 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
 _ROUNDS = 6
+"""Most rounds of adding consequences; a system that needs more is reported as not closed."""
 _POINTS = 8
+"""Random points of the constraint set at which ranks and expressions are evaluated; with fewer, families of states are missed."""
 _VANISHES = 1e-6
+"""Relative to its change when a jet changes by its size: a smaller expression vanishes at a point."""
 _SMALLEST = 1e-2
-"""Part of its usual size that the change of an expression counts as at least, where all jets are small by chance."""
+"""Smallest change of an expression relative to its typical change, used where all jets happen to be small."""
 _LARGEST = 100_000
+"""Most instructions of all consequences together; beyond it the closure gives up, since each round may square their number."""
 _SMALL_PIVOT = 1e-9
-"""Part of its usual size below which a pivot explains that the rank at a point is smaller: larger ones are no zeros in floats."""
+"""Relative to its typical size: a smaller pivot explains a lower rank at a point; larger ones are not zeros in floating point."""
 
 
 class End(StrEnum):
-    """How the closure ended."""
+    """The end of the closure."""
 
     CLOSED = "closed"
-    """Nothing new arises; tops that are still open are free."""
+    """There are no new consequences; tops that are still open are free."""
     EMPTY = "empty"
     """No point satisfies all rows."""
     UNCLEAR = "unclear"
@@ -66,12 +70,12 @@ class Consequence:
     origins: tuple[str, ...]
     """The rows it is made of."""
     size: float
-    """How large it is at a random state, with values of order one, where only the rows before it hold."""
+    """Its value at a random state, with values of order one, where only the rows before it hold."""
 
 
 @dataclass(frozen=True)
 class Closure:
-    """The system with its consequences, and what is left open."""
+    """The system with its consequences, and the tops that are left open."""
 
     system: Prolongation
     end: End
@@ -79,11 +83,11 @@ class Closure:
     opened: tuple[Jet, ...] = ()
     """Tops the equations leave open."""
     free: tuple[Jet, ...] = ()
-    """Independent ones among the open tops of coordinates: one for each free function."""
+    """A maximal independent set of the open tops of coordinates: one for each free function."""
     dimension: int | None = None
     """The dimension of the manifold of states."""
     others: tuple[Closure, ...] = ()
-    """Other families of states, met by chance: the constraint set is a union."""
+    """Other families of states that random points found: the constraint set is a union."""
 
     @property
     def determined(self) -> bool:
@@ -92,14 +96,14 @@ class Closure:
 
 
 def closure_with(equations: Equations, rows: Sequence[Expr], labels: Sequence[str]) -> Closure:
-    """The closure with further rows: a gauge $q_j = u_j(t)$, or what singles out a branch."""
+    """Return the closure with further rows: a gauge $q_j = u_j(t)$, or the constraints of a branch."""
     system = _stated(equations)
     return closure(system.extended([system.algebra.of(row) for row in rows], labels))
 
 
 @lru_cache(maxsize=32)
 def closure_of(equations: Equations) -> Closure:
-    """The closure of any equations, square or not; remembered."""
+    """The closure of any equations, square or not; cached."""
     return closure(_stated(equations))
 
 
@@ -115,7 +119,7 @@ def _stated(equations: Equations) -> Prolongation:
 
 
 def closure(system: Prolongation, *, alone: bool = False) -> Closure:
-    """Add consequences until the rows are closed; `alone` asks for no other families of states."""
+    """Add consequences until the rows are closed; with `alone` do not search for other families of states."""
     base = system
     known: tuple[Consequence, ...] = ()
     relations: list[ca.SX] = []
@@ -134,7 +138,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         leftover = solution.leftover
         sizes = _sizes(system, leftover, points)
         done = [k for k in range(len(points)) if (sizes[k] <= _VANISHES).all()]
-        if len(done) >= min(2, len(points)):  # a family that is closed; other points may belong to other components
+        if len(done) >= min(2, len(points)):  # one family is closed; other points may belong to other components
             others += [point for k, point in enumerate(points) if k not in done]
             found = _closed(base, system, known, relations, [usual[k] for k in done], r)
             return found if alone else _with_others(found, others)
@@ -145,7 +149,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         if any(not _jets(system, e) for _, e in new):  # a relation without unknowns: it holds nowhere, or at single times
             return Closure(system, End.EMPTY, known)
         if len(known) > len(base.structure.state) or _instructions(relations) > _LARGEST:
-            break  # more relations than the state has jets: most of them depend on others, and the search has lost its way
+            break  # more relations than jets of the state: most are dependent, and the search does not converge
     return Closure(system, End.UNCLEAR, known)
 
 
@@ -154,13 +158,13 @@ Spot = tuple[Point, Matrix]
 
 
 def _clusters(system: Prolongation) -> tuple[int, list[Spot], list[Point]]:
-    """The most frequent rank of the Jacobian, the points that have it, with the Jacobian there, and the other points.
+    """Return the most frequent rank of the Jacobian, the points with this rank and the Jacobian there, and the other points.
 
-    Where numbers see less than the field does at every point, as for masses that differ by 1e-10, the field is right.
+    Where the numerical rank is lower than that in the finite field at every point, as for masses that differ by 1e-10, the field decides.
     """
     hidden = [system.row(pair) for pair in system.hidden()]
     known = [(point, sure_rank(system.structure.jacobian, hidden, point, system.algebra, system.sizes)) for point in system.points]
-    ranks = Counter(r for _, r in known if r is not None)  # points where it cannot be told are left out
+    ranks = Counter(r for _, r in known if r is not None)  # without points at which the rank is unclear
     usual = max(ranks, key=lambda r: (ranks[r], r), default=0)
     width = len(system.structure.top)
     doubtful = bool(ranks) and not system.added and (len(ranks) > 1 or max(ranks) < width)
@@ -174,13 +178,13 @@ def _clusters(system: Prolongation) -> tuple[int, list[Spot], list[Point]]:
 
 
 def _with_others(found: Closure, points: Sequence[Point]) -> Closure:
-    """A closure with those of other families: the closures near points of another kind, as far as they differ."""
+    """Add the closures of other families, near points of other ranks, if they differ."""
     others: list[Closure] = []
     system = found.system.original
     hidden = [system.row(pair) for pair in system.hidden()]
     usual = next(iter(found.system.points), {})
     for point in points:
-        # families differ by their states: with the parameters and the time of a usual point, exp(-b*t) is not zero by underflow
+        # families differ in their states only: take parameters and time of a typical point, where exp(-b*t) does not underflow to zero
         moved = {**usual, **{z: v for z, v in point.items() if isinstance(z, Jet) and not isinstance(z, Input)}}
         for start in points_from(hidden, [moved], system.algebra, system.sizes) if hidden else [moved]:
             other = closure(system.near(start), alone=True)
@@ -188,12 +192,14 @@ def _with_others(found: Closure, points: Sequence[Point]) -> Closure:
             if other.end is End.CLOSED and (other.dimension, len(other.free)) not in kinds:
                 others.append(other)
     every = (found, *others)
-    first, *rest = [c for c in every if not any(_edge_of(c, larger) for larger in every)]  # the largest is the edge of none
+    first, *rest = [
+        c for c in every if not any(_edge_of(c, larger) for larger in every)
+    ]  # the largest family is not the boundary of another
     return replace(first, others=tuple(rest))
 
 
 def _edge_of(small: Closure, large: Closure) -> bool:
-    """Whether a family is the edge of a larger one of its kind, such as rest among all motions: states of the larger one come near it."""
+    """Tell whether a family is the boundary of a larger one, such as rest among all motions: states of the larger one approach it."""
     if len(small.free) != len(large.free) or (small.dimension or 0) >= (large.dimension or 0):
         return False
     system = large.system
@@ -208,13 +214,13 @@ def _instructions(rows: Sequence[ca.SX]) -> int:
 
 
 def _solution(system: Prolongation, samples: Samples, residues: Residues | None, order: PivotOrder) -> Solved:
-    """The rows solved for their tops, with what rows without a pivot leave, by row."""
+    """Return the rows solved for their tops, with the expressions left by rows without a pivot."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
     return solve(system.structure.jacobian, right, order, samples, residues)
 
 
 def is_special(system: Prolongation, point: Point, solution: Solved) -> bool:
-    """Whether a point of unusual rank is special indeed: its first small pivot has a root there, and does not only underflow."""
+    """Tell whether a point of unusual rank is really special: its first small pivot has a root there, and does not merely underflow."""
     for pivot, usual in zip(solution.pivots, solution.references, strict=True):
         value = matrices_at([[pivot]], [point], system.algebra)
         if not value:
@@ -225,7 +231,7 @@ def is_special(system: Prolongation, point: Point, solution: Solved) -> bool:
 
 
 def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:
-    """The leftover expressions at points, a line for each, measured by the change of an expression when a jet changes by its own size."""
+    """Return the leftover expressions at points, a row for each, relative to their change when a jet changes by its size."""
     state = list(system.structure.state)
     entries = [[e, *system.algebra.gradient(e, state)] for _, e in leftover]
     smallest = _SMALLEST * row_sizes([e for _, e in leftover], system.algebra, system.sizes)
@@ -274,7 +280,7 @@ def _jets(system: Prolongation, e: ca.SX) -> list[Jet]:
 def _closed(
     base: Prolongation, system: Prolongation, known: tuple[Consequence, ...], relations: Sequence[ca.SX], spots: Sequence[Spot], r: int
 ) -> Closure:
-    """The closed system with the relations that it needs; `r` is the rank of its Jacobian, which numbers may not see."""
+    """Return the closed system with the relations that it needs; `r` is the exact rank of its Jacobian."""
     points = [point for point, _ in spots]
     kept = _needed(base, system, relations, points)
     system = base.extended([relations[k] for k in kept], [known[k].label for k in kept]) if kept else base
@@ -294,7 +300,7 @@ def _closed(
 
 
 def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX], points: Sequence[Point]) -> list[int]:
-    """The relations without which constraints or equations for the tops would be missing; the last ones are spared first."""
+    """Return the relations without which constraints or equations for the tops would be missing; later ones are dropped first."""
     kept = list(range(len(relations)))
     full = (hidden_rank(system, points), _top_rank(system, points))
     for k in reversed(range(len(relations))):
@@ -306,7 +312,7 @@ def _needed(base: Prolongation, system: Prolongation, relations: Sequence[ca.SX]
 
 
 def _restrictions(system: Prolongation, points: Sequence[Point]) -> int:
-    """How many of the rows on the state are independent; where numbers see fewer than there are, the field decides."""
+    """Return the number of independent rows on the state; where the numerical rank may be too low, the finite field decides."""
     found = hidden_rank(system, points)
     if found == len(system.hidden()) or system.exactly_free is None:
         return found
@@ -314,7 +320,7 @@ def _restrictions(system: Prolongation, points: Sequence[Point]) -> int:
 
 
 def hidden_rank(system: Prolongation, points: Sequence[Point]) -> int:
-    """How many of the rows on the state are independent, at the best of some points."""
+    """Return the number of independent rows on the state, the largest over some points."""
     entries = [system.algebra.gradient(system.row(pair), system.structure.state) for pair in system.hidden()]
     return rank_at(entries, points, system.algebra, system.sizes)
 

@@ -1,4 +1,4 @@
-"""Equations made into machine code: once per equations, with parameters and inputs as arguments."""
+"""Equations as machine code, compiled once, with parameters and inputs as arguments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 Array = NDArray[np.float64]
 
 _REMEMBERED = 64
-"""Choices of pivots whose code is kept: a motion that winds through a mechanism renews them some twenty times."""
+"""Size of the cache of compiled choices of pivots; one motion of a mechanism may need twenty."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Compiled:
     measure: Kernel
     """Residuals, and then the sizes of their terms."""
     labels: tuple[str, ...]
-    """What the measured residuals are called."""
+    """The names of the measured residuals."""
 
     @property
     def size(self) -> int:
@@ -55,7 +55,7 @@ class Compiled:
         return np.array([*[values[z] for z in self.flow.arguments], energy])
 
     def inputs(self, binding: Binding) -> Kernel | None:
-        """Machine code that gives the inputs at a time; None without inputs."""
+        """Return machine code for the inputs at a time; None without inputs."""
         if not self.flow.inputs:
             return None
         written = tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
@@ -72,14 +72,14 @@ class Compiled:
         return graph.function("inputs", [graph.leaf(TIME), x, ca.vertcat(known, rest)], ca.vertcat(*written))
 
     def watch(self, events: Sequence[Expr] = ()) -> Kernel:
-        """Determinant, smallest pivot, then the functions of events; remembered."""
+        """Determinant, smallest pivot, then the functions of events; cached."""
         key = ("watch", *events)
         if key not in self._made:
             self._made[key] = compile_kernel(self.flow.watch([self.flow.graph.of(e) for e in events]), hot=False)
         return self._made[key]
 
     def conserving(self) -> Kernel:
-        """A projection onto the constraints and the energy of the start; remembered."""
+        """A projection onto the constraints and the energy of the start; cached."""
         if "conserving" not in self._made:
             function = self.flow.project(conserve=True)
             assert function is not None  # noqa: S101 - conservation always gives a row
@@ -87,7 +87,7 @@ class Compiled:
         return self._made["conserving"]
 
     def energy_at(self, t: float, x: Array, p: Array) -> float:
-        """The energy at one state: its balance against nothing. The code that measures the balance is there already."""
+        """Return the energy at one state: the balance with a zero reference, whose code is already compiled."""
         state, values = np.array(x), np.array(p)
         values[-1] = 0.0
         state[len(self.flow.state) :] = 0.0
@@ -114,18 +114,18 @@ _COMPILED: Remembered[Compiled] = Remembered(_REMEMBERED)
 
 @lru_cache(maxsize=32)
 def compile_equations(equations: Equations) -> Compiled:
-    """Kernels for equations that determine their motion; remembered, because parameters are arguments."""
+    """Return kernels for equations that determine their motion; cached, because parameters are arguments."""
     return compile_system(prolongation(equations), equations.system.label)
 
 
 def compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
-    """Kernels whose pivots suit a given state as well. Remembered by the pivots: states that share them share the code."""
+    """Return kernels whose pivots also suit a given state; cached by the pivots, so that states with the same pivots share code."""
     system = without_poles(system, dict(point))
     (here,) = system.jacobians([point])
     if here is not None and Factored(here).nullity > (system.generic_nullity or 0):
         near = system.near(point)  # the state's own branch, if constraints have several
         system = near if (near.generic_nullity or 0) > (system.generic_nullity or 0) else system
-    flow = make_flow(system, (dict(point),)) or make_flow(system)  # a singular state has too few pivots: the watch will tell
+    flow = make_flow(system, (dict(point),)) or make_flow(system)  # a singular state has too few pivots; the run then reports it
     if flow is None:
         raise _no_order(system.equations.system.label)
     key = (flow.order, system.generic_nullity, system.added)
@@ -144,7 +144,7 @@ def compile_on_component(equations: Equations, binding: Binding, t: float, jets:
 
 
 def compile_system(system: Prolongation | None, label: str) -> Compiled:
-    """Kernels for rows that determine their motion, whatever they were made from."""
+    """Return kernels for rows that determine their motion."""
     flow = None if system is None else make_flow(system)
     if flow is None:
         raise _no_order(label)

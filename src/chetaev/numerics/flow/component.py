@@ -1,13 +1,13 @@
 r"""The component of the constraint set that a state lies on.
 
-Rows of closed loops have sets of many components: a chain of parallelograms may be folded at any of its joints, and which rows depend on
-each other differs from one to the next. Random points lie on any of them. Where a state is given, the state decides:
+Rows of closed loops have sets of many components: a chain of parallelograms may be folded at any of its joints, and the dependent rows
+differ between components. Random points lie on any of them. Where a state is given, the state decides:
 
-- If the system Jacobian is regular there, the rows determine the motion through it, and that is all there is to ask.
-- If rows depend on each other there and at all states near it, multipliers are left open and nothing else.
-- Rows may depend on each other along the motion only, as those of a platform on four parallel ropes do: nearby, where the platform turns
-  about the ropes, they do not. The motion stays where they do. This is told from a state where rows happen to depend on each other, such as
-  a parallelogram that lies flat, by looking a little ahead and back along the motion.
+- If the system Jacobian is regular there, the rows determine the motion through it.
+- If rows are dependent there and at all nearby states, only multipliers are left open.
+- Rows may be dependent along the motion only, as those of a platform on four parallel ropes: at nearby states, where the platform turns
+  about the ropes, they are independent. The motion stays where they are dependent. A state where rows just happen to be dependent, such as
+  a parallelogram that lies flat, is distinguished from this by states shortly before and after on the motion.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from chetaev.numerics.flow.prolongation import Problem, Prolongation
 from chetaev.numerics.flow.sampling import points_from
 
 _AHEAD = 1e-3
-"""How far along the motion ranks are compared, relative to the size of the positions: the prediction is right to the third power of it."""
+"""Displacement along the motion at which ranks are compared, relative to the size of the positions; the prediction has an error of its
+third power."""
 _STILL_DEPENDENT = 1e-7
-"""Singular values below this part of the largest belong to rows that still depend on each other ahead: rows that only happen to do so at a
-state show 1e-3 there, or 1e-6 where they touch, and the error of the prediction is 1e-9."""
+"""Relative to the largest singular value: smaller ones belong to rows that are still dependent ahead. Rows that just happen to be dependent
+at a state have 1e-3 there, or 1e-6 where they touch, and the error of the prediction is 1e-9."""
 _LEFT_OVER = 1e-8
-"""What rows that depend on each other may leave of their terms."""
+"""Relative to their terms: largest residual of dependent rows that agree."""
 
 
 def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool = False) -> Prolongation | None:
-    """The rows, judged on the component that a state lies on; None if they do not determine the motion there as they are stated.
+    """Return the rows with the ranks on the component of a state; None if the stated rows do not determine the motion there.
 
-    A StateError where the digits of the state do not tell. For an instant, which asks for no motion, a regular state needs no others.
+    Raise a StateError if the digits of the state do not decide. With `instant`, no motion is needed, and a regular state suffices.
     """
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
@@ -61,7 +62,7 @@ def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool =
 
 
 def _consistent(found: Factored, values: Matrix) -> bool:
-    """Whether rows that depend on each other agree."""
+    """Tell whether dependent rows are consistent."""
     tops = found.solved(-values)
     left = np.abs(values + found.jacobian @ tops)
     terms = np.abs(values) + np.abs(found.jacobian) @ np.abs(tops)
@@ -69,7 +70,7 @@ def _consistent(found: Factored, values: Matrix) -> bool:
 
 
 def _dependent_along(problem: Problem, jets: Mapping[Jet, float], found: Factored, values: Matrix) -> list[Point]:
-    """States a little later and a little earlier in the motion, if as many rows depend on each other there; none otherwise."""
+    """Return states shortly before and after on the motion, if as many rows are dependent there; otherwise none."""
     system = problem.system
     tops = dict(zip(system.structure.top, map(float, found.solved(-values)), strict=True))
     times = _looked_at({**jets, **tops})
@@ -82,12 +83,12 @@ def _dependent_along(problem: Problem, jets: Mapping[Jet, float], found: Factore
 
 
 def _small(matrix: Matrix) -> int:
-    """How many singular values of the scaled matrix are small, or missing."""
+    """Return the number of singular values of the scaled matrix that are small, or missing."""
     return matrix.shape[1] - Factored(matrix, cut=_STILL_DEPENDENT).rank
 
 
 def _looked_at(at: Mapping[Jet, float]) -> list[float]:
-    """Times before and after in which the positions change by a small part of their size; none at rest."""
+    """Return time steps before and after in which the positions change by a small part of their size; none at rest."""
     sizes = [max((abs(v) for z, v in at.items() if z.order == k), default=0.0) for k in range(3)]
     reach = _AHEAD * (sizes[0] or 1.0)
     if sizes[1] > 0:

@@ -3,9 +3,9 @@ r"""Linear systems of graph expressions, solved by an elimination whose pivots a
 Which entries are zero is a formal question, answered exactly by residues in a finite field (`residues`): only what is identically zero is
 left out, at every step. Which entries are good pivots is a local question, answered by numbers at several points of the constraint manifold
 at once: Markowitz' count decides among entries that are not small in their column at any of the points and larger than their own *doubt*,
-a bound of their error that is carried through the elimination. The elimination is then written out in the graph, so that solving costs only
-the operations a careful hand would write. The pivots are returned too: for a square system of full rank their product is the determinant
-up to sign, and a pivot that falls far below its reference tells that another order is needed.
+a bound of their error that is propagated through the elimination. The elimination is then unrolled in the graph, so that solving costs only
+the necessary operations. The pivots are returned too: for a square system of full rank their product is the determinant up to sign, and a
+pivot far below its reference means that another order is needed.
 
 A matrix of rank $r$, square or not, takes $r$ pivots. Unknowns without a pivot are set to zero, and the directions in which they could
 move are returned as a basis of the null space; rows without a pivot leave an expression that must vanish if a solution exists.
@@ -28,12 +28,13 @@ Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _THRESHOLD = 0.05
-"""Part of the largest entry of its column that a pivot must have at every sample; less lets round-off grow, more destroys sparsity."""
+"""Smallest ratio of a pivot to the largest entry of its column at every sample; less lets round-off grow, more destroys sparsity."""
 _DIGITLESS = 4.0
-"""Entries up to so many doubts have no digit that means anything, and are no pivots."""
+"""Doubts: an entry of at most this size has no correct digit and cannot be a pivot."""
 _LEAST_RATIO = 1e6
-"""Ratio to its doubt that a pivot must have where no entry suits all points, unless more pivots are known to exist."""
+"""Smallest ratio of a pivot to its doubt where no entry suits all points, unless more pivots are known to exist."""
 _EPSILON = float(np.finfo(float).eps)
+"""The distance from 1 to the next double."""
 _PASSES = 6
 """Passes of balancing, after which the largest entries of rows and columns are near one."""
 
@@ -57,14 +58,14 @@ class Solved:
 
 @dataclass(frozen=True)
 class PivotOrder:
-    """Which entry is eliminated when: pairs (row, column)."""
+    """The order of elimination: pairs (row, column)."""
 
     pairs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Samples:
-    """A matrix at several points, with bounds of the errors of its entries; rows and columns are scaled so that units drop out."""
+    """A matrix at several points, with bounds of the errors of its entries; rows and columns are scaled to remove units."""
 
     numbers: Matrix
     doubts: Matrix
@@ -95,7 +96,7 @@ def samples_of(system: Any, points: Sequence[Any]) -> Samples:
 
 @dataclass
 class Elimination:
-    """The numeric side of an elimination under way: what is left of the samples, and which rows and columns that is."""
+    """The numbers of a partial elimination: the remaining part of the samples, and its rows and columns."""
 
     numbers: Matrix
     doubts: Matrix
@@ -104,15 +105,15 @@ class Elimination:
     constant: Flags
     """Which entries are constant along a motion, as pivots to be preferred."""
     residues: Residues | None
-    """The exact side: what is zero. None where no residue is known; then nothing is zero but what the numbers show."""
+    """The exact zeros. None where no residue is known; then only numerical zeros count."""
 
     @classmethod
     def begun(cls, samples: Samples, constant: Flags | None, residues: Residues | None) -> Elimination:
         """Nothing is eliminated yet."""
         _, m, n = samples.numbers.shape
-        steady = np.zeros((m, n), dtype=bool) if constant is None else np.array(constant, dtype=bool)
+        constant_now = np.zeros((m, n), dtype=bool) if constant is None else np.array(constant, dtype=bool)
         left = None if residues is None else residues.copy()
-        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.arange(m), np.arange(n), steady, left)
+        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.arange(m), np.arange(n), constant_now, left)
         found._clear()
         return found
 
@@ -122,7 +123,7 @@ class Elimination:
         return replace(self, numbers=self.numbers[which], doubts=self.doubts[which], residues=left)
 
     def _clear(self) -> None:
-        """What is formally zero is zero in numbers too."""
+        """Set entries that are formally zero to zero."""
         if self.residues is not None:
             absent = ~self.residues.present[np.ix_(self.rows, self.columns)]
             self.numbers[:, absent], self.doubts[:, absent] = 0.0, 0.0
@@ -136,11 +137,11 @@ class Elimination:
         return found
 
     def eliminate(self, k: int, j: int) -> tuple[int, int]:
-        """One step with the pivot in row k and column j of what is left; the pivot's place in the whole matrix."""
+        """Make one step with the pivot in row k and column j of the remaining part; return its row and column in the whole matrix."""
         pair = int(self.rows[k]), int(self.columns[j])
         before = self.present
         if self.residues is not None and self.residues.eliminate(*pair) is None:
-            self.residues = None  # zero at one of the random states by chance: nothing is called zero any more
+            self.residues = None  # zero at one of the random states by chance: exact zeros are unknown from here on
         work, doubts = self.numbers, self.doubts
         others, kept = np.arange(work.shape[1]) != k, np.arange(work.shape[2]) != j
         pivot = np.where(work[:, k, j] == 0, np.inf, work[:, k, j])[:, None, None]
@@ -210,10 +211,10 @@ def _ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
 def elimination_order(
     samples: Samples, rank: int | None = None, constant: Flags | None = None, residues: Residues | None = None, prefer: bool = False
 ) -> PivotOrder:
-    """As many pivots as suit all sample matrices, or `rank` of them, which is known to be reached, at most.
+    """Return as many pivots as suit all sample matrices, or at most `rank`, if this rank is known.
 
-    Among entries of equal count those come first that are marked as constant: they keep their size along a motion. With `prefer`, constants
-    that the residues tell come first whatever their count.
+    Among entries of equal count, constant ones come first: they keep their size along a motion. With `prefer`, entries that are constant by
+    their residues come first regardless of their count.
     """
     work, (m, n) = Elimination.begun(samples, constant, residues), samples.numbers.shape[1:]
     count = min(m, n) if rank is None else min(m, n, rank)
@@ -267,9 +268,9 @@ def solve(
     residues: Residues | None = None,
     freeze: bool = False,
 ) -> Solved:
-    """The unrolled elimination in a given order. Entries are left out where their residues say that they are identically zero.
+    """Unroll the elimination in a given order. Entries whose residues are zero at all states are left out.
 
-    With `freeze`, entries that do not depend on the state without showing it are written without the state.
+    With `freeze`, entries that contain the state but do not depend on it are written without the state.
     """
     rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not e.is_zero()} for line in matrix]
     b, n = list(right), samples.numbers.shape[2]

@@ -25,7 +25,7 @@ def energy_and_power(equations: Equations, algebra: Algebra[Any]) -> tuple[Any, 
     energy = -lagrangian
     orders = highest_orders(algebra.symbols(lagrangian))
     jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in calculus.frame.velocities]
-    partials = iter(algebra.gradient(lagrangian, [z for line in jets for z in line]))  # once for all, which takes less time
+    partials = iter(algebra.gradient(lagrangian, [z for line in jets for z in line]))  # in one call, which is faster
     for line in jets:
         momentum = None
         for jet, partial in reversed([(jet, next(partials)) for jet in line]):

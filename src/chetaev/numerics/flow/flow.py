@@ -1,4 +1,4 @@
-"""The motion as a flow on a graph: rates of the state, the jets above it, projection onto the constraints, and what is watched.
+"""The motion as a flow on a graph: rates of the state, the jets above it, projection onto the constraints, and monitored functions.
 
 Everything here is a CasADi function of (t, x, p): time, the jets below the top (with the work done as a last component where it is
 needed), and parameters followed by the jets of inputs and the energy at the start.
@@ -41,8 +41,9 @@ from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
 _FEW_ROWS = 16
+"""Most rows for which constant pivots are preferred; with more rows the gain does not pay for the fill-in."""
 _ALIKE = 10.0
-"""Units of columns that differ by less than this power of two are not told apart."""
+"""Binary exponent: units of columns that differ by less than this power of two count as equal."""
 
 Stages = list[tuple[list[ca.SX], list[Jet]]]
 _CONSERVING: Remembered[bool | None] = Remembered(64)
@@ -56,11 +57,11 @@ class Flow:
     order: PivotOrder
     samples: Samples
     given: tuple[Point, ...] = ()
-    """States that the choices made here have to suit, besides random ones."""
+    """States that the pivots have to suit, besides random ones."""
     residues: Residues | None = None
-    """What tells which entries of the system Jacobian are identically zero, and which are constant along a motion."""
+    """The residues that decide which entries of the system Jacobian are identically zero, and which are constant along a motion."""
     freeze: bool = False
-    """Whether constant entries are written without the state: that pays where there are constraints and few rows."""
+    """Whether constant entries are written without the state, which is faster with constraints and few rows."""
 
     @property
     def graph(self) -> GraphAlgebra:
@@ -82,7 +83,7 @@ class Flow:
 
     @property
     def arguments(self) -> tuple[Symbol, ...]:
-        """What the vector p holds before the energy at the start."""
+        """The symbols of the vector p before the energy at the start."""
         return (*self.system.equations.system.parameters, *self.inputs)
 
     @cached_property
@@ -101,7 +102,7 @@ class Flow:
 
     @cached_property
     def points(self) -> list[Point]:
-        """States at which choices are made: the given ones and random ones of the constraint manifold."""
+        """States at which pivots are chosen: the given ones and random ones of the constraint manifold."""
         return [*self.given, *self.system.generic_points]
 
     @cached_property
@@ -135,15 +136,15 @@ class Flow:
 
     @property
     def has_power(self) -> bool:
-        """Whether the energy may change: False only where it is known that the power vanishes on the constraint manifold."""
+        """Whether the energy may change: False only if the power is proved to vanish on the constraint manifold."""
         return self.conserves_energy is not True
 
     @cached_property
     def conserves_energy(self) -> bool | None:
         """Whether the energy is a first integral: the power vanishes on the constraint manifold; None if that is undecided.
 
-        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to meet.
-        Remembered by the system: another choice of pivots changes nothing in it.
+        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to satisfy.
+        Cached by the system, since the choice of pivots does not affect it.
         """
         return _CONSERVING.get(self.system, (), self._conserves_energy)
 
@@ -164,7 +165,7 @@ class Flow:
         return None
 
     def _affine(self, stages: Stages) -> Stages:
-        """The rows of each stage that are affine in the jets by which the stage is met."""
+        """Return the rows of each stage that are affine in the jets of the stage."""
         found = []
         for rows, jets in stages:
             affine = [row for row in rows if not any(self.graph.which_contain(self.graph.gradient(row, jets), jets))]
@@ -194,14 +195,14 @@ class Flow:
         return ca.jtimes(e, self.graph.vector(moving), ca.vertcat(*seeds)) if moving else ca.SX(0)
 
     def _offset(self, z: Jet, top: dict[Jet, int]) -> int | None:
-        """How far a jet lies above the state; None inside it."""
+        """Return the number of derivatives by which a jet lies above the state; None inside it."""
         for unknown, d in top.items():
             if unknown.base == z.base:
                 return z.order - d if z.order >= d else None
         return None
 
     def with_inputs(self, e: ca.SX, functions: Mapping[str, Expr]) -> ca.SX:
-        """An expression in which inputs that are no arguments of the flow are written out as functions of time."""
+        """Return an expression in which inputs that are not arguments of the flow are written out as functions of time."""
         others = [z for z in self.graph.symbols(e) if isinstance(z, Input) and z not in self.inputs]
         written = [self.graph.of(total_derivative(functions[z.base], z.order)) for z in others]
         return ca.substitute(e, self.graph.vector(others), ca.vertcat(*written)) if others else e
@@ -215,7 +216,7 @@ class Flow:
 
     @cached_property
     def x(self) -> ca.SX:
-        """The state and the work done: made once, because CasADi takes as long to join symbols as to compute hundreds of instructions."""
+        """The state and the work done; cached, because CasADi takes as long to join symbols as to execute hundreds of instructions."""
         return ca.vertcat(self.graph.vector(self.state), *self.work)
 
     @cached_property
@@ -257,17 +258,17 @@ class Flow:
 
     @property
     def _terms_of_energy(self) -> ca.SX:
-        """What has the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
+        """Return an expression with the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
         lagrangian = self.system.equations.lowered.lagrangian
         first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
         return self.graph.of(lagrangian) if first else self._energy[0]
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
-        """The determinant, the smallest pivot, then functions of the user's.
+        """Return a function of the determinant, the smallest pivot, then functions of the user.
 
-        The determinant is relative to the points the pivots were chosen at. A pivot is measured in units of its row and column at the
-        same state, and relative to the largest such value at those points. Entries of a row are compared in units of their columns, else
-        a row of a small mass beside a reaction would be a row of the reaction alone: units drop out.
+        The determinant is relative to the points at which the pivots were chosen. A pivot is measured in units of its row and column at the
+        same state, and relative to the largest such value at those points. Entries of a row are compared in units of their columns:
+        otherwise a small mass beside a reaction would be negligible in its row.
         """
         return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
 
@@ -277,13 +278,13 @@ class Flow:
         determinant = ca.SX(self.solved.sign)
         for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
             determinant = determinant * (pivot / reference)
-        if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
+        if not self.system.plain:  # one minor of several: where it vanishes another may not, so its sign has no meaning
             determinant = ca.fabs(determinant)
         return determinant
 
     @cached_property
     def pivots(self) -> ca.Function:
-        """All pivots: which of them fell, their product does not tell."""
+        """Return a function of all pivots; their product does not show which of them fell."""
         return self.function(self.solved.pivots, "pivots")
 
     @cached_property
@@ -295,7 +296,7 @@ class Flow:
         inverse = {i: over(one, size) for i, size in rows.items()}
         columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in self.order.pairs}
         largest = one
-        # the largest inverse: that of a steady pivot is no division by the state
+        # the largest inverse: that of a constant pivot needs no division at every state
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
             largest = larger(largest, times(over(ca.SX(usual), size(pivot)), times(rows[i], columns[j])))
         return over(one, largest)
@@ -304,7 +305,7 @@ class Flow:
     def lowest_pivot(self) -> GraphTape | None:
         """What the smallest pivot is at least, at all states, as a function of parameters; None if a pivot moves or nothing is known.
 
-        A column in units of its rows is never larger than its own unit, so the largest entry that a row can have decides.
+        A column in units of its rows is never larger than its own unit, so the largest possible entry of a row decides.
         """
         if not self.freeze:
             return None
@@ -321,9 +322,10 @@ class Flow:
 
     @cached_property
     def _column_units(self) -> Matrix:
-        """Units of the columns, as powers of two, in which the entries of a row are compared; one where all entries are of like size.
+        """Return units of the columns, as powers of two, in which the entries of a row are compared; one where all entries have similar
+        sizes.
 
-        They bring the logarithms of the entries nearest to zero at the given states; what vanishes there counts as it is elsewhere.
+        They minimise the logarithms of the entries at the given states; entries that vanish there count with their size elsewhere.
         """
         sizes = np.abs(self.samples.numbers) * self.samples.down[:, :, None] * self.samples.across[:, None, :]
         given = sizes[: max(1, len(self.given))].max(axis=0)
@@ -333,7 +335,7 @@ class Flow:
 
     @cached_property
     def _usual_pivots(self) -> Matrix:
-        """The largest sizes of the pivots at the samples, in units of their rows and columns, but not more than one."""
+        """Return the largest sizes of the pivots at the samples, in units of their rows and columns, at most one."""
         samples = self.samples
         numbers = np.abs(samples.numbers) * samples.down[:, :, None] * samples.across[:, None, :]
         used = [i for i, _ in self.order.pairs]
@@ -351,7 +353,7 @@ class Flow:
 
 
 def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
-    """A flow with pivots that suit random points of the constraint manifold, and the given ones; None if there are too few pivots."""
+    """Return a flow with pivots that suit random points of the constraint manifold, and given ones; None if there are too few pivots."""
     if system.generic_nullity is None:
         return None
     found = [a for a in (*system.measured(extra_points, given=True), *system.measured(system.generic_points)) if a is not None]
@@ -364,10 +366,10 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
 
 
 def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:
-    """The order by Markowitz' count, or one that takes constant pivots first where that costs less; what tells zero and constant entries;
-    and whether constant ones are written without the state.
+    """Return the order by Markowitz' count, or one with constant pivots first where that costs less; the residues that decide zero and
+    constant entries; and whether constant entries are written without the state.
 
-    Where there are no constraints, or many rows, nothing is gained by constant entries, and they are not preferred.
+    Without constraints, or with many rows, constant entries gain nothing, and they are not preferred.
     """
     graph: GraphAlgebra = system.algebra
     residues = residues_of(graph, system.structure.jacobian)

@@ -1,8 +1,8 @@
 """Ranks that floating point cannot decide, decided with forty digits.
 
-A singular value of 1e-7 may be small, or the error of a point that lies not quite on its constraint set. The instruction tape of the graph
-runs in mpmath as well as in floats: the point is polished by Newton's iteration at fixed rank, with the pseudo-inverse in floats and the
-residual in many digits, and the matrix is evaluated there. Then what is small stays small and what is zero falls to 1e-30.
+A singular value of 1e-7 may be genuine, or the error of a point that is not exactly on its constraint set. The instruction tape of the
+graph runs in mpmath as well as in floats: Newton's iteration at fixed rank improves the point, with the pseudo-inverse in floats and the
+residual in many digits, and the matrix is evaluated there. Then a genuine small value stays, and a zero falls to 1e-30.
 """
 
 from __future__ import annotations
@@ -23,23 +23,29 @@ from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, fa
 from chetaev.mechanics.ranks.sizes import ORDINARY, Sizes
 
 _DIGITS = 40
+"""Decimal digits of the exact evaluation: zeros then stand clearly below genuine small values."""
 _CUT = 1e-8
+"""Relative singular value that separates zero from nonzero in floats."""
 _CLEAR, _ZERO = 1e-5, 1e-9
+"""Relative singular values above and below which floats decide; a value between them needs many digits."""
 _CLEAR_DIGITS, _ZERO_DIGITS = 1e-15, 1e-25
+"""The same with `_DIGITS` digits; a value between them leaves the rank undecided."""
 _UNDERFLOW_DIGITS = (300, 3000)
-"""Digits in which 1 + tanh(-300) and 1 + tanh(-3000) are seen not to be zero; the second are asked where the first show zero. What is
-below 1e-3000 beside 1 is taken for zero still."""
+"""Decimal digits with which 1 + tanh(-300) and 1 + tanh(-3000) are not zero; the second are used where the first give zero. A value below
+1e-3000 relative to 1 still counts as zero."""
 _SHORTER = 0.9
-"""How much shorter Newton's second step is than the first where there is a root: a half at a double root, 4/5 at a fivefold one. At exp and
-tanh, which have none, both steps are as long as their width."""
+"""Largest ratio of Newton's second step to the first at a root: it is 1/2 at a double root, 4/5 at a fivefold one. For exp and tanh, which
+have no root, both steps are equal."""
 _LARGEST = 14
+"""Largest dimension of a matrix that is evaluated in many digits, which takes seconds beyond it."""
 _POLISH = 4
+"""Newton steps in many digits; the error is squared in each."""
 
 
 def sure_rank(
     entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY
 ) -> int | None:
-    """The rank of a matrix at a point where rows vanish; None if it is undefined there, or if forty digits do not tell either."""
+    """Return the rank of a matrix at a point where rows vanish; None if it is undefined there, or undecided with `_DIGITS` digits."""
     found = factored_at(entries, [point], algebra, sizes, POINT_ERROR if rows else STATE_ERROR)
     if not found:
         return None
@@ -50,7 +56,7 @@ def sure_rank(
 
 
 def vanishes_near(e: ca.SX, point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY) -> bool:
-    """Whether an expression that is zero at a point in floats has a root there, as x^2 has, and is not small by underflow, as exp(-1e4)."""
+    """Tell whether an expression that is zero at a point in floats has a root there, as x^2, and does not underflow, as exp(-1e4)."""
     symbols = sorted(algebra.symbols(e), key=lambda z: z.name)
     units = {z: sizes.get(z, 1.0) for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)}
     program = algebra.program([e, *algebra.gradient(e, list(units))], symbols)[0]
@@ -62,9 +68,9 @@ def vanishes_near(e: ca.SX, point: Mapping[Symbol, float], algebra: Algebra[Any]
 
 
 def _has_root(program: Program, point: Sequence[float], units: Sequence[float | None], digits: int) -> bool | None:
-    """Whether two steps of Newton's iteration become shorter; a program gives the value and its slopes by what has units.
+    """Tell whether two steps of Newton's iteration become shorter; `program` computes the value and its slopes by inputs with `units`.
 
-    None where more digits may tell more: they show zero, or no value.
+    None if more digits are needed: the value is zero, or undefined.
     """
     mp, _ = many_digits(digits)
     at = [mp.mpf(v) for v in point]
@@ -85,7 +91,7 @@ def _has_root(program: Program, point: Sequence[float], units: Sequence[float | 
 
 
 def _gap(sizes: Any, cut: float, clear: float, zero: float) -> int | None:
-    """How many singular values are not zero, if none lies between."""
+    """Return the number of nonzero singular values; None if one lies between `zero` and `clear`."""
     r = int(sum(s > cut for s in sizes))
     sharp = (r == 0 or sizes[r - 1] > clear) and (r == len(sizes) or sizes[r] < zero)
     return r if sharp else None
@@ -118,7 +124,7 @@ def _with_many_digits(
 def _polished(
     rows: Sequence[ca.SX], at: dict[Symbol, Any], symbols: Sequence[Symbol], algebra: Algebra[Any], mp: mpmath.MPContext
 ) -> dict[Symbol, Any]:
-    """The point moved onto the rows; the step is found in floats, with the rank frozen, and added in many digits."""
+    """Move the point onto the rows; each step is computed in floats, with fixed rank, and added in many digits."""
     if not rows:
         return at
     jets = [z for z in symbols if isinstance(z, Jet) and not isinstance(z, Input)]

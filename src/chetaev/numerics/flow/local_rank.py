@@ -1,8 +1,8 @@
 """The rank of the system Jacobian at a state, with the digits that the state has.
 
-Where a state is given, the state decides: a system Jacobian that is regular there settles that the rows determine the motion, whatever
-random points of other components say. The entries come with their doubts, because a slope that is round-off of a zero must not become a
-pivot, and the verdict is one of three: regular, of a smaller rank, or ill-conditioned, which is said with the number.
+Where a state is given, the state decides: if the system Jacobian is regular there, the rows determine the motion, also if they do not at
+random points of other components. The entries have bounds of their round-off (doubts), because round-off of a zero must not become a pivot.
+The verdict is one of three: regular, of a smaller rank, or ill-conditioned, with the singular value.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from sympy import Symbol
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
-from chetaev.mechanics.ranks.factored import CUT, Factored, Flags, Matrix
+from chetaev.mechanics.ranks.factored import CUT, Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
-from chetaev.numerics.flow.nullspace import open_jets
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.doubts import EPSILON
 
 _SMALL_SLOPE = 1e-10
-"""Slopes below this part of the largest in their row or column may be round-off: their doubts are computed."""
+"""Relative to the largest slope in their row or column: smaller slopes may be round-off, and their doubts are computed."""
 _BESIDE = 1e-2
-"""A jet is uncertain by the last digit of this part of the largest jet of its order: zeros of a symmetric motion are round-off of that."""
+"""Relative to the largest jet of its order: the uncertainty of a jet is at least the last digit of this size, since zeros of a symmetric
+motion are round-off of the other jets."""
 _INVOLVED = 0.2
-"""Rows with this part of the largest weight in a combination that almost vanishes are named."""
+"""Relative to the largest weight in a combination that almost vanishes: rows with a larger weight are named in messages."""
 
 
 def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Factored]:
-    """Residuals of some rows at a state, and their Jacobian made ready; doubts are computed only where they may matter."""
+    """Return residuals of some rows at a state, and their factored Jacobian; doubts are computed only where slopes are small."""
     values, jacobian = problem.numbers(pairs, unknowns, at)
     found = Factored(jacobian)
     if found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]:
@@ -47,7 +47,7 @@ def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], 
 
 
 def uncertainties(point: Mapping[Symbol, float], sizes: Sizes) -> dict[Symbol, float]:
-    """How far each value may be off: by its last digit; places of a group by that of the whole, jets also beside others of their kind."""
+    """Return the uncertainty of each value: its last digit; for group numbers that of the element, for jets also by `_BESIDE`."""
     places: dict[tuple[str, ...], float] = {}
     for z, v in point.items():
         if isinstance(z, Place):
@@ -66,10 +66,10 @@ def may_be_round_off(jacobians: Matrix) -> Flags:
 
 
 def require_clear(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> None:
-    """A StateError where the digits do not tell whether rows depend on each other.
+    """Raise a StateError if the digits do not decide whether rows are dependent.
 
-    A matrix of masses bordered by rows that differ by $e$ has a singular value of $e^2$, which round-off hides long before it hides $e$. If
-    the bordered matrix leaves multipliers open, their own columns must depend on each other, and just as clearly.
+    A mass matrix bordered by rows that differ by $e$ has a singular value of $e^2$, which round-off hides long before it hides $e$. If the
+    bordered matrix leaves multipliers open, their own columns must be dependent as clearly.
     """
     size = found.dropped if found.ill_conditioned else 0.0
     opened = open_jets(unknowns, found.null)

@@ -1,7 +1,7 @@
-"""Where the equations fail: the singular locus by name, and sub-expressions without a value.
+"""Names of singular loci, and sub-expressions without a value.
 
-At a singular state the determinant of the system Jacobian vanishes. A factor of it says where that is (`psi' = 0`); where no formula is
-found, the null vectors of the Jacobian say which unknown is left open and which rows depend on each other.
+At a singular state the determinant of the system Jacobian vanishes. A vanishing factor of it names the locus (`psi' = 0`); where no formula
+is found, the null vectors of the Jacobian give the unknowns that are left open and the dependent rows.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from chetaev.mechanics.singular_locus import locus_factors
 from chetaev.numerics.flow.prolongation import Prolongation, open_jets, prolongation
 
 _ON_LOCUS = 1e-8
+"""Relative to its terms (absolute for a single term): a smaller factor vanishes at a state."""
 _INVOLVED = 0.2
+"""Relative to the largest weight in a dependence: rows with a larger weight are named."""
 
 
 def locus_at(equations: Equations, point: Mapping[Symbol, float], system: Prolongation | None = None) -> str:
-    """Where a singular state lies: `psi' = 0`, or what the rows leave open there; empty if the state is not singular.
+    """Return the locus of a singular state: `psi' = 0`, or the unknowns that the rows leave open there; empty if the state is not singular.
 
-    The point has a value for every parameter, for time, for jets of inputs and for the state. With the rows of a motion none are sought:
-    finding consequences at other states takes minutes where rows are many, and says nothing about this one.
+    The point has a value for every parameter, for time, for jets of inputs and for the state. With `system`, the rows of a motion, no
+    consequences are derived: deriving them at other states takes minutes for many rows, and does not describe this one.
     """
     factor = vanishing_factor(equations, point)
     if factor:

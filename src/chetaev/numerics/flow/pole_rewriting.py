@@ -1,8 +1,8 @@
-"""Consequences of the rows written anew where they have a pole.
+"""Consequences of the rows, derived again where they have a pole.
 
-A consequence is what an elimination leaves of a row, and it divides by the pivots, which were chosen at random states. At a special state a
-pivot may vanish though nothing is singular there: a ball that rolls about an axis of space, say. The consequence has no value then, or one
-without digits, and the same relation made with pivots that suit the state has.
+A consequence is the remainder of a row after an elimination, and it divides by pivots that were chosen at random states. At a special state
+a pivot may vanish although the state is not singular, as for a ball that rolls about an axis of space. The consequence then has no value,
+or no correct digit; the same relation with pivots chosen at the state has a value.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.remembered import Remembered
 
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
+"""Relative perturbation of the last digits of a state."""
 _UNSTEADY = 1e-9
+"""Relative change of a slope under this perturbation that indicates a pole."""
 _TAPES: Remembered[Evaluator] = Remembered(most=16)
 
 
 def without_poles(system: Prolongation, point: Point) -> Prolongation:
-    """The system, its consequences made anew with pivots chosen at a state if one of them has a pole there."""
+    """Return the system, with consequences derived again by pivots chosen at a state if one of them has a pole there."""
     if not has_pole(system, point):
         return system
     found = closure(system.original.near(point), alone=True)
@@ -34,7 +36,7 @@ def without_poles(system: Prolongation, point: Point) -> Prolongation:
 
 
 def has_pole(system: Prolongation, point: Point) -> bool:
-    """Whether consequences have no value at a state, or slopes that change when its last digits do."""
+    """Tell whether consequences have no value at a state, or slopes that change with its last digits."""
     if not system.added:
         return False
     here = _slopes(system, point)
@@ -49,7 +51,7 @@ def has_pole(system: Prolongation, point: Point) -> bool:
 
 
 def last_digits_changed(values: Mapping[Symbol, float], seed: int) -> dict[Jet, float]:
-    """Jets with other last digits. Those of a place are changed by the size of the whole: a quaternion has one length, not four."""
+    """Return jets with perturbed last digits; the numbers of a group element relative to the size of the whole element."""
     jets = [z for z in values if isinstance(z, Jet) and not isinstance(z, Input)]
     lengths: dict[tuple[str, ...], float] = {}
     for z in jets:

@@ -1,8 +1,8 @@
 r"""Projection of a state onto the constraints it has to satisfy.
 
 Each stage of Pryce's scheme moves the highest jets its rows contain, positions first; its Jacobian is a submatrix of the system Jacobian.
-Where the stages together do not hold all constraints (rows that depend on each other hide a relation between lower jets) all rows are met
-at once by moving all jets. Rows that depend on others are left out: they are met with them.
+Where the stages together do not imply all constraints (dependent rows hide a relation between lower jets), all rows are satisfied together
+by moving all jets. Rows that depend on others are left out: they hold with them.
 
 $$ x \mapsto x - W J^T (J W J^T)^{-1} r, $$
 
@@ -32,7 +32,7 @@ Entries = Sequence[Sequence[ca.SX]]
 
 
 def projection(flow: Flow, conserve: bool = False) -> ca.Function | None:
-    """One Newton step onto the constraints and, if asked for, the energy at the start; None if there is nothing to meet."""
+    """Return one Newton step onto the constraints and, with `conserve`, the energy at the start; None without constraints."""
     stages = _stages(flow, conserve)
     if not stages:
         return None
@@ -53,7 +53,7 @@ def _stages(flow: Flow, conserve: bool) -> list[ca.Function]:
 
 
 def _stages_suffice(flow: Flow) -> bool:
-    """Whether the stages one by one meet as many independent constraints as all rows together."""
+    """Tell whether the stages one by one have as many independent constraints as all rows together."""
     system = flow.system
     if not system.hidden() or system.plain:
         return True
@@ -66,7 +66,7 @@ def _rank(entries: Entries, flow: Flow) -> int:
 
 
 def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
-    """The rows' slopes in the jets of a stage; group coordinates are moved by their places.
+    """Return the rows' slopes in the jets of a stage; group coordinates are moved by their numbers.
 
     Rows are the same for all multiples of a quaternion, so the least correction of one is a rotation.
     """
@@ -80,7 +80,7 @@ def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
 
 
 def _stage(flow: Flow, k: int, extra: Sequence[ca.SX] = ()) -> ca.Function:
-    """The rows of a stage, and further ones, met by moving the jets of the stage."""
+    """Return the step that satisfies the rows of a stage, and further ones, by moving the jets of the stage."""
     jacobian, jets = _stage_jacobian(flow, k)
     rows = [*[flow.system.row(pair) for pair in flow.system.stage(k)], *extra]
     return _correction(flow, rows, [*jacobian, *[flow.graph.gradient(e, jets) for e in extra]], jets)
@@ -119,7 +119,7 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
 
 
 def _independent(samples: Sequence[Matrix], weights: Sequence[float]) -> list[int]:
-    """Rows that carry the rank, at every sample."""
+    """Return independent rows with the full rank at every sample."""
     moving = np.flatnonzero(weights)
     order = elimination_order(Samples.of([a[:, moving] for a in samples]), max(map(rank, samples)))
     return sorted(i for i, _ in order.pairs)
@@ -135,7 +135,7 @@ def _weights(samples: Sequence[Matrix], jets: Sequence[Jet]) -> list[float]:
 
 
 def _dot(a: Mapping[int, ca.SX], b: Mapping[int, ca.SX], weights: Sequence[float]) -> ca.SX:
-    """The product of two lines, given by their entries that are not zero."""
+    """Return the weighted product of two rows, given by their nonzero entries."""
     return _sum([times(e, b[c]) if weights[c] == 1 else weights[c] * times(e, b[c]) for c, e in a.items() if c in b])
 
 

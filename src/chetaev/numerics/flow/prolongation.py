@@ -20,12 +20,11 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Consequence, Origin
 from chetaev.mechanics.ranks.exact import exact_rank, free_columns
-from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.factored import Factored, least_norm, null_space, open_jets
 from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.mechanics.structure import Structure, raised, structure
 from chetaev.numerics.flow.affine import plainly_affine
-from chetaev.numerics.flow.nullspace import least_norm, null_space, open_jets
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
 from chetaev.numerics.graphs.binding import Binding
@@ -33,14 +32,19 @@ from chetaev.numerics.graphs.binding import Binding
 __all__ = ["Pair", "Problem", "Prolongation", "least_norm", "null_space", "open_jets", "prolongation", "square_prolongation"]
 
 _ZERO = 1e-9
+"""Relative difference up to which a slope is the same at two random points."""
 _TRIES = 6
+"""Pairs of random points at which slopes are compared, where the finite field has no point."""
 _POINTS = 4
+"""Random points of the constraint manifold at which ranks are evaluated; with fewer, special points could decide."""
 _MORE = 5
+"""Factor by which the number of random points is increased where the first ones are unsuitable."""
 _CONTRADICTION = 1e-7
-"""What rows may leave of the sum of their terms, at points that satisfy the rows below to 1e-11."""
+"""Relative to the sum of their terms: largest residual of consistent rows, at points that satisfy the lower rows to 1e-11."""
 _NOTHING = 1e-8
-"""Part of the largest top below which another one may be round-off."""
+"""Relative to the largest top: a smaller top may be round-off."""
 _SECONDS = 2.0
+"""Time limit of the search for the sub-expression without a value; without a result the message names none."""
 
 _T = TypeVar("_T")
 
@@ -57,7 +61,7 @@ class Prolongation:
         self.equations, self.structure, self.algebra = equations, found, cast(GraphAlgebra, found.algebra)
         self._near, self.added, self._count = near, added, count
         self.stated = self
-        """The rows judged at random states, where these are judged at others."""
+        """The same rows with the ranks at random states, if the ranks here are those at given states."""
         self._seeds: list[Point] = []
         # the action variable counts as an unknown with its row s' = L: only then are derivatives of rows consistent with the offsets
         self._calculus = Calculus(found.algebra, equations.system.frame)
@@ -67,7 +71,7 @@ class Prolongation:
         self._sizes: dict[tuple[tuple[str, float], ...], Sizes] = {}
 
     def row(self, pair: Pair) -> Any:
-        """A row differentiated so many times."""
+        """Return a row, differentiated as often as the pair says."""
         i, times = pair
         known = self._derivatives[i]
         while len(known) <= times:
@@ -95,11 +99,11 @@ class Prolongation:
         return [pair for k in self.stages() for pair in self.stage(k)]
 
     def label(self, pair: Pair) -> str:
-        """How messages call a differentiated row."""
+        """Return the name of a differentiated row in messages."""
         return (*self.equations.labels, *self.added)[pair[0]] + "'" * pair[1]
 
     def origin(self, row: int) -> Origin:
-        """Where a row comes from."""
+        """Return the origin of a row."""
         origins = self.equations.origins
         return origins[row] if row < len(origins) else Consequence(self.added[row - len(origins)])
 
@@ -137,7 +141,7 @@ class Prolongation:
 
     @cached_property
     def reported(self) -> dict[Jet, int]:
-        """The order up to which each unknown is reported: accelerations, what the equations determine, what the system is written with."""
+        """The order up to which each unknown is reported: accelerations, the tops, and the jets in which the system is written."""
         source = self.equations.system
         written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
         written += [e for row in source.variational or () for e in row.coefficients.values()]
@@ -154,12 +158,12 @@ class Prolongation:
         Positive for redundant constraints, whose multipliers are not unique; None if a coordinate is left open everywhere, or if rows that
         depend on each other contradict each other, so that they hide a further constraint or a free function.
         """
-        known = any(null is not None for null in self._nulls)  # nothing is regular because no random point had a value
+        known = any(null is not None for null in self._nulls)  # without a value at any random point nothing is known
         return self._generic_null.shape[1] if known and self.harmless(self._generic_null) and self.solvable else None
 
     @property
     def nullity(self) -> int:
-        """The smallest nullity of the system Jacobian at the points, whatever it concerns."""
+        """The smallest nullity of the system Jacobian at the points, for coordinates and multipliers alike."""
         return int(self._generic_null.shape[1])
 
     @property
@@ -180,7 +184,7 @@ class Prolongation:
         return not self.contradictions(self.generic_points)
 
     def contradictions(self, points: Sequence[Point]) -> dict[int, float]:
-        """Points, by number, at which no tops satisfy all rows of stage 0, with the size of what is left."""
+        """Return points, by index, at which no tops satisfy all rows of stage 0, with the size of the residual."""
         pairs, top = self.stage(0), self.structure.top
         rest = [[self.algebra.without(self.row(pair), top)] for pair in pairs]
         found = {}
@@ -190,7 +194,7 @@ class Prolongation:
                 b = right[0].ravel()
                 solution = least_norm(matrices[0], b, self._noise)[0]
                 left = np.abs(b - matrices[0] @ solution)
-                sizes = np.abs(solution) + _NOTHING * np.abs(solution).max(initial=0.0)  # a top that vanishes has round-off of the others
+                sizes = np.abs(solution) + _NOTHING * np.abs(solution).max(initial=0.0)  # a vanishing top has the round-off of the others
                 terms = np.abs(b) + np.abs(matrices[0]) @ sizes
                 if (left > _CONTRADICTION * terms).any():
                     found[k] = float(left.max(initial=0.0))
@@ -208,11 +212,11 @@ class Prolongation:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """How large symbols are, by the numbers in the rows and the parameters of the state near which they are judged."""
+        """The sizes of symbols, from the numbers in the rows and the parameters of the state near which ranks are evaluated."""
         return self.sizes_with(self._near or {})
 
     def sizes_with(self, known: Mapping[Symbol, float]) -> Sizes:
-        """How large symbols are with some values of the parameters; remembered."""
+        """Return the sizes of symbols for given values of the parameters; cached."""
         values = {z: float(v) for z, v in known.items() if isinstance(z, Parameter)}
         key = tuple(sorted(((z.name, v) for z, v in values.items())))
         if key not in self._sizes:
@@ -227,19 +231,21 @@ class Prolongation:
         if self._seeds and (found := points_from(hidden, self._seeds, self.algebra, self.sizes)):
             return found
         if self._near is not None:
-            moved = [z for z in self._near if isinstance(z, Jet) and not isinstance(z, Input)]  # ranks depend on more than the rows contain
+            moved = [
+                z for z in self._near if isinstance(z, Jet) and not isinstance(z, Input)
+            ]  # ranks depend on more jets than the rows contain
             return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count, moved=moved, sizes=self.sizes)]
         symbols = self.symbols([*self.hidden(), *self.stage(0)])
         found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra, sizes=self.sizes)
-        if any(a is None for a in self.jacobians(found)):  # a root may have a value at few random points
+        if any(a is None for a in self.jacobians(found)):  # a square root may be undefined at most random points
             more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra, sizes=self.sizes)
             found = [point for point, a in zip(more, self.jacobians(more), strict=True) if a is not None][: self._count]
         if hidden and self._least_nullity(found):
-            # where constraints are quadratic forms, random parameters may leave nothing but rest: others are tried before that is believed
+            # with constraints that are quadratic forms, random parameters may allow only rest: other parameters are tried
             more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra, sizes=self.sizes)
             found = more if self._least_nullity(more) < self._least_nullity(found) else found
         if hidden and len({a.shape[1] for a in self._null_spaces(found) if a is not None}) > 1:
-            # stage by stage the points were drawn to special ones; all jets at once, with the rank frozen, they are not
+            # the staged iteration converged to non-generic points: repeat it with all jets and frozen rank
             starts: list[Point] = [random_point(symbols, seed, sizes=self.sizes) for seed in range(3 * self._count)]
             found = points_from(hidden, starts, self.algebra, self.sizes)[: 2 * self._count] or found
         return found
@@ -257,21 +263,21 @@ class Prolongation:
         return Prolongation(self.equations, replace(found, **rows), self._near, count=self._count)
 
     def sampled(self, count: int) -> Prolongation:
-        """The same rows, judged at so many random points."""
+        """Return the same rows with the ranks at `count` random points."""
         found = Prolongation(self.equations, self.structure, self._near, self.added, count)
         found._derivatives, found._tapes, found._sizes = self._derivatives, self._tapes, self._sizes
         found.stated = self.stated
         return found
 
     def near(self, point: Point) -> Prolongation:
-        """The same rows, judged at points near a given state: constraints may have several branches, with different ranks."""
+        """Return the same rows with the ranks near a given state: constraints may have several branches, with different ranks."""
         found = Prolongation(self.equations, self.structure, dict(point), self.added, self._count)
         found._derivatives, found._tapes, found._sizes = self._derivatives, self._tapes, self._sizes
         found._curved, found.stated = self._curved, self.stated
         return found
 
     def standing(self, points: Sequence[Point], null: Matrix) -> Prolongation:
-        """The same rows with the rank that they have at given states and along the motion from there."""
+        """Return the same rows with the rank at given states and along the motion from there."""
         found = self.near(points[0])
         found.points = [dict(point) for point in points]
         found._nulls = [null] * len(points)
@@ -288,7 +294,7 @@ class Prolongation:
 
     @property
     def _noise(self) -> float:
-        """What is zero beside the largest entry: points on constraints carry the error of Newton's iteration, others round-off only."""
+        """The relative size of a zero entry: points on constraints have the error of Newton's iteration, others only round-off."""
         return 1e-11 if self.hidden() else 1e-15
 
     @cached_property
@@ -315,18 +321,18 @@ class Prolongation:
 
     @cached_property
     def exact_nullity(self) -> int | None:
-        """The nullity of the system Jacobian on the constraint manifold, found in a finite field; None if there is no easy point there.
+        """The nullity of the system Jacobian on the constraint manifold, computed in a finite field; None if no point is found there.
 
-        Near a given state numbers decide: its component of the manifold may be another one.
+        Near a given state numbers decide, since points in the field may lie on another component.
         """
         found = self._in_field(exact_rank, self.structure.jacobian) if self._near is None else None
         return None if found is None else len(self.structure.top) - found
 
     @cached_property
     def exactly_free(self) -> tuple[Jet, ...] | None:
-        """The jets of the state, lowest orders first, that the rows on it leave free, found like the nullity.
+        """The jets of the state, lowest orders first, that the rows on it leave free, computed in a finite field.
 
-        Affine rows have one component, so that a given state does not matter.
+        Affine rows have one component, so a given state does not matter.
         """
         if self._near is not None and self.curved(self.hidden(), self.structure.state):
             return None
@@ -335,13 +341,13 @@ class Prolongation:
         return None if free is None else tuple(state[k] for k in free)
 
     def _in_field(self, ask: Callable[..., _T | None], entries: Sequence[Sequence[Any]]) -> _T | None:
-        """What is asked about a matrix where the rows on the state hold, met order by order or else stage by stage."""
+        """Ask a question about a matrix at field points of the rows on the state, solved order by order or otherwise stage by stage."""
         rows = [self.row(pair) for pair in self.hidden()]
         found = ask(entries, rows, self.algebra)
         return ask(entries, rows, self.algebra, self.staged(-1)) if found is None else found
 
     def staged(self, last: int) -> list[tuple[list[Any], list[Jet]]]:
-        """The rows of every stage up to the last one, and the jets by which they are met."""
+        """Return the rows of every stage up to `last`, and the jets for which they are solved."""
         found = []
         offsets = list(zip(self.structure.unknowns, self.structure.unknown_offsets, strict=True))
         for k in range(self.stages().start, last + 1):
@@ -351,7 +357,7 @@ class Prolongation:
 
     @cached_property
     def _generic_null(self) -> Matrix:
-        """A point where the Jacobian has full rank, with digits to spare, settles the matter; where numbers see less, the field decides."""
+        """A point at which the Jacobian clearly has full rank decides; where the numerical rank is lower, the finite field decides."""
         n = len(self.structure.top)
         found = [null for null in self._nulls if null is not None]
         least = min((null.shape[1] for null in found), default=n)
@@ -363,7 +369,7 @@ class Prolongation:
 
     @property
     def rank_evidence(self) -> str:
-        """By which of three ways the generic rank of the system Jacobian was found."""
+        """The method by which the generic rank of the system Jacobian was found."""
         if self._generic_null.shape[1] == 0:
             return "full at a random point of the constraint manifold, above its round-off"
         if self.exact_nullity is not None:
@@ -401,7 +407,7 @@ class Prolongation:
         return [z for z in unknowns if z in found]
 
     def _vary(self, slopes: Sequence[Any], unknowns: Sequence[Jet]) -> list[bool]:
-        """Which slopes change when only the unknowns do; where the field has no point, by numbers."""
+        """Return which slopes depend on the unknowns; by numbers where the finite field has no point."""
         if not slopes:
             return []
         symbols = sorted(self.algebra.symbols_of(slopes), key=lambda z: (z in unknowns, z.name))
@@ -425,12 +431,12 @@ class Prolongation:
 
 @lru_cache(maxsize=32)
 def prolongation(equations: Equations) -> Prolongation | None:
-    """The rows that determine the motion, with their derivatives. Remembered, because forming the rows takes time.
+    """Return the rows that determine the motion, with their derivatives. Cached, because forming the rows takes time.
 
-    Where the stated rows do not suffice, consequences of theirs are added. If that does not determine the motion either, the square system
-    is returned as it is (its `generic_nullity` is None), or None if it has no structure.
+    Where the stated rows do not suffice, their consequences are added. If these do not determine the motion either, the square system is
+    returned unchanged (its `generic_nullity` is None), or None if it has no structure.
     """
-    from chetaev.numerics.flow.closure import closure_of  # which builds on this module
+    from chetaev.numerics.flow.closure import closure_of  # local: it imports this module
 
     system = square_prolongation(equations)
     if system is not None and system.generic_nullity is not None:
@@ -457,14 +463,14 @@ def square_prolongation(equations: Equations) -> Prolongation | None:
 
 @dataclass(frozen=True)
 class Problem:
-    """Equations with values for parameters, inputs and time: numbers can be asked for."""
+    """Equations with values for parameters, inputs and time, ready for evaluation."""
 
     system: Prolongation
     binding: Binding
     t: float
     where: str
     centre: Mapping[Jet, float] = field(default_factory=dict)
-    """Where group coordinates stand when motions near a state are studied."""
+    """The numbers of group coordinates around which motions near a state are studied."""
 
     def numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
         """Residuals of some rows and their Jacobian with respect to some jets, at a state."""
@@ -477,7 +483,7 @@ class Problem:
 
     @property
     def sizes(self) -> Sizes:
-        """How large symbols are, by the numbers in the rows and the values of the parameters."""
+        """The sizes of symbols, from the numbers in the rows and the values of the parameters."""
         return self.system.sizes_with(self.binding.parameters)
 
     def point(self, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
@@ -492,7 +498,7 @@ class Problem:
         with deadline(_SECONDS):
             rows = [equations.rows[i].residual for i, _ in pairs if i < len(equations.rows)]
             highest = max((times for _, times in pairs), default=0)
-            for times in range(highest + 2):  # the Jacobian is one derivative more
+            for times in range(highest + 2):  # one more, for the Jacobian
                 written = [equations.system.charted(equations.total(row, times)) for row in rows]
                 point = {**self.binding.at(frozenset().union(*[e.free_symbols for e in written]), self.t), **jets}
                 part = part or without_value(written, point)

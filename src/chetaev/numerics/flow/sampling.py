@@ -1,9 +1,9 @@
 r"""Points of a constraint set near a given one: the branch a user's start lies on.
 
-Rows that depend on each other at a point make Newton's iteration treacherous there: the smallest singular value is of the order of the
-distance from the set, and a full-rank step leaves it again after having come near. So the approach is damped, $(J^T J + \mu) s = -J^T F$
-with $\mu = |F|$, and the last steps are taken with the rank frozen. A point counts when the last step is small, not only the residual: at
-a multiple root the residual is small long before the point is reached.
+Rows that are dependent at a point make Newton's iteration unreliable there: the smallest singular value is of the order of the distance
+from the set, and a full-rank step near the set leaves it again. So the approach is damped, $(J^T J + \mu) s = -J^T F$ with $\mu = |F|$, and
+the last steps are taken with the rank frozen. A point counts when the last step is small, not only the residual: at a multiple root the
+residual is small long before the point is reached.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, natural_sizes
 
 _APPROACH = 40
+"""Most damped steps."""
 _POLISH = 6
+"""Most steps with frozen rank, which converge quadratically."""
 _NEAR = 1e-6
+"""Scaled residual below which steps have frozen rank; also the relative cut of that rank."""
 _ARRIVED = 1e-10
+"""Scaled length of the last step, and scaled residual, of a point on the set."""
 _SHORTEST = 1 / 64
-"""The shortest displacement, beside the first one, with which a point is looked for."""
+"""Relative to the first displacement: the shortest one with which a point is sought."""
 _STAYS = 0.5
-"""Part of a displacement along the set that the way back to the set may have: more, and it leads to another component."""
+"""Largest ratio of the correction back to the set to the displacement along it; a larger one leads to another component."""
 
 
 def points_near(
@@ -40,9 +44,9 @@ def points_near(
     moved: Sequence[Symbol] | None = None,
     sizes: Sizes | None = None,
 ) -> list[Point]:
-    """Points where all rows vanish, reached from random displacements of a start along their set.
+    """Return points where all rows vanish, reached from random displacements of a start along their set.
 
-    The jets of unknowns in the rows move, or those that are given, in units of the sizes that the rows suggest, or of given ones.
+    `moved` are the jets that move, by default the unknowns in the rows; `sizes` are their units, by default those that the rows suggest.
     """
     jets = list(moved) if moved else _moving(rows, start, algebra)
     jets = jets if rows else [z for z in start if isinstance(z, Jet) and not isinstance(z, Input)]
@@ -72,7 +76,7 @@ def _moving(rows: Sequence[Any], start: Mapping[Symbol, float], algebra: Algebra
 
 
 def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> Matrix:
-    """Directions in which jets, in units of their sizes, can move along the rows, as orthonormal columns; all of them without rows."""
+    """Return the directions, as orthonormal columns, in which jets in units of their sizes can move along the rows; all without rows."""
     everywhere = np.eye(len(slopes.jets))
     try:
         _, jacobian = slopes(start)
@@ -83,7 +87,7 @@ def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> M
 
 
 def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
-    """The point of the set that a displacement along it leads to; None unless the set is met near where the displacement ends."""
+    """Return the point of the set near the end of a displacement along it; None if there is none nearby."""
     here = _moved(slopes, start, shift)
     point = _settled(slopes, here) if slopes.count else here
     if point is None:
@@ -93,15 +97,15 @@ def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Poi
 
 
 def _moved(slopes: Slopes, at: Mapping[Symbol, float], shift: Matrix) -> dict[Symbol, float]:
-    """A point displaced by so many units of each jet."""
+    """Return a point displaced by `shift`, in units of each jet."""
     return {**at, **{z: float(at[z] + s) for z, s in zip(slopes.jets, shift * slopes.units, strict=True)}}
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
-    """Points where all rows vanish, reached from given ones by moving all jets at once.
+    """Return points where all rows vanish, reached from given ones by moving all jets together.
 
-    Where rows are quadratic forms in the velocities, rest is a multiple root that swallows whoever moves velocities only; moving all jets
-    leads to the other solutions, and a start that is drawn to the multiple root does not arrive.
+    Where rows are quadratic forms in the velocities, rest is a multiple root that attracts an iteration in velocities only; moving all jets
+    leads to the other solutions, and an iteration towards the multiple root does not converge within the limit.
     """
     if not starts:
         return []

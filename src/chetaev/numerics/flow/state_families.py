@@ -1,8 +1,8 @@
 r"""The families of states on which motions live.
 
-Random points see what is generic. Where a product vanishes, one factor may vanish at every point met and another at none: Cawley's
-$q_2 q_3 = 0$. So a second probe adds each pivot of the elimination that can vanish as a row of its own and looks whether the set where it
-is a family of states of its own.
+Random points show generic states. Where a product vanishes, one factor may vanish at all random points and another at none: Cawley's $q_2
+q_3 = 0$. So a second test adds each pivot of the elimination that can vanish as a row, and checks whether the set where it vanishes is a
+separate family of states.
 """
 
 from __future__ import annotations
@@ -22,16 +22,20 @@ from chetaev.numerics.flow.sampling import points_from
 from chetaev.numerics.graphs.residues import residues_of
 
 _POINTS = 8
+"""Random points at which ranks are evaluated."""
 _MOST = 8
+"""Most pivots that are tested; each takes a closure."""
 _PROBED = 1
+"""Points of each locus that are tested."""
 _LARGEST = 1e3
+"""Largest value at a point of a locus, with sizes of order one; larger ones are roots at infinity, that is round-off."""
 _NEIGHBOURS = 2
-"""States that are needed to speak of a family."""
+"""Fewest states near a point that make a family."""
 
 
 @lru_cache(maxsize=32)
 def families(equations: Equations) -> Closure:
-    """The closed system for the most frequent kind of states, with the other kinds that were met."""
+    """Return the closed system for the most frequent family of states, with the other families that were found."""
     system = square_prolongation(equations)
     regular = system is not None and system.generic_nullity is not None
     found = closure(system.sampled(_POINTS)) if regular and system is not None else closure_of(equations)
@@ -53,7 +57,7 @@ def _on_loci(found: Closure) -> tuple[Closure, ...]:
 
 
 def _solution(system: Prolongation) -> Solved | None:
-    """The elimination at usual points; None if the system Jacobian has a value at none of them."""
+    """Return the elimination at generic points; None if the system Jacobian has no value at any of them."""
     if not any(a is not None for a in system.jacobians(system.generic_points)):
         return None
     samples, residues = samples_of(system, system.generic_points), residues_of(system.algebra, system.structure.jacobian)
@@ -67,20 +71,20 @@ def _moving(system: Prolongation, solution: Solved) -> list[ca.SX]:
 
 
 def _on_locus(system: Prolongation, pivot: ca.SX, solution: Solved) -> Closure | None:
-    """The closure near points where a pivot vanishes, if all states near them that satisfy the rows are singular too.
+    """Return the closure near points where a pivot vanishes, if all nearby states that satisfy the rows are singular too.
 
-    A locus that is approached by regular states, such as the pole of a sphere, is the edge of their family and no family of its own.
+    A locus that regular states approach, such as the pole of a sphere, is the boundary of their family and not a separate family.
     """
     rows = [*[system.row(pair) for pair in system.hidden()], pivot]
     usual = system.generic_nullity or 0
     for point in points_from(rows, system.generic_points, system.algebra, system.sizes)[:_PROBED]:
-        if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, no state
+        if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, not a state
             continue
         if not vanishes_near(pivot, point, system.algebra, system.sizes):
             continue
         r = sure_rank(system.structure.jacobian, rows, point, system.algebra, system.sizes)
         near = system.near(point)
-        if len(near.points) < _NEIGHBOURS:  # a point without neighbours that satisfy the rows shows no family
+        if len(near.points) < _NEIGHBOURS:  # an isolated point is not a family
             continue
         if r is None or r >= len(system.structure.top) - usual or near.nullity <= usual:
             continue

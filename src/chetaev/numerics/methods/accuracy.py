@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _SMALLEST = 1e-17
 """A tenth of the round-off of double precision: no error of a step can be smaller."""
 _USUAL = 1e-9
+"""The default relative tolerance; documented for `simulate`."""
 _QUATERNION = 0.5
 """Typical size of a component of a quaternion of length one, the root mean square of four."""
 _UNLIMITED = 1e100

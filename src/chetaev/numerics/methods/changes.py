@@ -35,7 +35,9 @@ _SHORTEST = 2.0**-20
 _PATIENCE = 8
 """Shortest parts, beyond the number of the others, that are too many."""
 _ROOT = 1e-13
+"""Width of the bracket of a located root, relative to that of its change of sign; `pieces.switching` relies on it."""
 _REFINEMENTS = 12
+"""Most parabolas through ever nearer places in the search for an extreme value of the other sign."""
 _INSIDE = 1e-3
 """How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
 

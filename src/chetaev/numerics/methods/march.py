@@ -27,11 +27,13 @@ from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
 _FAR = 10.0
+"""Tolerances: largest correction by the projection at the end of a step, unless round-off explains it; a larger one ends the run."""
 _AT_ONCE = 1e-9
 """Roots that are the start itself are also in this part of the whole run, in one step of which a series may reach its end."""
 _TOGETHER = 1e-12
 """Roots that are not further apart, in steps, are at the same time."""
 _SHARPER = 4
+"""Most steps to a terminal root from the beginning of its step, each of which makes the root more exact."""
 
 
 class StepFailed(Exception):

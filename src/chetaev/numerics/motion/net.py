@@ -1,13 +1,13 @@
-r"""The net under a simulation: evidence that does not depend on how the motion was computed.
+r"""The checks of a simulation ("net"), which do not depend on how the motion was computed.
 
-- *rows*: at the ends of every piece and at some of its nodes the compiled rates are inserted into the rows, which are evaluated as they are
-  written, differentiated but not solved. What is no rate, such as multipliers, is fitted. Residuals are relative to the terms of the row.
-- *defect*: at a random place inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
+- *rows*: at the ends of every piece and at some of its nodes the compiled rates are inserted into the rows as stated, differentiated but
+  not solved. Unknowns that are not rates, such as multipliers, are fitted. Residuals are relative to the terms of the row.
+- *defect*: at a random time inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
-- *balance*: energy minus work, relative to the energies that occurred; at the end also relative to what is usual over time, because beside
-  a pole the terms of the energy are so large for a moment that nothing of later energies is seen.
+- *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
+  beside a pole the terms of the energy are so large for a moment that later energies are negligible.
 
-A row all of whose terms are round-off, because they vanish by symmetry, is measured by what is usual for its jets.
+A row all of whose terms are round-off, because they vanish by symmetry, is measured relative to the typical sizes of its jets.
 """
 
 from __future__ import annotations
@@ -31,62 +31,62 @@ from chetaev.numerics.methods.base import derivatives
 from chetaev.numerics.pieces.piece import Piece
 
 ROWS = 1e-8
-"""The residual of a row that rates may leave, relative to its terms. Over the gallery they leave up to 4e-13, elimination with pivots
-chosen beforehand included."""
+"""Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
 _DEFECT = 1e4
-"""The defect of a step in units of the tolerance: the derivative of an interpolant is less exact than the motion, over the gallery by a
-factor of up to 800."""
+"""Largest defect of a step, in units of the tolerance: the derivative of an interpolant is less exact than the motion, over the gallery by
+a factor of up to 800."""
 _BALANCE = 100.0
-"""The balance in units of the tolerance times ten more than the number of steps; over the gallery up to 0.2."""
+"""Largest error of the balance, in units of the tolerance times (number of steps + 10); over the gallery up to 0.2."""
 _ROUND_OFF_OF_ENERGIES = 1e-14
-"""Relative to the terms of the energy where the pieces of a motion begin. A smaller imbalance is round-off, whatever it is beside
-energies that vanish at the end, as those of a body that came to rest. Energies on the way do not count: beside a pole they are huge."""
+"""Relative to the terms of the energy where the pieces of a motion begin: a smaller imbalance is round-off, even if the energies vanish at
+the end, as for a body that came to rest. Energies in between do not count: beside a pole they are huge."""
 _LEFT = 1e5
-"""What may be left of the balance at the end, in units of the tolerance, relative to the usual terms of the energy. Ten times more,
-and a planet that falls by its sun comes back with a wrong period; over the gallery up to 3."""
+"""Largest error of the balance at the end, in units of the tolerance, relative to the typical terms of the energy. With ten times more, a
+planet that passes close to its sun may return with a wrong period; over the gallery up to 3."""
 _LEFT_LEAST = 1e-5
-"""And at least so much: round-off beside a pole is not made smaller by a tolerance."""
+"""Smallest limit of the same error: a smaller tolerance does not reduce round-off beside a pole."""
 _FEW_STEPS = 8
-"""In fewer steps no pole was passed, and what is usual is not known."""
+"""Fewest steps for the error at the end: in fewer steps no pole was passed, and typical energies are not known."""
 _RANK = 1e-13
-"""Directions of the fitted unknowns below this are not determined."""
+"""Relative singular value below which directions of the fitted unknowns are not determined."""
 _MOST = 0.3
-"""No figure may be larger, however loose the tolerance is."""
+"""Largest limit of any figure, also for a large tolerance."""
 _CLEAR = 1e-6
-"""A defect that needs no other scale than the size of its jet."""
+"""Defect, relative to the size of its jet, above which other scales are considered."""
 _LEAST = 1e-10
-"""Round-off in the derivative of an interpolant."""
+"""Relative round-off of the derivative of an interpolant."""
 _DIGITS = 2.0
-"""Units in the last place of the time to which the length of a step is known: both of its ends are rounded. Less, and steps of 1e-12
-between two switches seem not to follow the equations."""
+"""Units in the last place of the time to which the length of a step is known: both of its ends are rounded. With less, steps of 1e-12
+between two switches would seem to violate the equations."""
 _SAMPLE = 6
-"""Nodes and steps of a piece that are looked at."""
+"""Nodes and steps of a piece that are checked."""
 _PIECES = 64
-"""Pieces of a motion that are looked at, besides the last."""
+"""Pieces of a motion that are checked, besides the last."""
 WEAK = 1e-6
-"""Terms below this part of what is usual are judged by what is usual: with the residual allowed that is 1e-14 of it, round-off."""
+"""Relative to the typical terms: smaller terms are replaced by this size. With the allowed residual that is 1e-14 of the typical terms,
+round-off."""
 NOTHING = 1e-10
-"""Terms below this part of what is usual for their jets are round-off."""
+"""Relative to the typical size of their jets: smaller terms are round-off."""
 _DICE = np.random.default_rng(14).uniform(size=(_PIECES, 3 * _SAMPLE))
-"""Random places, the same in every run."""
+"""Random numbers for the checked times, the same in every run."""
 _KERNELS: Remembered[Any] = Remembered(64)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a flow as they are written, as a function of (t, state and rates, p). It is called a few times only."""
+    """The rows of a flow as stated, as a function of (t, state and rates, p), which is called only a few times."""
 
     labels: tuple[str, ...]
     function: ca.Function
     """Residuals without the fitted unknowns, their coefficients, and the sizes of all other terms."""
     sources: tuple[int, ...]
-    """The places of those rates that occur."""
+    """The indices of those rates that occur."""
     fitted: int
-    """How many unknowns are fitted."""
+    """The number of fitted unknowns."""
 
 
 def rows_of(compiled: Compiled) -> Rows:
-    """The rows of compiled equations; remembered."""
+    """The rows of compiled equations; cached."""
     found: Rows = _KERNELS.get(compiled, (), lambda: _rows(compiled))
     return found
 
@@ -113,7 +113,7 @@ Figures = tuple[float, str, float | None]
 
 
 class Evidence:
-    """What a piece shows, at both ends, at some of its nodes, and in random places between others."""
+    """The checks of a piece, at both ends, at some of its nodes, and at random times between others."""
 
     def __init__(self, piece: Piece, seed: int, defects: bool) -> None:
         self.piece, self.rows = piece, rows_of(piece.setting.compiled)
@@ -140,7 +140,7 @@ class Evidence:
         n = self.count
         residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n])
         if not np.all(np.isfinite(residuals)):
-            return 0.0, "", None  # a singular state, of which others tell
+            return 0.0, "", None  # a singular state, which is reported elsewhere
         scale = measured_by(sizes, sizes.max(axis=0))
         if not np.all(residuals <= ROWS * scale):
             scale = np.maximum(scale, WEAK * self._usual_terms())
@@ -152,11 +152,11 @@ class Evidence:
         """Derivatives of the continuous motion against the rates, over a step, relative to the sizes of the jets."""
         rates, jets = self.rates[self.count :], self.piece.setting.flow.state
         times = self.times[self.count :]
-        digits = _DIGITS * np.spacing(np.abs(times))[:, None] * np.abs(rates)  # what the last digits of the time leave open
+        digits = _DIGITS * np.spacing(np.abs(times))[:, None] * np.abs(rates)  # uncertainty from the last digits of the time
         off = np.maximum(np.abs(self.h * (self.slopes - rates)) - digits, 0.0)[:, : len(jets)]
         off = np.where(np.isfinite(off), off, 0.0)
         scale = np.maximum(self.sizes, np.abs(self.h * rates))
-        if not np.all(off <= _CLEAR * scale[:, : len(jets)]):  # a jet that is round-off of its kind has rates of round-off
+        if not np.all(off <= _CLEAR * scale[:, : len(jets)]):  # rates of a jet that is round-off of its kind are round-off
             scale = np.maximum(measured_by(self.sizes, self._usual_state()), np.abs(self.h * rates))
         return _largest(off, scale[:, : len(jets)], times, [f"rate of {z.name}" for z in jets])
 
@@ -187,10 +187,10 @@ def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) ->
 
 
 def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: Array, scale: Array | None = None) -> tuple[Array, Array]:
-    """Residuals with those unknowns fitted that are no rates, and the sizes of the terms.
+    """Return residuals, with unknowns that are not rates fitted, and the sizes of the terms.
 
-    Rows are weighed by their largest coefficient of a fitted unknown, or by the scales that they are judged by: a row in which a multiplier
-    has a coefficient of round-off must not decide about it.
+    Rows are weighted by their largest coefficient of a fitted unknown, or by their scales: a row in which a multiplier has a coefficient of
+    round-off must not determine it.
     """
     n, m = len(rows.labels), rows.fitted
     y = np.hstack([states, rates[:, list(rows.sources)]])
@@ -212,7 +212,7 @@ def _sizes(found: Array) -> Array:
 
 
 def measured_by(sizes: Array, usual: Array) -> Array:
-    """Sizes of terms, or what is usual where they are round-off of that."""
+    """Return sizes of terms, or the typical sizes where the terms are round-off relative to them."""
     return np.where(sizes > NOTHING * usual, sizes, usual)
 
 
@@ -225,7 +225,7 @@ def _parameters(piece: Piece, times: Array) -> Array:
 
 
 def usual_state(sizes: Array, piece: Piece) -> Array:
-    """For each component of a piece's state the largest of its kind; a velocity is at least a coordinate over the duration."""
+    """Return for each component of a piece's state the largest of its kind; a velocity is at least a coordinate over the duration."""
     flow = piece.setting.flow
     return usual_sizes(sizes, flow.state, piece.end - piece.begin)
 
@@ -236,11 +236,11 @@ class Net:
 
     tolerance: float
     defects: bool
-    """Whether the continuous motion between the nodes is known, and tells something."""
+    """Whether the continuous motion between the nodes is stored, so that its defect can be checked."""
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
     last: Piece | None = None
-    """The last piece, if it was not looked at."""
+    """The last piece, if it was not checked."""
     usual: float = 0.0
     """The integral over time of the fourth root of the terms of the energy."""
     duration: float = 0.0
@@ -248,7 +248,7 @@ class Net:
     """The largest terms of the energy where pieces begin."""
 
     def add(self, piece: Piece) -> None:
-        """Look at a piece, if there are not many already."""
+        """Check a piece, unless `_PIECES` were checked already."""
         self.usual += float(piece.run.usual)
         self.duration += abs(piece.end - piece.begin)
         if len(self.rows) >= _PIECES:
@@ -261,7 +261,7 @@ class Net:
             self.between.append(evidence.of_defects())
 
     def certificate(self, balance: float, steps: int, end: Piece) -> Certificate:
-        """The figures of the motion; of the balance the one that is worse, on the way or at the end."""
+        """Return the figures of the motion; for the balance the worse of two: during the motion, and at the end."""
         if self.last is not None:
             self.rows.append(Evidence(self.last, 0, False).of_rows())
         figures = [_worst("rows", self.rows, ROWS)]
@@ -276,9 +276,9 @@ class Net:
 
 
 def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any, begun: Any) -> Array:
-    """Energy minus work where motions end, relative to the terms of the energy there, or to what they usually are: where energies vanish
-    the terms do. `usual` is the integral of the fourth root of the terms over time; `begun` are the terms where a piece begins, of which
-    round-off is not counted.
+    """Return energy minus work where motions end, relative to the terms of the energy there, or to their typical size, since the terms may
+    vanish at the end. `usual` is the integral of the fourth root of the terms over time; `begun` are the terms where pieces begin, whose
+    round-off does not count.
     """
     off = np.maximum(np.abs(residual) - _ROUND_OFF_OF_ENERGIES * begun, 0.0)
     size = np.maximum(terms, (usual / np.where(duration > 0, duration, np.inf)) ** 4)
@@ -287,7 +287,7 @@ def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any, be
 
 
 def left_allowed(tolerance: float, steps: Any) -> Any:
-    """The relative balance that may be left at the end."""
+    """Return the largest relative error of the balance at the end."""
     allowed = np.minimum(np.maximum(max(_LEFT * tolerance, _LEFT_LEAST), balance_allowed(tolerance, steps)), _MOST)
     return np.where(steps < _FEW_STEPS, np.inf, allowed)
 
@@ -300,7 +300,7 @@ def _energies(piece: Piece, times: Array, states: Array) -> tuple[Array, Array]:
 
 
 def balance_allowed(tolerance: float, steps: Any) -> Any:
-    """The relative balance that a number of steps may leave."""
+    """Return the largest relative error of the balance after a number of steps."""
     return np.minimum(_BALANCE * np.maximum(tolerance, 1e-15) * (10.0 + steps), _MOST)
 
 

@@ -1,26 +1,35 @@
-"""Why a simulation ended, in words: one place for single motions and for ensembles."""
+"""The outcome of a simulation and its message, for single motions and for ensembles."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chetaev.core.certificate import Certificate
+from chetaev.core.notation import show
+from chetaev.core.symbols import Jet
+from chetaev.core.values import Undefined, value
+from chetaev.numerics.flow.locus import locus_at, locus_factors
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion.trajectory import Outcome
+from chetaev.numerics.pieces.piece import Piece
+
+_FALLEN = 1e-3
+"""Relative to an earlier state: a factor of the determinant that fell below this is the locus. Larger factors may have fallen by chance."""
 
 Verdict = tuple[Outcome, str]
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What is known besides the status of the integrator."""
+    """Data of an ending besides the status of the integrator."""
 
     t: float
     max_steps: int = 0
     event: str = ""
     """The terminal expression that vanished, if one did."""
     locus: str = ""
-    """Where the system Jacobian is singular, if that was found."""
+    """The singular locus, if one was found."""
 
 
 def verdict(status: Status, ending: Ending) -> Verdict:
@@ -55,7 +64,7 @@ def singular(ending: Ending) -> Verdict:
 
 
 def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
-    """The motion's own evidence contradicts it, also after it was computed again."""
+    """The checks of the motion failed, also after it was computed again."""
     how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
     return Outcome.NOT_CERTIFIED, (
         f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  A smaller tolerance may help, or "
@@ -64,7 +73,7 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
 
 
 def wrong_side(surface: str, t: float) -> Verdict:
-    """A piece ended on the other side of a corner than its equations are for."""
+    """A piece ended on the wrong side of a corner."""
     return Outcome.NOT_CERTIFIED, (
         f"at t = {t:.12g} the motion is on the other side of {surface} = 0 than the equations that were followed: a switch was missed.  "
         f"A smaller tolerance, max_step=..., or another method may help."
@@ -80,7 +89,7 @@ def not_unique(surface: str, t: float) -> Verdict:
 
 
 def no_continuation(surface: str, t: float, reason: str) -> Verdict:
-    """No side of a surface, nor the surface itself, carries the motion on."""
+    """Neither a side of a surface nor the surface itself continues the motion."""
     return Outcome.LEFT_DOMAIN, f"the motion cannot continue from {surface} = 0 at t = {t:.12g}: {reason}"
 
 
@@ -96,3 +105,27 @@ def accumulation(event: str, t: float, limit: float | None) -> Verdict:
     """Events that follow each other faster and faster."""
     towards = "" if limit is None else f"; they accumulate at t = {limit:.12g}"
     return Outcome.STEP_TOO_SMALL, f"events {event} = 0 follow each other without end near t = {t:.12g}{towards}."
+
+
+def locus_near(piece: Piece, t: float, jets: Mapping[Jet, float]) -> str:
+    """Return the locus at the end of a piece as an equation; empty if none was found.
+
+    A run ends shortly before the locus, where no factor of the determinant vanishes to the last digit: then the factor that fell most since
+    an earlier state is named.
+    """
+    here = piece.setting
+    equations = here.switched.equations(here.configuration)
+    end = here.point(piece.end, here.named(piece.run.y))
+    found = locus_at(equations, end, here.flow.system)
+    if found:
+        return found
+    begin = here.point(t, jets)
+    falls = {}
+    for factor in locus_factors(equations) or ():
+        if factor.free_symbols <= begin.keys():
+            try:
+                falls[factor] = abs(float(value(factor, end))) / abs(float(value(factor, begin)))
+            except (Undefined, ZeroDivisionError):
+                continue
+    lowest = min(falls, key=lambda factor: falls[factor], default=None)
+    return f"{show(lowest)} = 0" if lowest is not None and falls[lowest] < _FALLEN else ""

@@ -1,4 +1,4 @@
-"""A bar that grows while a long simulation runs, and Ctrl-C that keeps what was computed."""
+"""A progress bar for long simulations, and Ctrl-C that keeps the computed part."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from chetaev.numerics.methods.dop853.types import Run
 _PATIENCE = 1.0
 """Seconds after which a run counts as long."""
 _EVERY = 0.1
+"""Seconds between updates of the bar; more frequent updates slow down the run."""
 
 
 class Progress:
-    """Follows the pieces of one simulation, which tell how far they are every now and then."""
+    """Follows the pieces of one simulation, which report their time from time to time."""
 
     def __init__(self, shown: bool | None, t0: float, t1: float, title: str, where: str) -> None:
         if shown not in (None, True, False):
@@ -31,7 +32,7 @@ class Progress:
         self.shown = _watched_by_somebody() if shown is None else bool(shown)
         self.t0, self.t1, self.title = t0, t1, title
         self.flag = np.zeros(1, np.int64)
-        """What asks a run to stop."""
+        """The flag that asks a run to stop."""
         self._bar: Any = None
         self._next = 0.0
 
@@ -45,12 +46,12 @@ class Progress:
             self._bar.close()
 
     def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
-        """The result of some work; Ctrl-C asks it to stop, and what was computed comes back."""
+        """Return the result of a task; Ctrl-C asks it to stop, and the computed part is returned."""
         with self._asking_to_stop():
             return work(task)
 
     def reached(self, t: float) -> None:
-        """A run is so far."""
+        """Note that the run has reached the time `t`."""
         if not self.shown or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _EVERY
@@ -64,7 +65,7 @@ class Progress:
 
     @contextmanager
     def _asking_to_stop(self) -> Iterator[None]:
-        """Ctrl-C sets the flag; pressed once more it does what it does elsewhere. Who handles it in another way goes on doing so."""
+        """Let Ctrl-C set the flag; a second Ctrl-C raises as usual. A handler installed by the user stays in place."""
         usual = signal.getsignal(signal.SIGINT)
         if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
             yield
@@ -83,7 +84,7 @@ class Progress:
 
 
 def _bar_here() -> Any:
-    """A bar for a notebook where its widgets are installed, else one of letters."""
+    """Return a bar for a notebook if its widgets are installed, otherwise a text bar."""
     from importlib.util import find_spec
 
     if "IPython" in sys.modules and find_spec("ipywidgets") is not None:
@@ -94,7 +95,7 @@ def _bar_here() -> Any:
 
 
 def _watched_by_somebody() -> bool:
-    """Whether there is a terminal or a notebook."""
+    """Tell whether there is a terminal or a notebook."""
     shell = sys.modules.get("IPython")
     if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
         return True

@@ -26,24 +26,24 @@ class Reader:
     layout: Layout
     pieces: tuple[Piece, ...]
     dense: bool
-    """Whether the states between the nodes are known."""
+    """Whether states between the nodes are stored."""
 
     def pieces_at(self, times: Array) -> NDArray[np.int64]:
-        """Which piece each time belongs to: where pieces meet, the later one."""
+        """Return the index of the piece of each time; the later one where two meet."""
         forward = 1.0 if self.pieces[-1].end >= self.pieces[0].begin else -1.0
         begins = forward * np.array([piece.begin for piece in self.pieces])
         return np.clip(np.searchsorted(begins, forward * times, side="right") - 1, 0, len(self.pieces) - 1)
 
     def values(self, expression: Expr, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> Array:
-        """An expression along states: what the user would read there, so that sign(s) is 0 while the motion slides on s = 0."""
+        """Evaluate an expression along states as the user reads it: sign(s) is 0 while the motion slides on s = 0."""
         return self._along(expression, times, states, pieces, reading=True)
 
     def driven(self, expression: Expr, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> Array:
-        """An expression as it stands in the equations: while the motion slides on s = 0, sign(s) is the value that keeps it there."""
+        """Evaluate an expression as the equations use it: while the motion slides on s = 0, sign(s) is the value that keeps it there."""
         return self._along(expression, times, states, pieces, reading=False)
 
     def several(self, expressions: Sequence[Expr], times: Array, states: Array) -> Array:
-        """Expressions as they stand in the equations, a line for each: at once, because all multipliers are found together."""
+        """Evaluate expressions as the equations use them, a row for each: in one call, because all multipliers are computed together."""
         which = self.pieces_at(times)
         found = np.empty((len(expressions), len(times)))
         for k in np.unique(which):
@@ -66,7 +66,7 @@ class Reader:
         return found
 
     def energy(self, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> tuple[Array, Array]:
-        """The energy, and the work done since the start with what resets added."""
+        """Return the energy, and the work done since the start, including energy changes by resets."""
         which = self.pieces_at(times) if pieces is None else pieces
         energy, work = np.empty(len(times)), np.empty(len(times))
         for k in np.unique(which):

@@ -1,4 +1,4 @@
-"""What a simulation leaves: nodes, extrema, drift and events of all its pieces, joined under the names of the system."""
+"""The record of a simulation: nodes, extrema, drift and events of all its pieces, joined under the names of the system."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from chetaev.numerics.motion.trajectory import Enclosed, Event, Switch, Trajecto
 from chetaev.numerics.pieces.piece import Layout, Piece
 
 _SUSPICIOUS = 1e-8
-"""A residual in units of its terms that may be round-off of terms that vanish."""
+"""Relative to its terms: a larger residual may be round-off of vanishing terms, and is compared with typical terms."""
 _COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 
 
 @dataclass
 class Record:
-    """Grows while a simulation runs. With `final` only the last piece is kept."""
+    """Collects the pieces of a running simulation. With `final` only the last piece is stored."""
 
     switched: Switched
     binding: Binding
@@ -40,7 +40,7 @@ class Record:
     net: Net
     pieces: list[Piece] = field(default_factory=list)
     jumps: list[bool] = field(default_factory=list)
-    """For each piece whether something changes abruptly where it ends."""
+    """For each piece whether the state or the forces jump at its end."""
     events: list[Event] = field(default_factory=list)
     switches: list[Switch] = field(default_factory=list)
     drift: dict[str, float] = field(default_factory=dict)
@@ -50,9 +50,9 @@ class Record:
     extrema: dict[Jet, tuple[float, float]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
     nodes: dict[Expr, bool] = field(default_factory=dict)
-    """The functions in the data that may hide something between two places, and whether they were enclosed."""
+    """The functions in the data that may have narrow features, and whether they were enclosed."""
     worst: float = 1.0
-    """How many times what a step saw of one of them it may have been between."""
+    """The largest ratio of a function's bound between evaluated points to its values there."""
 
     @property
     def steps(self) -> int:
@@ -89,7 +89,7 @@ class Record:
         self.net.add(piece)
 
     def _scales(self, piece: Piece, measured: Array, count: int) -> Array:
-        """The sizes of the rows' terms; of a row whose terms are round-off, because they vanish, what is usual for its jets."""
+        """Return the sizes of the rows' terms; for a row whose terms vanish up to round-off, the typical sizes of its jets."""
         residuals, sizes = measured[:count], measured[count:]
         if np.all(residuals <= _SUSPICIOUS * sizes):
             return sizes
@@ -151,9 +151,9 @@ class Record:
             t, native = np.array(piece.run.nodes), np.array(piece.run.states)
             begin, end = 0, len(t)
             if self.dense and k > 0 and not self.jumps[k - 1]:
-                begin = 1  # where nothing jumps, one node serves both pieces
+                begin = 1  # without a jump, both pieces share the node
             if not self.dense and end and self.jumps[k] and k + 1 < len(self.pieces) and t[-1] == piece.end:
-                end -= 1  # the state after the jump is the one at this time
+                end -= 1  # at the time of the jump, the state after it counts
             nodes.append(t[begin:end])
             states.append(layout.common(piece, t[begin:end], native[begin:end]))
             which.append(np.full(max(end - begin, 0), k, np.int64))
@@ -161,12 +161,12 @@ class Record:
 
 
 def relative(size: float, scale: float) -> float:
-    """A residual in units of its terms; one that vanishes has no need of any."""
+    """Return a residual relative to its terms; zero if it vanishes."""
     return 0.0 if size == 0 else size / scale if scale > 0 else np.nan
 
 
 def wanted_times(times: Array, at: float, again: bool) -> Array:
-    """The times that are still to come; `again` if the time reached is asked for once more, after a jump."""
+    """Return the requested times after `at`; with `again` including `at` itself, after a jump."""
     if len(times) == 2:
         return np.array([at, times[-1]])
     forward = times[-1] > times[0]
@@ -176,7 +176,7 @@ def wanted_times(times: Array, at: float, again: bool) -> Array:
 
 
 def keep_of(final: bool, times: Array) -> int:
-    """What the integrator keeps."""
+    """Return the code of what the integrator stores."""
     if final:
         return dop853.FINAL
     return dop853.STEPS if len(times) == 2 else dop853.TIMES

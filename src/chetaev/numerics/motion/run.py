@@ -1,4 +1,4 @@
-"""The course of a simulation: smooth pieces one after another, and what happens where one ends."""
+"""The course of a simulation: smooth pieces one after another, and the transitions between them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.motion import outcomes
-from chetaev.numerics.motion.locus_words import locus_near
 from chetaev.numerics.motion.net import Net
-from chetaev.numerics.motion.outcomes import Ending, Verdict
+from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Switch, Trajectory
@@ -34,33 +33,36 @@ from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
 
 FALLEN_PIVOT = 1e-4
-"""Where steps become too small, or states cannot be brought back, beside a pivot or a determinant that fell so far, it is the reason."""
+"""Relative fall of a pivot or of the determinant: where steps become too small, or projection fails, and one fell below this, the singular
+locus is reported as the reason."""
 _REORDERINGS = 20
+"""Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
 _TOO_SOON = 1e-9
-"""Intervals between events of one kind, in parts of the whole, that are no longer followed."""
+"""Relative to the duration of the run: shorter intervals between events of one kind are an accumulation, which ends the run."""
 _IN_A_ROW = 3
+"""Number of such intervals in a row that end the run."""
 _PART = 0.3
-"""The length of the first piece after a reset, in units of the time until the same event is expected again."""
+"""Length of the first piece after a reset, relative to the time until the same event is expected again."""
 _AGAIN = 20.0
-"""The piece after that may be so much longer."""
+"""Largest ratio of the length of the next piece to that one."""
 _CLOSELY = 2.5e-5
-"""Roots that follow the beginning of a piece in less, in parts of the whole, are found in a piece of their own: the integrator takes roots
-in the first 1e-6 of its first step for the beginning."""
+"""Relative to the duration of the run: roots that follow the beginning of a piece in less time are found in a separate short piece, since
+the integrator takes roots in the first 1e-6 of its first step for the beginning."""
 _LEAST = 4e-13
-"""What follows in less, in parts of the whole, is the beginning up to what roots are located to."""
+"""Relative to the duration of the run: roots that follow in less time are the beginning itself, within the accuracy of located roots."""
 _AT_ONCE = 1e-12
-"""Events so close to each other, in parts of the whole, happen at once."""
+"""Relative to the duration of the run: events closer to each other than this are simultaneous."""
 _STOPPED = 1e-14
-"""Part of the speed before a reset that is rest."""
+"""Relative to the speed before a reset: a smaller speed is rest."""
 _ROUND_OFF = 8 * float(np.finfo(float).eps)
-"""Part of its terms up to which a sum is zero."""
+"""Relative to its terms: a smaller sum is zero."""
 _FAR = 10.0
-"""A correction in units of the tolerance that is no round-off."""
+"""Tolerances: a larger correction is not round-off."""
 
 
 @dataclass
 class Course:
-    """One simulation on its way."""
+    """A running simulation."""
 
     request: Request
     surfaces: Surfaces
@@ -70,12 +72,12 @@ class Course:
     """The last times of each kind of event."""
     reorderings: int = 0
     smooth_since: tuple[float, Mapping[Jet, float]] | None = None
-    """The time and the state after which nothing but pivots changed."""
+    """The time and the state after which only pivots changed."""
     derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
     """The functions of events with their derivatives along the motion."""
 
     def run(self, start: Start) -> Trajectory:
-        """Piece after piece, until the end or until nothing leads on."""
+        """Run piece after piece, until the end or until the motion cannot continue."""
         request = self.request
         t = float(request.times[0])
         here = start.setting.suited(t, start.jets)
@@ -94,8 +96,8 @@ class Course:
         return self.record.joined(jets, found)
 
     def _begun(self, place: Place) -> Place | Verdict:
-        """The first place, after the events that are met there: a motion that starts on the surface of an event and goes through it, in the
-        direction asked for, meets it at once.
+        """Return the first place, after the events that are met there: a motion that starts on the surface of an event and passes through
+        it in the event's direction meets it immediately.
         """
         events = self.request.events
         met = [k for k, event in enumerate(events) if event.direction and self._goes_through(place, event)]
@@ -112,10 +114,10 @@ class Course:
         return self._reset(piece, event, stopping)
 
     def _goes_through(self, place: Place, event: Watched) -> bool:
-        """Whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
+        """Tell whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
 
-        What starts at rest on the surface goes through it if the event is a reset, an impact: a body that is pressed against a wall.
-        Where an event only looks, a motion that starts at rest has not met x' = 0.
+        A motion that starts at rest on the surface of an event with a reset passes through it: a body that is pressed against a wall. For
+        an event without a reset, a motion that starts at rest has not met x' = 0.
         """
         here, t = place.setting, place.t
         function = self.request.switched.read(event.expression, here.configuration)
@@ -128,7 +130,7 @@ class Course:
         return event.direction * rate > 0 and all(z.order == 0 for z in jets_in(function))
 
     def _next(self, place: Place) -> Place | Verdict:
-        """Run a piece from a place; where the next one begins, or why there is none."""
+        """Run a piece from a place; return the beginning of the next one, or the verdict if there is none."""
         if place.jump and self.record.jumps:
             self.record.jumps[-1] = True
         if place.jump or self.smooth_since is None:
@@ -160,10 +162,10 @@ class Course:
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
 
     def _before_others(self, here: Setting, watched: Watching, place: Place, until: float) -> float:
-        """Where a piece ends at the latest, so that a root that follows its beginning closely is not taken for the beginning itself.
+        """Return the latest end of a piece for which a root shortly after its beginning is not taken for the beginning itself.
 
-        Roots of modes that vanish at the beginning are the beginning; all others are met, however close they are. Of events, whose roots
-        may have been met already, those are the beginning that follow in what roots are located to.
+        Roots of modes that vanish at the beginning are the beginning; all other modes are met, at any distance. Roots of events, which may
+        have been met already, are the beginning if they follow within the accuracy of located roots.
         """
         t, end = place.t, float(self.request.times[-1])
         span = abs(end - float(self.request.times[0]))
@@ -197,7 +199,7 @@ class Course:
             return None
         return changes_of(self.request.switched, piece.setting.configuration)[index].mode
 
-    # -- what follows a piece
+    # -- after a piece
 
     def _after(self, piece: Piece, task: Task) -> Place | Verdict:
         run, here, request = piece.run, piece.setting, self.request
@@ -242,7 +244,7 @@ class Course:
         return (float(self.request.times[-1]) - t) * self.surfaces.direction > 0
 
     def _ended(self, piece: Piece, task: Task) -> Verdict:
-        """The verdict on a run that does not go on."""
+        """Return the verdict on a run that ends."""
         status = piece.run.status
         stuck = status in (dop853.Status.STEP_TOO_SMALL, dop853.Status.DRIFT)
         begun = self.smooth_since or (piece.begin, piece.setting.named(piece.first))
@@ -256,7 +258,7 @@ class Course:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
     def _lowest_fall(self, piece: Piece, task: Task) -> float:
-        """The pivot of the system Jacobian that fell most in a piece, relative to the beginning: a locus in a surface is no switch."""
+        """Return the largest relative fall of a pivot in a piece: a surface that is a singular locus is not a switch."""
         return piece.setting.lowest_fall(piece) if task.watches else 1.0
 
     # -- switching surfaces
@@ -294,7 +296,7 @@ class Course:
     def _set_free(
         self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
     ) -> Place | Verdict:
-        """The beginning of the piece in another configuration, in which bodies set off that planar friction does not hold any more."""
+        """Return the beginning of the piece in another configuration, in which bodies move that planar friction no longer holds."""
         t, modes = float(piece.run.t), self.request.switched.modes
         free = [k for k in self.surfaces.released(after, t, lambda _: jets) if isinstance(modes[k], Direction)]
         for k in free:
@@ -309,7 +311,7 @@ class Course:
         return replace(found, jump=True) if free and isinstance(found, Place) else found
 
     def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
-        """A body under planar friction has no speed left: it stays, or it turns around."""
+        """Continue after a body under planar friction has lost its speed: it stays, or it turns around."""
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
@@ -328,7 +330,7 @@ class Course:
         return self._set_free(piece, after, direction.text, jets, jets)
 
     def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
-        """A body under planar friction leaves its rest."""
+        """Continue after a body under planar friction starts to move."""
         t, before = float(piece.run.t), piece.setting.configuration
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
@@ -341,7 +343,7 @@ class Course:
         return replace(found, jump=True) if isinstance(found, Place) else found
 
     def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
-        """What follows where the Lagrangian jumps with a mode."""
+        """Continue where the Lagrangian jumps with a mode."""
         here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
         before = here.configuration
         try:
@@ -388,7 +390,7 @@ class Course:
         return Place(there.suited(t, jets), t, jets, self._work(piece), energy, jump=before != after)
 
     def _given_away(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], after: Configuration) -> float:
-        """The work of a switch that time alone brings about: a potential that is turned on changes the energy."""
+        """Return the work of a switch that depends on time alone: switching on a potential changes the energy."""
         here, t = piece.setting, piece.end
         changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
         if not changed or any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
@@ -397,7 +399,7 @@ class Course:
         return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))
 
     def _settled(self, there: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[dict[Jet, float], float]:
-        """A state on the constraints of a setting, and how far it had to move, in units of the tolerance."""
+        """Return a state on the constraints of a setting, and the correction it needed, in units of the tolerance."""
         compiled, native = there.compiled, there.native(jets, 0.0)
         if compiled.project is None:
             return dict(jets), 0.0
@@ -416,7 +418,7 @@ class Course:
         return {**jets, **there.named(moved[0])}, float(far[0])
 
     def _accumulates(self, kind: str, t: float) -> float | None:
-        """If events of a kind follow each other too soon: where they accumulate, infinity if that cannot be told. None otherwise."""
+        """Return the time at which events of a kind accumulate, infinity if it is not known; None if they do not accumulate."""
         times = self.recent.setdefault(kind, [])
         times.append(t)
         del times[: -_IN_A_ROW - 1]
@@ -430,8 +432,8 @@ class Course:
     # -- resets
 
     def _met_here(self, piece: Piece) -> int | None:
-        """The first event among those that stop the motion whose root is where a piece ends, at a switch or at the last time, up to what
-        roots are located to; others that were not found are recorded. A switch is made where the motion goes on after the event.
+        """Return the first stopping event whose root is at the end of a piece (a switch or the last time), within the accuracy of located
+        roots; other events there that were not found are recorded. A switch is made where the motion continues after the event.
         """
         here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
         span = abs(float(self.request.times[-1] - self.request.times[0]))
@@ -450,14 +452,14 @@ class Course:
         return None
 
     def _met_at_the_end(self, piece: Piece, index: int) -> Verdict:
-        """The verdict on a motion that meets an event that stops it at the last time: there a reset has nothing to lead to."""
+        """Return the verdict on a motion that meets a stopping event at the last time, where a reset has no effect."""
         event = self._at_once(piece, index)
         status = dop853.Status.WATCH if event.terminal else dop853.Status.FINISHED
         return outcomes.verdict(status, Ending(float(piece.run.t), event=event.text))
 
     def _at_once(self, piece: Piece, index: int) -> Watched:
-        """The event that ended a piece together with those that happen at the same time: any of them may end the motion, and new values
-        are taken from all, in the order of the events where two give the same jet another value.
+        """Combine the event that ended a piece with simultaneous ones: each may end the motion, and new values are taken from all, from the
+        first event where two give the same jet different values.
         """
         here, t, native, events = piece.setting, float(piece.run.t), np.array(piece.run.y), self.request.events
         span = abs(float(self.request.times[-1] - self.request.times[0]))
@@ -485,10 +487,10 @@ class Course:
         return value, rate * self.surfaces.direction, second
 
     def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:
-        """If a reset sends the motion back where it came from: the direction of the next crossing, and the time until then.
+        """Return the direction of the next crossing and the time until then, if a reset reverses the motion.
 
-        By the first two derivatives a ball that leaves with the speed v under the acceleration g returns after 2v/g; one that does not
-        leave, at once. None if the motion goes on through the surface.
+        By the first two derivatives, a ball that leaves with the speed v under the acceleration g returns after 2v/g; one that does not
+        leave, immediately. None if the motion continues through the surface.
         """
         here, t = piece.setting, float(piece.run.t)
         span = abs(float(self.request.times[-1] - self.request.times[0]))
@@ -532,7 +534,7 @@ class Course:
         return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
 
     def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
-        """The state after a reset: jets of lower order than those given stay, up to round-off, the others may move."""
+        """Return the state after a reset: jets of lower order than the given ones stay, up to round-off; the others may move."""
         lowest = min(z.order for z in given)
         new = {z.name: v for z, v in given.items()}
         stays = {z.name: v for z, v in jets.items() if z not in given and z.order < lowest}
@@ -549,7 +551,7 @@ class Course:
 
 
 def _first_turn(signs: Callable[[float], Array], which: Sequence[int], ahead: float, least: float) -> float:
-    """How much later the first of some functions has turned its sign, to a hundredth; 0 if that is not more than the least."""
+    """Return the time until the first of some functions has changed its sign, to a hundredth; 0 if that is at most `least`."""
     if not which:
         return 0.0
     first, near, far = signs(0.0), 0.0, ahead
@@ -560,7 +562,7 @@ def _first_turn(signs: Callable[[float], Array], which: Sequence[int], ahead: fl
 
 
 def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
-    """The request in which an event is met in one direction only: its root was located up to round-off, on either side."""
+    """Return the request with an event in one direction only: its root was located up to round-off, on either side."""
     if awaited is None:
         return request
     events = [replace(e, direction=awaited[1]) if k == awaited[0] else e for k, e in enumerate(request.events)]
@@ -568,7 +570,7 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
 
 
 def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
-    """The trajectory from a start; its certificate is that of a tolerance."""
+    """Return the trajectory from a start; `certified_to` is the tolerance of its certificate."""
     dense = not request.final and len(request.times) == 2
     net = Net(certified_to, dense and request.method.smooth)
     record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)

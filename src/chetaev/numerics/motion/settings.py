@@ -1,6 +1,6 @@
-"""What a simulation was asked for, as far as a model file can hold it, and what it cannot.
+"""The arguments of a simulation: those that a model file can hold, and those that it cannot.
 
-A report, or a saved motion, repeats the run: it needs the data as they were given, not as they were completed, and the method.
+A report, or a saved motion, repeats the run: it needs the data as given, not as completed, and the method.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.pieces.request import Request
 
 MOST_STEPS = 1_000_000
-"""Steps that a motion may take unless the user says otherwise: a run of minutes."""
+"""Default limit of the steps of a motion, a run of minutes. A motion that needs more ends with `step_too_small`."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,20 @@ class Asked:
     start: State
     t: tuple[float, float]
     method: Method | None
-    """None for one without a word, of a motion that comes from a file."""
+    """None for an unregistered method of a motion that was loaded from a file."""
     besides: tuple[str, ...] = ()
-    """Those that a model file has no words for."""
+    """The names of arguments that a model file cannot hold."""
     settings: Frozen[str, Any] = field(default_factory=lambda: Frozen({}))
-    """Those that it has words for, under the names that a `Model` has for them."""
+    """The other arguments, under the names of the fields of `Model`."""
 
 
 def is_usual(method: Method | None) -> bool:
-    """Whether a method is the one that is used where none is named."""
+    """Tell whether a method is the default."""
     return method is None or METHODS.get("explicit") is type(method)
 
 
 def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rewritten: bool) -> tuple[Frozen[str, Any], tuple[str, ...]]:
-    """The settings of a run under the names that a model has for them, and the names of those that a model file cannot hold."""
+    """Return the settings of a run under the names of the fields of `Model`, and the names of those that a model file cannot hold."""
     found: dict[str, Any] = {"tolerance": (accuracy.relative, accuracy.absolute) if accuracy.absolute > 0 else accuracy.relative}
     if math.isfinite(request.max_step):
         found["max_step"] = request.max_step
@@ -72,14 +72,14 @@ def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rew
 
 
 def in_words(given: Any) -> str:
-    """An expression, a number or a text as a text of the notation that is read back as the same."""
+    """Return an expression, a number or a text as a text of the notation with the same meaning."""
     if isinstance(given, str):
         return given
     return show(given) if isinstance(given, Expr) else repr(float(given))
 
 
 def described(event: Any) -> dict[str, Any]:
-    """An event as texts, numbers and truth values, what is usual left out."""
+    """Return an event as texts, numbers and truth values, without defaults."""
     event = event if isinstance(event, On) else On(event)
     found: dict[str, Any] = {"expression": in_words(event.expression)}
     if event.terminal:
@@ -92,7 +92,7 @@ def described(event: Any) -> dict[str, Any]:
 
 
 def event_of(given: Mapping[str, Any]) -> On:
-    """The event of such a description."""
+    """Return the event of such a description."""
     return On(given["expression"], bool(given.get("terminal", False)), int(given.get("direction", 0)), given.get("reset"))
 
 

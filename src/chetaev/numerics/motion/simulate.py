@@ -35,9 +35,9 @@ from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
 __all__ = ["On", "simulate"]
 
 _FINER = 1e-3
-"""Part of the tolerance with which a motion is computed again that its own evidence contradicts."""
+"""Factor of the tolerance with which a motion is computed again after its checks failed."""
 _FINEST = 1e-14
-"""A tolerance beyond which steps are not made smaller for that."""
+"""Smallest tolerance of that second run; round-off dominates below it."""
 
 
 def simulate(
@@ -59,16 +59,16 @@ def simulate(
     max_step: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
-    """The motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
+    """Return the motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
 
-    Two times always mean an interval, as an array too: every step between them is kept. Three or more are the times that are kept.
+    Two times always mean an interval, also as an array: every step between them is stored. Three or more are the times that are stored.
 
     An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
-    constraints, hidden ones too. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances. `keep="final"`
-    stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first integral. A model
-    brings its own start, interval and values.
+    constraints, hidden ones included. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances.
+    `keep="final"` stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first
+    integral. A model has its own start, interval and values.
 
-    The tolerance, 1e-9 unless given, is relative to each jet and to its typical size over the run, whatever its units are;
+    The tolerance, 1e-9 by default, is relative to each jet and to its typical size over the run, independent of units;
     `scale={"x": 1e-9}` gives typical sizes. With `tolerance=(1e-9, 1e-12)` the error of a jet x in a step is at most 1e-9 |x| + 1e-12.
 
     Where motions live on several manifolds, `branch` names one, by number, by object (`analysis.branches[0]`, a leaf of the constraint
@@ -76,14 +76,13 @@ def simulate(
     chosen by `gauge={"q2": "sin(t)"}`.
 
     sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists
-    these moments. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step.
-    No step leaps over a narrow barrier, a pulse or a pole in the data: what lies between the places a step looks at is enclosed by bounds
-    (`motion.enclosed`), and a step that might hide something is made shorter. `max_step` bounds the length of all steps, for what no bounds
-    are known of.
+    these times. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step. No step misses a narrow barrier, a pulse or a
+    pole in the data: the functions are enclosed by bounds between the points that a step evaluates (`motion.enclosed`), and a step that
+    could miss a feature is shortened. `max_step` bounds the length of all steps, for features without bounds.
 
     `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
     longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
-    `motion` holds what was computed, with the outcome `interrupted`.
+    `motion` holds the motion computed so far, with the outcome `interrupted`.
 
     >>> from chetaev import System
     >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")
@@ -124,7 +123,7 @@ def simulate(
         begun = begin(surfaces, start, float(times[0]), where)
     except StateError as fault:
         raise (several_at(stated, binding, wish) if branch is None else None) or fault from None
-    except Undefined as cause:  # the values of inputs are wanted before anything else
+    except Undefined as cause:  # inputs are evaluated before anything else
         what = f"an input, or a derivative of one that the equations contain, has no finite value at t = {times[0]:g}."
         raise StateError(what, where=where, hint="begin at another time") from cause
     request = Request(
@@ -161,7 +160,7 @@ def simulate(
 
 
 def certified(first: Trajectory, second: Trajectory) -> Trajectory:
-    """Of a motion whose evidence contradicts it, and the same computed again by the safe way, the one that may be returned."""
+    """Return one of two motions: the first, whose checks failed, or the second, computed again with smaller steps and other pivots."""
     better = second if second.outcome == first.outcome else first
     found = replace(better.certificate, repeated=True)
     if found.ok:
@@ -171,7 +170,7 @@ def certified(first: Trajectory, second: Trajectory) -> Trajectory:
 
 
 def names_of_state(switched: Switched, scale: Any) -> list[str]:
-    """The jets of the state by name, if anybody asks."""
+    """Return the names of the jets of the state, if `scale` is given; otherwise none are needed."""
     if not scale:
         return []
     stated = square_prolongation(switched.smooth)
@@ -195,7 +194,7 @@ def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:
 
 
 def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
-    """Whether to project onto the energy; that is refused where the energy changes, or may change."""
+    """Tell whether to project onto the energy; raise where the energy changes, or may change."""
     wanted: bool = _one_of(given, (None, "energy"), "conserve", where) == "energy"
     if wanted and conserves is None:
         raise UsageError(
@@ -222,7 +221,7 @@ def _steps(given: Any, where: str) -> int:
 
 
 def _longest(given: Any, where: str) -> float:
-    """The longest step allowed; infinite if nothing is said."""
+    """Return the longest step allowed; infinite by default."""
     if given is None:
         return np.inf
     found = number(given, {}, f"{where}, max_step", InitialError)

@@ -1,4 +1,4 @@
-"""A trajectory: what a simulation computed, under the names of the system."""
+"""A trajectory: the result of a simulation, under the names of the system."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 
 class Reader(Protocol):
-    """What turns states into values of expressions; numerics provides it."""
+    """Evaluates expressions along states; `numerics.motion.reader` implements it."""
 
     def values(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
         """An expression along states; `pieces` says which piece of the motion each belongs to: by default the later where two meet."""
@@ -85,20 +85,20 @@ class Switch:
 
 @dataclass(frozen=True)
 class Enclosed:
-    """What the steps of a motion did not look at, and was enclosed by bounds over the whole tube of every step."""
+    """The functions that were enclosed by bounds over the tube of every step, between the points that the steps evaluated."""
 
     nodes: tuple[str, ...] = ()
-    """The functions, quotients and powers in the data that could hide something between two places, as the user would write them."""
+    """The functions, quotients and powers in the data that could have a feature between two points, in the notation."""
     left_out: tuple[str, ...] = ()
-    """Those that were not enclosed, because they contain unknowns that are no part of the state."""
+    """Those that were not enclosed, because they contain unknowns outside the state."""
     worst: float = 1.0
-    """No slope of a node (of a growing one: no value) was anywhere more than so many times what the step had seen of it."""
+    """The largest ratio of a node's slope (of a growing function: value) anywhere in a step to its size at the evaluated points."""
     shortened: int = 0
-    """Trial steps that might have leapt over something, and were tried again, shorter."""
+    """The number of trial steps that could have missed a feature and were repeated with a shorter length."""
 
 
 class Standing(ABC):
-    """Abstract: what reads group coordinates out of named columns."""
+    """Abstract: reads group coordinates from named columns."""
 
     @property
     @abstractmethod
@@ -155,7 +155,7 @@ class Trajectory(Standing):
     t: Array
     states: Array
     end: tuple[float, Array]
-    """Where the motion ended, kept or not."""
+    """The time and state of the end, stored as a node or not."""
     jets: tuple[Jet, ...]
     outcome: Outcome
     message: str
@@ -172,15 +172,15 @@ class Trajectory(Standing):
     pieces: Integers | None = field(default=None, compare=False)
     """Which smooth piece of the motion each node belongs to."""
     enclosed: Enclosed = Enclosed()
-    """What lies between the places that the steps looked at."""
+    """Bounds of functions between the points that the steps evaluated."""
     scales: Frozen[str, float] = field(default_factory=lambda: Frozen({}))
-    """What `drift` and `balance` are relative to: the largest sum of the absolute values of the terms of each row, and of the energy."""
+    """The scales of `drift` and `balance`: the largest sum of the absolute values of the terms of each row, and of the energy."""
     certificate: Certificate = field(default_factory=Certificate)
-    """What the motion's own evidence says of it."""
+    """The result of the checks of the motion."""
     asked: Any = field(default=None, compare=False, repr=False)
-    """What simulate was asked for (`chetaev.numerics.motion.settings.Asked`); None for motions made by hand."""
+    """The arguments of `simulate` (`chetaev.numerics.motion.settings.Asked`); None for motions made by hand."""
     scene: Scene | None = field(default=None, compare=False, repr=False)
-    """What a picture of the motion shows: the scene of the model it was simulated from."""
+    """The scene of the model that was simulated."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)
@@ -220,7 +220,7 @@ class Trajectory(Standing):
 
     @cached_property
     def balance(self) -> Array:
-        """What is left of the energy balance at the nodes, relative to the largest sum of terms of the energy over the motion."""
+        """The error of the energy balance at the nodes, relative to the largest sum of terms of the energy over the motion."""
         scale = self.scales.get("balance", 1.0)
         return self.balance_absolute / scale if scale > 0 else self.balance_absolute
 
@@ -241,7 +241,7 @@ class Trajectory(Standing):
         return self.reader.driven(self.equations.reaction(coordinate), self.t, self.states, self.pieces)
 
     def mode(self, function: str) -> Array:
-        """The mode of a switching function at the nodes: its sign, and where the motion slides on its surface what keeps it there.
+        """Return the mode of a switching function at the nodes: its sign, or where the motion slides the value that keeps it there.
 
         Dry friction `-mu*sign(x')` is `-mu*motion.mode("x'")`, at rest too, while `motion["sign(x')"]` is 0 there.
         """
@@ -249,19 +249,21 @@ class Trajectory(Standing):
         return self.reader.mode(s, self.t, self.states, self.pieces)
 
     def verify(self, points: int = 200) -> Any:
-        """A certificate that shares nothing with the solver: the motion inserted into the original rows."""
+        """Return a certificate that is independent of the solver: the motion inserted into the original rows."""
         from chetaev.numerics.motion.verify import verify
 
         return verify(self, points)
 
     def save(self, path: Any, points: int | None = None) -> Any:
-        """Write the motion: `.npz` with its model, as `ch.load` gives it back; `.csv` or `.nc` as a table, at so many times if given."""
+        """Write the motion: `.npz` with its model, for `ch.load`; `.csv` or `.nc` as a table, at every step or `points` evenly spaced
+        times.
+        """
         from chetaev.numerics.motion.storage import save
 
         return save(self, path, points)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as what `save` writes: the equations are compiled again where the motion is read."""
+        """Pickle as the bytes that `save` writes; the equations are compiled again on loading."""
         from chetaev.numerics.motion.storage import packed, unpacked
 
         return unpacked, (packed(self),)
@@ -306,13 +308,14 @@ class Trajectory(Standing):
 
 
 def _first(lines: list[str], noun: str) -> list[str]:
-    """Not more lines than somebody reads."""
-    return lines if len(lines) <= _READ else [*lines[:_READ], f"  and {len(lines) - _READ} more {noun}"]
+    """Truncate to `_MOST_LINES` lines, and say how many follow."""
+    return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], f"  and {len(lines) - _MOST_LINES} more {noun}"]
 
 
-_READ = 20
+_MOST_LINES = 20
+"""Events, and switches, that a printed motion lists."""
 _WAYS = {1: "above", -1: "below", 0: "stays zero"}
-"""Where a switching function goes."""
+"""The side on which a switching function is after a switch."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Values of any expressions at one state of a motion: jets above the state are those the equations of motion give."""
+"""Values of expressions at one state of a motion: the equations of motion give jets above the state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def values_at(
     now = evaluate(equations, start, parameters=parameters, t=t, inputs=inputs)
     binding = bind(equations.system, parameters, inputs, where)
     found = _read(_compiled(equations, now, binding, t), expressions, now, binding, t)
-    if not np.all(np.isfinite(found)):  # a pivot may vanish here though the state is not singular
+    if not np.all(np.isfinite(found)):  # a pivot may vanish here although the state is not singular
         point = {**binding.at(frozenset(equations.system.parameters), t), **now.jets}
         found = _read(compile_at(_compiled(equations, now, binding, t).flow.system, point), expressions, now, binding, t)
     if not np.all(np.isfinite(found)):

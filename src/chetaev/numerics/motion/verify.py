@@ -1,10 +1,10 @@
 r"""verify: an independent certificate that a motion satisfies the rows it was derived from.
 
-The motion is read as functions of time, and nothing is taken from the differentiated, solved or projected equations it was computed by:
+The motion is read as functions of time. None of the differentiated, solved or projected equations that computed it are used:
 
-- `nodes`: the states kept, compared with the dense output there.
+- `nodes`: the stored states, compared with the dense output there.
 - `rate of x`: $x'$ of the state against the time derivative of the dense output of $x$.
-- `rate of A.w`: the same for the place of a group coordinate, whose rate is $\tfrac12 q\,\omega$ or the like.
+- `rate of A.w`: the same for the numbers of a group coordinate, whose rate is $\tfrac12 q\,\omega$ or the like.
 - `kinematic[k]`: the constraint as stated, not differentiated.
 - `work of δx`: $(E_i - u_i)\,v^i$, where $v$ is the part of the direction $\delta x$ that lies in $C_V$, the null space of $R_V$ at that
   point. Multipliers do not occur.
@@ -12,12 +12,12 @@ The motion is read as functions of time, and nothing is taken from the different
 - `action`: $s' = L$.
 - `mode of s`: the distance of $(s, m)$ from the graph of the sign, $s = 0$ or $m = \mathrm{sign}(s)$, with $|m| \le 1$, for every
   switching function of the equations and of the inputs; the other rows are taken with these modes.
-- `corner max(0, sign(s))`: corner functions inside one another as the user wrote them, against what the modes make of them.
+- `corner max(0, sign(s))`: nested corner functions as the user wrote them, against their form in modes.
 - `rest of x'^2 + y'^2`: whether planar friction can hold a body that rests.
 
 Time derivatives above the state come from the dense output of each step, expanded in Chebyshev polynomials and differentiated. Every step
-is looked at in a random place. A residual is relative to the largest sum of the terms of its row over the motion; where all terms of a row
-are smaller than errors of what is usual for its quantities, because they vanish by symmetry, to the sum of terms of the usual sizes.
+is checked at a random time. A residual is relative to the largest sum of the terms of its row over the motion. Where all terms of a row are
+smaller than the errors of typical quantities, because they vanish by symmetry, it is relative to the sum of terms of typical sizes.
 """
 
 from __future__ import annotations
@@ -51,23 +51,25 @@ from chetaev.numerics.motion.verify_corners import Row, corner_as_written, with_
 Array = NDArray[np.float64]
 
 _DEGREE = 9
-"""Of the polynomial that represents a step; the method's own has degree 7, and projection bends it a little."""
+"""Degree of the polynomial that represents a step; the method's own has degree 7, and projection changes it slightly."""
 _ROUND_OFF = 2.0**-52 * _DEGREE**2
-"""Of the derivative of a step's polynomial, in units of the values over half the length of the step; of short steps no more is seen."""
+"""Round-off of the derivative of a step's polynomial, in units of the values over half the length of the step. It dominates in short
+steps."""
 _FLAT = 1e-12
-"""A direction of C_V shorter than this is forbidden altogether."""
+"""Length of a projected coordinate direction below which the direction is not in C_V at all."""
 _RANK = 1e-9
+"""Relative to the largest singular value: smaller ones count as zero in null spaces."""
 _NOTHING = 1e-10
-"""What is never larger than this part of the largest of its kind is round-off; so is what is smaller than ten tolerances of it."""
+"""Relative to the largest quantity of its kind: a quantity that is never larger is round-off; so is one below ten tolerances of it."""
 _MOST_ENTRIES = 100_000
-"""Of all matrices together whose null spaces are looked for."""
+"""Most entries of all matrices together whose null spaces are computed; larger systems are checked at fewer points."""
 _MOST_STEPS = 20_000
-"""So many steps are looked at; of more, a random choice."""
+"""Most steps that are checked; of more, a random selection."""
 
 
 @dataclass(frozen=True)
 class Residual:
-    """How well one row holds along a motion: relative to the size of its terms, and where it is worst."""
+    """The residual of one row along a motion, relative to the size of its terms, with the time of the largest."""
 
     largest: float
     rms: float
@@ -86,7 +88,7 @@ class Verification(Mapping[str, Residual]):
 
     @property
     def worst_row(self) -> str:
-        """The label of the row that holds least well."""
+        """The label of the row with the largest residual."""
         return max(self.residuals, key=lambda label: _order(self.residuals[label].largest))
 
     @property
@@ -118,7 +120,7 @@ class Verification(Mapping[str, Residual]):
 
 
 def verify(motion: Trajectory, points: int = 200) -> Verification:
-    """The residuals of the original rows along a motion, at random times: one in every step, and at least so many in all.
+    """Return the residuals of the original rows along a motion, at random times: one in every step, and at least `points` in all.
 
     For a motion computed with some tolerance expect residuals of `E_x` one or two orders above it, because the derivative of an interpolant
     is less exact than the interpolant. Undifferentiated constraints hold to round-off.
@@ -142,7 +144,7 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     for group in motion.equations.system.groups.values():
         rows |= {} if group.reduced else _turning(group, curve)
     reader = motion.reader
-    inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # another account of the motion does not tell them
+    inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # other readers do not provide them
     switched = smooth(motion.equations, Frozen(inputs))
     rows |= with_rest(switched, curve, _mechanics, _along)
     rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
@@ -185,7 +187,7 @@ class _Curve:
         return _Curve(self.motion, *[part[wanted] for part in parts])
 
     def jet(self, z: Jet) -> Array:
-        """A jet: of the state, or a derivative of the highest one of the state, or what the motion reports."""
+        """Return a jet: of the state, or a derivative of the highest jet of the state, or as the motion reports it."""
         if z in self.motion.jets:
             return self.states[:, self.motion.jets.index(z)]
         top = self._below(z)
@@ -199,7 +201,7 @@ class _Curve:
         return values / self.half**times
 
     def against_rate(self, z: Jet, said: Array) -> Row:
-        """A rate that is said against that of the dense output."""
+        """Compare a reported rate with that of the dense output."""
         return Row(said - self.rate(z, 1), np.abs(said), self.usual(z.d()), _ROUND_OFF * self.usual(z) / np.abs(self.half))
 
     def derived(self, z: Jet) -> bool:
@@ -207,15 +209,15 @@ class _Curve:
         return z not in self.motion.jets and self._below(z) is not None
 
     def round_off(self, z: Jet) -> Array:
-        """Of a derivative of the dense output."""
+        """Return the round-off of a derivative of the dense output."""
         below = self._below(z)
-        assert below is not None  # noqa: S101 - whoever asks knows that it is derived
+        assert below is not None  # noqa: S101 - callers check `derived`
         found: Array = 2.0**-52 * self._usual[below] * (_DEGREE**2 / np.abs(self.half)) ** (z.order - below.order)
         return found
 
     @cached_property
     def faint(self) -> float:
-        """Part of the usual size below which a size is none."""
+        """The relative size below which a quantity counts as zero."""
         tolerance = self.motion.tolerance
         return max(_NOTHING, 10 * tolerance if np.isfinite(tolerance) else 0.0)
 
@@ -227,7 +229,7 @@ class _Curve:
         return dict(zip(jets, map(float, usual_sizes(sizes, jets, span)), strict=True))
 
     def usual(self, z: Symbol) -> float:
-        """What is usual for a symbol: for a jet the largest of its kind, and at least what is below it over the duration of the motion."""
+        """Return the typical size of a symbol: for a jet the largest of its kind, at least the jet below it over the duration."""
         if not isinstance(z, Jet):
             return float(np.abs(self.value(z)).max(initial=0.0))
         if z in self._usual:
@@ -240,7 +242,7 @@ class _Curve:
         return max(own, self._usual_rate(type(z), z.order), self._usual[top] / span ** (z.order - top.order))
 
     def _usual_rate(self, kind: type, order: int) -> float:
-        """The largest rate of jets that have an order less; remembered."""
+        """Return the largest rate of jets of one order less; cached."""
         if (kind, order) not in self._rates:
             alike = [w for w in self.motion.jets if type(w) is kind and w.order == order - 1]
             self._rates[kind, order] = max((float(np.abs(self.rate(w, 1)).max(initial=0.0)) for w in alike), default=0.0)
@@ -256,14 +258,14 @@ class _Curve:
         return max(below, key=lambda w: w.order, default=None)
 
     def reported(self, z: Symbol) -> Array:
-        """What the motion itself says: multipliers, inputs, parameters, modes."""
+        """Return values that the motion reports: multipliers, inputs, parameters, modes."""
         if z in self._multipliers:
             return self._multipliers[z]
         known = z not in self.motion.equations.system.parameters and isinstance(z, Parameter)
         return (self.motion.reader.driven if known else self.motion.reader.values)(z, self.t, self.states)
 
     def value(self, z: Symbol) -> Array:
-        """Any symbol of a row along the motion; remembered."""
+        """Any symbol of a row along the motion; cached."""
         if z == TIME:
             return self.t
         if z not in self._known:
@@ -281,7 +283,7 @@ class _Curve:
 
 
 def _places(nodes: Array, points: int) -> NDArray[np.int64]:
-    """The steps in which the motion is looked at: every one, and the long ones more often."""
+    """Return the steps in which the motion is checked: every one, and long ones more often."""
     lengths = np.abs(np.diff(nodes))
     steps = np.flatnonzero(lengths > 0)
     random = np.random.default_rng(len(nodes))
@@ -291,7 +293,7 @@ def _places(nodes: Array, points: int) -> NDArray[np.int64]:
 
 
 def _turning(group: GroupCoordinate, curve: _Curve) -> dict[str, Row]:
-    """The rates of the places of a group coordinate against those that its velocity says."""
+    """Compare the rates of the numbers of a group coordinate with those that follow from its velocity."""
     velocity = [curve.jet(q.d()) for q in group.components]
     said = group.group.rates([curve.jet(z) for z in group.places], velocity, group.body, np.cos, np.sin)
     turning = max((float(np.abs(rate).max(initial=0.0)) for rate in said), default=0.0)
@@ -321,7 +323,7 @@ def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] =
     forces = [f"E_{q.base}" for q in coordinates]
     values = _Values(graph, curve)
     reported = len(equations.multipliers) == len(lowered.multipliers)
-    stated = [label for label in written if label not in forces or reported]  # nothing acts on coordinates without a row
+    stated = [label for label in written if label not in forces or reported]  # no force acts on coordinates without a row
     found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
     if len(lowered.reactions) > len(held):
         acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
@@ -333,7 +335,7 @@ def _mechanics(equations: Equations, curve: _Curve, held: Sequence[Multiplier] =
 
 
 def _graph_of_sign(mode: Mode, curve: _Curve) -> Row:
-    """How far a switching function and its mode are from being a number and its sign."""
+    """Return the distance of a switching function and its mode from the graph of the sign."""
     graph = GraphAlgebra()
     values = _Values(graph, curve)
     s, terms, usual, _ = values.rows([graph.of(mode.function)])[0]
@@ -343,8 +345,8 @@ def _graph_of_sign(mode: Mode, curve: _Curve) -> Row:
 
 
 def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, Row]:
-    """Virtual work against the projections of the coordinate directions onto C_V, of rows without the multipliers of reactions; of large
-    systems at some of the points only.
+    """Return the virtual work, by rows without the multipliers of reactions, along the projections of the coordinate directions onto C_V;
+    for large systems at some of the points only.
     """
     lowered, graph = equations.lowered, values.graph
     coordinates = lowered.system.coordinates
@@ -394,7 +396,7 @@ class _Values:
         return [Row(found[k], found[n + k], float(sizes[k]), noise[k]) for k in range(n)]
 
     def _round_off(self, expressions: Sequence[ca.SX]) -> Array:
-        """What the round-off of derivatives of the dense output makes of rows."""
+        """Return the effect of the round-off of derivatives of the dense output on rows."""
         column = ca.densify(ca.vertcat(*expressions))
         derived = [z for z in self.graph.symbols(column) if isinstance(z, Jet) and self.curve.derived(z)]
         found = np.zeros((len(expressions), len(self.curve.t)))
@@ -421,7 +423,7 @@ class _Values:
 
 
 def _nodes(motion: Trajectory, curve: _Curve) -> Residual:
-    """The states kept, and the end, against the dense output at their times."""
+    """Compare the stored states, and the end, with the dense output at their times."""
     count = len(motion.jets)
     times = np.append(motion.t, motion.end[0])
     kept = np.vstack([motion.states, motion.end[1]])[:, :count]
@@ -438,7 +440,7 @@ def _nodes(motion: Trajectory, curve: _Curve) -> Residual:
 
 
 def _summary(row: Row, t: Array, faint: float) -> Residual:
-    """Relative to the largest size the terms have along the motion, so that moments where all of them vanish do not count."""
+    """Return the residual relative to the largest terms along the motion, so that times where all terms vanish do not matter."""
     off = np.abs(row.residual) - row.noise
     residual, size = np.where(off < 0, 0.0, off), float(np.max(row.terms))
     size = size if not size <= faint * row.usual else row.usual

@@ -1,4 +1,4 @@
-"""What a certificate says about corners: bodies that friction holds at rest, and corner functions inside one another."""
+"""Verification of corners: bodies that friction holds at rest, and nested corner functions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from chetaev.numerics.motion.reader import Reader
 
 Array = NDArray[Any]
 _STOPPING = 1e-4
-"""Part of its largest value below which a speed is about to vanish: its direction is known only to the tolerance over this part."""
+"""Relative to its largest value: at a smaller speed the direction is known only to the tolerance divided by this number."""
 
 
 class Row(NamedTuple):
-    """A residual along a motion, the sizes of its terms, what these would be with the usual sizes of all quantities, and round-off."""
+    """A residual along a motion, the sizes of its terms, their size for typical quantities (`usual`), and round-off (`noise`)."""
 
     residual: Array
     terms: Array
@@ -37,9 +37,9 @@ Values = Callable[[Sequence[Expr], Curve], Array]
 
 
 def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Values) -> dict[str, Row]:
-    """The rows of mechanics. Where planar friction holds a body at rest they contain what takes the place of its unit vector, and
-    `rest of` says whether that is no longer than one and the speed is zero beside the largest one of the motion, in squares; a body that
-    never moves has no such speed, and its rest is a row of the motion like others.
+    """Return the rows of mechanics. Where planar friction holds a body at rest they contain the vector that replaces its unit vector, and
+    `rest of` checks that its length is at most one and that the speed is zero relative to the largest speed of the motion, in squares. A
+    body that never moves has no such speed, and its rest is an ordinary row.
     """
     directions = [(k, mode) for k, mode in enumerate(switched.modes) if isinstance(mode, Direction)]
     reader, count = curve.motion.reader, len(curve.t)
@@ -58,7 +58,7 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         equations = sliding(switched.smooth, resting) if resting else switched.smooth
         found = mechanics(equations, part, held)
         for label in equations.system.kinematic_labels[len(switched.original.system.kinematic) :]:
-            del found[label]  # rest is told below
+            del found[label]  # replaced by `rest of` below
         for mode in resting:
             length, speed = values([mode.length, mode.function], part)
             moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed
@@ -75,13 +75,13 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
 
 
 def _almost_at_rest(squares: Array) -> Array:
-    """Where a speed, given by its square, is so small beside its largest value that its direction has few digits."""
+    """Return where a speed, given by its square, is so small relative to its largest value that its direction has few digits."""
     found: Array = (squares < _STOPPING**2 * squares.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
     return found
 
 
 def corner_as_written(corner: Expr, switched: Switched, curve: Curve, values: Values) -> Row:
-    """A corner function of the user's against what the modes make of it; while the motion slides on a surface they may differ."""
+    """Compare a corner function of the user with its form in modes; while the motion slides on a surface they may differ."""
     written, known = values([corner, switched.replaced(corner)], curve)
     modes = [curve.value(mode.symbol) for mode in switched.modes if not isinstance(mode, Direction)]
     slides = np.any([np.abs(m) < 1 for m in modes], axis=0)

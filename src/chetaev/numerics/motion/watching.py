@@ -1,4 +1,4 @@
-"""What is watched along a piece: the system Jacobian, the user's events, and the ends of modes."""
+"""The functions that are monitored along a piece: the system Jacobian, the user's events, and the ends of modes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from chetaev.numerics.pieces.piece import WORST_PIVOT, Setting, reference
 from chetaev.numerics.pieces.request import Place, Request
 
 SMALLEST_PIVOT = 1e-10
-"""Part of its value at the beginning of a piece below which a pivot vanishes together with a switching function, whose root is found to
-1e-13 of a step: then its surface is a singular locus, and no switch. The product of all pivots would be smaller where they are many."""
+"""Relative to its value at the beginning of a piece: a pivot that is smaller at the root of a switching function, which is located to 1e-13
+of a step, vanishes with it. Then the surface is a singular locus and not a switch. The determinant would be smaller for many pivots."""
 
 
 _CHANGES: Remembered[tuple[Change, ...]] = Remembered(256)
@@ -39,7 +39,7 @@ class Change:
 
 
 def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change, ...]:
-    """What may happen to the modes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1. Remembered."""
+    """Return the possible changes of a configuration: a switching function vanishes, or a sliding mode reaches 1 or -1. Cached."""
     return _CHANGES.get(switched, configuration, lambda: _changes_of(switched, configuration))
 
 
@@ -57,7 +57,7 @@ def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Chang
 
 @dataclass(frozen=True)
 class Watching:
-    """The watched functions of a setting: events, ends of modes, and where events bend."""
+    """The monitored functions of a setting: events, ends of modes, and corners of events."""
 
     functions: tuple[Expr, ...]
     watches: tuple[Watch, ...]
@@ -66,7 +66,7 @@ class Watching:
 
 
 def watching(request: Request, here: Setting) -> Watching:
-    """What is watched in a setting."""
+    """Return the monitored functions of a setting."""
     changes = changes_of(request.switched, here.configuration)
     events = [request.switched.read(e.expression, here.configuration) for e in request.events]
     watches = [Watch(e.direction, e.stops, closely=True) for e in request.events]
@@ -80,7 +80,7 @@ def watching(request: Request, here: Setting) -> Watching:
 
 
 def _inside(corner: Expr) -> Expr:
-    """What vanishes at a corner: u of abs(u), sign(u), step(u) and piecewise(u, a, b), a - b of min(a, b) and max(a, b)."""
+    """Return the expression that vanishes at a corner: u of abs(u), sign(u), step(u) and piecewise(u, a, b), a - b of min and max."""
     first, *other = corner.args
     return first - other[0] if len(other) == 1 else first
 
@@ -88,13 +88,13 @@ def _inside(corner: Expr) -> Expr:
 def make_task(
     request: Request, place: Place, until: float, watched: Watching, project: Kernel | None, progress: Progress, steps: int, wanted: Array
 ) -> Task:
-    """One piece, ready for a method: from a place until a time, in so many steps, with the states at the wanted times."""
+    """Return the task of one piece for a method: from a place until a time, in at most `steps` steps, with the states at `wanted`."""
     here = place.setting
     watch = here.watch(watched.functions)
     native, p = here.native(place.jets, place.work), here.parameters(place.t, reference(here, place.energy, place.work))
     determinant, pivot, *_ = watch(place.t, native, p)
     floor = WORST_PIVOT * min(1.0, float(pivot))
-    lasting = here.lowest_pivot > floor  # then the determinant is the same at all states, and no pivot wears out
+    lasting = here.lowest_pivot > floor  # pivots then stay above their limit at all states
     touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
     jacobian = () if lasting and not watched.watches else (Watch(0, True), Watch(0, False, floor))
     return Task(

@@ -1,5 +1,6 @@
-"""Smooth pieces of a motion, and what happens where two of them meet.
+"""Smooth pieces of a motion, and the transitions between them.
 
-`piece` holds one choice of pivots and modes, `request` what was asked, `events` the user's events; `switching` decides which side a motion
-takes on a surface or whether it slides, `momentum_jumps` what it does where the Lagrangian jumps, `planar_rest` when friction holds a body.
+`piece` holds one choice of pivots and modes, `request` the arguments of a simulation, `events` the user's events; `switching` decides which
+side a motion takes on a surface or whether it slides, `momentum_jumps` how it continues where the Lagrangian jumps, `planar_rest` when
+friction holds a body.
 """

@@ -1,4 +1,4 @@
-"""Events: roots of expressions that are found on the way, that end a motion, or that change its state."""
+"""Events: roots of expressions along a motion, which may end the motion or change its state."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class On:
 
     `terminal` ends the run there. `direction` is +1 for rising, -1 for falling, 0 for both. `reset` gives new values to jets of the
     state, as numbers or expressions in the state before: `On("x", direction=-1, reset={"x'": "-e*x'"})` is an impact with coefficient of
-    restitution e. Jets of lower order than those that are reset stay as they are; the others move onto the constraints as little as
-    needed. New values that contradict the constraints are an error. Of events at the same time any may end the motion, and all resets are
-    made from the state before; the first listed wins where two differ.
+    restitution e. Jets of lower order than the reset ones stay unchanged; the others move onto the constraints by the smallest change. New
+    values that contradict the constraints raise an error. Each of several events at the same time may end the motion, and all resets use
+    the state before; the first listed reset takes precedence where two differ.
 
-    Roots are changes of sign; a pole is none. Within a step of the integrator bounds of the expression and of its rate tell where it has no
-    root, and where one: no root is missed, however narrow a dip is, down to 1e-11 of a step; where log(x) has no value it has no root. An
-    expression with accelerations or multipliers in it, which are no part of the state, is looked at in several places instead, so closely
-    that it is smooth between them.
+    Roots are changes of sign; a pole is not a root. Within a step of the integrator, bounds of the expression and of its rate prove where
+    it has no root, and where one: no root is missed, not even in a narrow dip, down to 1e-11 of a step. Where log(x) has no value it has no
+    root. An expression with accelerations or multipliers, which are not part of the state, is evaluated at several points of each step
+    instead, and the step is shortened until the expression is smooth between them.
 
-    A motion that starts on the surface of an event with a `direction`, and goes through it in this direction, meets it at once: a ball that
-    starts on the floor and moves downwards bounces. Other roots at the very beginning do not count: where there is no direction, where the
-    motion leaves the surface to the other side, and roots of expressions in velocities without a `reset`, which are zero because the motion
-    starts at rest.
+    A motion that starts on the surface of an event with a `direction`, and passes through it in this direction, meets it immediately: a
+    ball that starts on the floor and moves downwards bounces. Other roots at the start do not count: without a direction, where the motion
+    leaves the surface to the other side, and roots of expressions in velocities without a `reset`, which are zero because the motion starts
+    at rest.
     """
 
     expression: Any
@@ -50,7 +50,7 @@ class On:
 
 @dataclass(frozen=True)
 class Watched:
-    """An event that was read: what is watched, and the new values by jet."""
+    """An event with its expression parsed, and the new values by jet."""
 
     expression: Expr
     terminal: bool
@@ -65,7 +65,7 @@ class Watched:
 
 
 def read_events(given: Sequence[Any], equations: Equations, state: Sequence[Jet], where: str) -> tuple[Watched, ...]:
-    """The user's events with every text understood."""
+    """Parse the user's events."""
     found = []
     if isinstance(given, str | On) or not isinstance(given, Sequence):
         raise UsageError("events are not given as a list.", where=where, hint='events=["x"]')

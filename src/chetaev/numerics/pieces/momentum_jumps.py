@@ -1,14 +1,14 @@
-r"""What a motion does where its Lagrangian jumps: the limit of ever steeper smooth steps.
+r"""The motion across a jump of the Lagrangian: the limit of ever steeper smooth steps.
 
 Across a surface $g(q, t) = 0$ let a mode $\sigma$ of $L$ go from one side's value to the other's. In a layer that becomes thin the force
 $L_\sigma\,\sigma'(g)\,g_q$ along the normal is all that counts, so that
 
 $$ p(\sigma) = p_- + \mu\,g_q + \nu_a R^a, \qquad E(\sigma) = E_- - \mu\,g_t + \nu_a\,R^a v, $$
 
-where $\nu$ are the impulses of constraints, which hold all along. Momenta along the surface are kept, and the energy, seen from the
-surface. The motion is followed through the layer. It crosses if it reaches the other side; if its velocity towards the surface vanishes
-before, the step is too high and it is sent back, with the other root of the same equations on its own side. Where $g$ depends on time
-alone, all momenta are kept and the energy is not.
+where $\nu$ are the impulses of constraints, which hold throughout. Momenta along the surface are conserved, and so is the energy in the
+frame of the surface. The motion is followed through the layer. It crosses if it reaches the other side; if its velocity towards the surface
+vanishes before, the step is too high and the motion is reflected, with the other root of the same equations on its own side. Where $g$
+depends on time alone, all momenta are conserved and the energy is not.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.pieces.piece import Setting
 
 _FIRST_STEP = 0.125
-"""Of the mode, from 1 to -1, while the layer is followed."""
+"""First change of the mode, which goes from 1 to -1 through the layer."""
 _SHORTEST_STEP = 1e-7
-"""A step so short means that the velocity towards the surface vanishes: the motion turns back in the layer. An energy that exceeds the
-step by less than this part of it may be told from one that does not.
+"""Shortest change of the mode: a shorter one means that the velocity towards the surface vanishes and the motion turns back. It is also the
+relative excess of energy over the height of the step that can just be distinguished from none.
 """
 _ITERATIONS, _PATIENCE = 30, 6
-"""Of Newton's method at most, and those after which corrections have to become smaller by half each."""
+"""Most Newton iterations, and the number after which every correction has to be half the previous one."""
 _CLOSE = 1e-13
-"""Newton's iteration ends when a correction is this part of the velocities."""
+"""Relative to the velocities: a Newton correction of this size ends the iteration."""
 _ALIKE = 1e-9
+"""Relative difference up to which reactions are those of d'Alembert's principle, for which the rule is known."""
 
 
 @dataclass(frozen=True)
 class Jump:
-    """The state beyond a surface, or sent back from it."""
+    """The state beyond a surface, or reflected from it."""
 
     crosses: bool
     jets: Mapping[Jet, float]
@@ -54,11 +55,11 @@ class Jump:
 
 
 class Refused(Exception):
-    """Why the limit is not known here."""
+    """Raised, with the reason, where the limit is not known."""
 
 
 def has_jump(switched: Switched, mode: Mode) -> bool:
-    """Whether the Lagrangian, or a momentum, may differ on the two sides of a surface. It does not if the difference is a multiple of g."""
+    """Tell whether the Lagrangian, or a momentum, may differ on the two sides of a surface; not if the difference is a multiple of g."""
     lagrangian = _driven(switched)
     if mode.symbol not in lagrangian.free_symbols:
         return False
@@ -78,7 +79,7 @@ def _driven(switched: Switched) -> Expr:
 
 
 def across(switched: Switched, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> Jump:
-    """What becomes of a state on the surface of a mode with which the Lagrangian jumps; `Refused` where that is not known."""
+    """Return the state after the surface of a mode with which the Lagrangian jumps; raise `Refused` where it is not known."""
     layer = _Layer.of(switched, here, switched.modes[k], t, jets)
     through = layer.followed()
     found = layer.sent_back() if through is None else through
@@ -105,7 +106,7 @@ class _Layer:
     """The rate of g at rest."""
     reactions: Array
     powers: Array
-    """What each constraint's unit impulse gives to the energy."""
+    """The energy gained by a unit impulse of each constraint."""
 
     @staticmethod
     def of(switched: Switched, here: Setting, mode: Mode, t: float, jets: Mapping[Jet, float]) -> _Layer:
@@ -162,7 +163,7 @@ class _Layer:
         return float(-found[n] * self.drift + found[n + 1 :] @ self.powers)
 
     def speed(self, found: Array) -> float:
-        """How fast g changes."""
+        """Return the rate of g."""
         return float(self.normal @ found[: len(self.v)]) + self.drift
 
     def followed(self) -> Array | None:
@@ -208,7 +209,7 @@ class _Layer:
             size = float(np.abs(step[:n]).max())
             if size <= _CLOSE * np.abs(found[:n]).max():
                 return found
-            if k >= _PATIENCE and size > 0.5 * last:  # it wanders about, where there is no solution
+            if k >= _PATIENCE and size > 0.5 * last:  # no convergence: there is no solution
                 return None
             last = size
         return None
@@ -218,7 +219,7 @@ class _Layer:
         before, now = self.rates_before, np.array(self.rates(unknown[:n], mode)).ravel()
         momenta = now[:n] - before[:n] - unknown[n] * self.normal - unknown[n + 1 :] @ self.reactions
         energy = now[n] - before[n] - self.gained(unknown)
-        last = energy if np.any(self.normal) else unknown[n]  # a surface that only time reaches gives no impulse
+        last = energy if np.any(self.normal) else unknown[n]  # a surface that depends on time alone gives no impulse
         return np.concatenate([momenta, [last], now[n + 2 :] - before[n + 2 :]])
 
     def _slopes(self, unknown: Array, mode: float) -> Array:
@@ -235,7 +236,7 @@ class _Layer:
 
 
 def _require_rule(equations: Equations, mode: Mode, jets: Mapping[Jet, float]) -> None:
-    """`Refused` for equations whose jumps the rule does not cover."""
+    """Raise `Refused` for equations whose jumps the rule does not cover."""
     lowered = equations.lowered
     system = lowered.system
     if lowered.costates or any(z.order > 1 for z in jets_in(lowered.lagrangian, Coordinate)):

@@ -1,4 +1,4 @@
-"""Pieces of a motion: one choice of pivots, modes and energy each, and how they are run."""
+"""Pieces of a motion: one choice of pivots, modes and energy each, and their compiled form."""
 
 from __future__ import annotations
 
@@ -27,23 +27,25 @@ from chetaev.numerics.methods.accuracy import kinds_of
 from chetaev.numerics.methods.base import interpolate
 
 WORST_PIVOT = 1e-3
-"""A pivot that is so small compared to where it was chosen is worn out."""
+"""Relative to its size where it was chosen: a smaller pivot is replaced by another choice of pivots. A smaller limit loses digits, a larger
+one compiles more often."""
 _SINGULAR = 1e-7
-"""Singular values of the scaled Jacobian below this part of the largest belong to a singular state: accelerations lose seven digits."""
+"""Relative to the largest singular value of the scaled Jacobian: a smaller one marks a singular state, where accelerations lose seven
+digits."""
 _FEW = 1000
-"""Up to so many states are projected before other code for that would have been made."""
+"""Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 
 
 def is_regular(matrix: Array, doubts: Array, rank: int) -> bool:
-    """Whether a matrix has a rank clearly, in units of its own rows and columns."""
+    """Tell whether a matrix clearly has a rank, in units of its own rows and columns."""
     found = Factored(matrix, doubts=doubts)
     return found.rank == rank and found.kept > _SINGULAR
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Equations made into machine code under one configuration of modes: all that a piece needs besides its state."""
+    """Compiled equations under one configuration of modes: everything that a piece needs besides its state."""
 
     switched: Switched
     configuration: Configuration
@@ -59,7 +61,7 @@ class Setting:
 
     @property
     def seated(self) -> bool:
-        """Whether the equations are compiled for the component of a state alone."""
+        """Whether the equations are compiled for the component of a given state only."""
         system = self.flow.system
         return not system.added and system.stated is not system
 
@@ -105,7 +107,7 @@ class Setting:
         return self.flow.with_inputs(self.flow.on_state(self.flow.graph.of(e)), self.binding.inputs)
 
     def watch(self, functions: Sequence[Expr]) -> Kernel:
-        """Machine code of the determinant, the smallest pivot, and some functions; remembered."""
+        """Machine code of the determinant, the smallest pivot, and some functions; cached."""
         key = (tuple(functions), Frozen(self.binding.inputs))
         if not functions:
             return self.compiled.watch()
@@ -128,12 +130,12 @@ class Setting:
         return {**known, **{z: jets[z] for z in self.flow.state}}
 
     def worst_pivot(self, t: float, native: Array) -> float:
-        """The worst pivot against its reference; -1 where it is no number."""
+        """Return the smallest ratio of a pivot to its reference; -1 where it is NaN."""
         found = self.compiled.watch()(t, native, self.parameters(t))
         return float(found[1]) if np.all(np.isfinite(found)) else -1.0
 
     def suited(self, t: float, jets: Mapping[Jet, float]) -> Setting:
-        """The setting itself if its pivots work at a state, else one with other pivots; symmetric positions may make one vanish."""
+        """Return the setting itself if its pivots work at a state, otherwise one with other pivots: a pivot may vanish by symmetry."""
         if self.worst_pivot(t, self.native(jets, 0.0)) > WORST_PIVOT and not has_pole(self.flow.system, self.point(t, jets)):
             return self
         return self.renew(t, jets)
@@ -144,28 +146,28 @@ class Setting:
         return Setting(self.switched, self.configuration, self.binding, compiled, True)
 
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
-        """A setting with better pivots for a state, if there are better ones, or if the state is not singular: it alone decides."""
+        """Return a setting with better pivots for a state, if there are better ones, or if the state is not singular; otherwise None."""
         jets = self.named(native)
-        fresh = self.renew(t, jets)  # which may count the work, or not, where this one does otherwise
+        fresh = self.renew(t, jets)  # the new flow may differ in whether it counts the work
         better = fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT
         return fresh if better or self.regular(t, jets) else None
 
     def regular(self, t: float, jets: Mapping[Jet, float]) -> bool:
-        """Whether the system Jacobian has its usual rank at a state, with digits to spare."""
+        """Tell whether the system Jacobian clearly has its generic rank at a state."""
         system = self.flow.system
         found = system.measured([self.point(t, jets)], given=True)[0]
         return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
 
     def lowest_fall(self, piece: Piece) -> float:
-        """What a pivot was at the end of a piece, relative to the beginning; of that which fell most."""
+        """Return the smallest ratio of a pivot at the end of a piece to the same pivot at the beginning."""
         ends = (piece.begin, piece.first), (piece.end, piece.run.y)
         first, last = (np.abs(self.numbers(self.flow.pivots, t, y, piece.reference)) for t, y in ends)
         falls = last / np.where(first > 0, first, np.nan)
         return float(np.min(falls)) if np.all(np.isfinite(falls)) else 0.0
 
     def fall_of_determinant(self, piece: Piece, t: float, jets: Mapping[Jet, float]) -> float:
-        """What the determinant was at the end of a piece, relative to an earlier state: unlike pivots it has the same meaning after they
-        were chosen anew.
+        """Return the determinant at the end of a piece, relative to an earlier state: unlike pivots it is comparable after another choice
+        of pivots.
         """
         ends = (t, self.native(jets, 0.0)), (piece.end, piece.run.y)
         first, last = (abs(float(self.compiled.watch()(at, y, self.parameters(at))[0])) for at, y in ends)
@@ -202,9 +204,9 @@ class Piece:
     basis: str
     project: Kernel | None
     energy: float
-    """The energy the balance starts from: that of the start, and what resets added since."""
+    """The initial energy of the balance: that of the start, plus the changes by resets."""
     work: float
-    """The work done before the piece, for a flow in which none is done."""
+    """The work done before the piece, for a flow without work."""
     begin: float
     end: float
     first: Array = field(compare=False)
@@ -212,7 +214,7 @@ class Piece:
 
     @property
     def reference(self) -> float:
-        """What the energy is compared with: the flow counts the work of the piece itself, if any."""
+        """The energy of the balance; the flow counts the work of the piece itself, if any."""
         return reference(self.setting, self.energy, self.work)
 
     def states_at(self, times: Array) -> Array:

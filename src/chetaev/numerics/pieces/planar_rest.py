@@ -1,4 +1,4 @@
-"""Bodies under planar friction, in numbers: when they count as resting, and how they set off."""
+"""Bodies under planar friction: the speed that counts as rest, and the start of motion from rest."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.pieces.piece import Setting
 
 _STILL = 1.0
-"""A speed below so many tolerances, in units of a typical one, is rest. Smaller, and steps within the tolerance leap over rest; larger, and
-bodies stop too soon by as much.
+"""Tolerances, in units of a typical speed: a smaller speed is rest. With a smaller number, steps within the tolerance miss the rest; with a
+larger one, bodies stop too early by as much.
 """
 CRAWLING = 1e-140
-"""A speed of which only the direction matters, and whose square is still a double."""
+"""A speed of which only the direction matters; its square is still a double."""
 _SHARE = 1e-2
-"""Part of the duration of a run in which friction would stop a body of a typical speed."""
+"""Part of the duration of a run in which friction would stop a body of a typical speed; it defines the typical speed."""
 _AHEAD = 2.0
-"""A body sets off with so many times the speed that counts as rest."""
+"""Speed of a body that starts to move, in units of the speed that counts as rest; it has to exceed 1, or the body would rest again."""
 
 
 @dataclass
 class Resting:
-    """The speeds of one run that count as rest: a part of what is typical for the run, given by its tolerance."""
+    """The speeds of one run that count as rest: the tolerance times a typical speed of the run."""
 
     tolerance: float
     span: float
     _fastest: dict[Direction, float] = field(default_factory=dict)
-    """The square of the largest speed so far, or of what friction could stop."""
+    """The square of the largest speed so far, or of a speed that friction could stop in a part of the run."""
 
     def level(self, direction: Direction) -> float:
         """The square of the speed that counts as rest."""
@@ -60,7 +60,7 @@ class Resting:
         return self._moving(here, direction, t, jets, np.zeros(len(direction.components)))
 
     def set_off(self, here: Setting, direction: Direction, t: float, jets: Mapping[Jet, float]) -> dict[Jet, float] | None:
-        """The state just after a body at rest set off; None if it does not."""
+        """Return the state just after a body at rest starts to move; None if it stays at rest."""
         forces = self._forces(here, direction, t, jets)
         unit = setting_off(forces.given, forces.resisting, forces.weights)
         if unit is None:
@@ -69,7 +69,7 @@ class Resting:
         return self._moving(here, direction, t, jets, max(_AHEAD * np.sqrt(self.level(direction)), CRAWLING) * unit)
 
     def _moving(self, here: Setting, direction: Direction, t: float, jets: Mapping[Jet, float], forms: Array) -> dict[Jet, float]:
-        """The state with other values of the forms whose squares the speed is made of."""
+        """Return the state with other values of the forms whose squares make up the speed."""
         ends = [c.velocity_for(value) for value in (S.Zero, S.One) for c in direction.components]
         zero, one = here.numbers(here.function(ends), t, here.native(jets, 0.0)).reshape(2, -1)
         new = zero + (one - zero) * forms

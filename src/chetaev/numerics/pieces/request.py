@@ -1,4 +1,4 @@
-"""What was asked of a simulation, and where a piece of it begins."""
+"""The arguments of a simulation, and the beginning of a piece."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chetaev.numerics.pieces.piece import Setting
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for."""
+    """The arguments of a simulation."""
 
     switched: Switched
     binding: Binding
@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a piece begins."""
+    """The beginning of a piece: setting, time and state."""
 
     setting: Setting
     t: float
@@ -45,8 +45,8 @@ class Place:
     work: float
     energy: float
     jump: bool = False
-    """Whether something changed abruptly here."""
+    """Whether the state or the forces jump here."""
     soon: float = inf
-    """The time until an event that was just met is expected again: a longer first step would not see it."""
+    """The time until the event that was just met is expected again; a longer first step could miss it."""
     awaited: tuple[int, int] | None = None
-    """An event that was just met, by number, and the direction in which alone it can be met next: the motion was sent back."""
+    """The index of an event that was just met and reversed the motion, and the only direction in which it can be met next."""

@@ -1,10 +1,10 @@
-r"""On a switching surface: which side does the motion take, or does it slide?
+r"""The motion on a switching surface: which side it takes, or whether it slides.
 
 A configuration of modes is *consistent* at a state if every switching function that vanishes there leaves zero to the side of its mode, and
 every sliding mode lies between -1 and 1 with the state on its surface. With one surface this is the test of Filippov: both sides lead to
 $s > 0$, the motion crosses or stays above; both to $s < 0$; the side above leads down and the side below up, it slides; each side leads
 away from the surface, it is not unique. Which way $s$ leaves zero is decided by the first of $s', s'', s'''$ along the flow of the
-configuration that is not zero (up to round-off of its own terms), so that continuous corners and tangencies need no case of their own.
+configuration that is not zero (up to round-off of its own terms), so that continuous corners and tangencies need no special case.
 """
 
 from __future__ import annotations
@@ -28,29 +28,33 @@ from chetaev.numerics.pieces.piece import Seat, Setting, setting
 from chetaev.numerics.pieces.planar_rest import Resting
 
 _ROUND_OFF = 1e-11
-"""A rate below this part of its own terms is zero."""
+"""Relative to its terms: a smaller rate is zero. With a smaller number, round-off would decide on a side."""
 _TINY = 1e-14
+"""Relative to its terms: a switching function of this size is round-off of zero."""
 _LOCATED = 2e-13
-"""How exactly roots are located, in parts of the run: brackets are 1e-13 of a step wide. Smaller, and a root that was located does not
-count as one; larger, and switches that follow each other closely are taken for one.
+"""Accuracy of located roots, relative to the duration of the run: brackets are 1e-13 of a step wide. With a smaller number, a located root
+does not count as one; with a larger one, switches that follow each other closely are merged.
 """
 _ORDERS = 3
+"""Highest derivative of a switching function that decides on which side it leaves zero. Contact of higher order counts as staying."""
 _NEAR = 1e-3
-"""A switching function vanishes below this part of the tolerance, in units of its own terms. Larger, and switches that follow each other
-closely are taken for one; smaller, and those that happen at once are taken one after another, in the order of round-off.
+"""Times the tolerance, relative to its terms: a smaller switching function vanishes. With a larger number, switches that follow each other
+closely are merged; with a smaller one, simultaneous switches are taken one after another, in the order of round-off.
 """
 _APART = 1e-8
+"""Relative to its terms: a larger switching function is off its surface, so its sign and not its derivatives count."""
 _LATER = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-"""How much later, in parts of the run, it is looked whether a force at its limit exceeds it."""
+"""Times, relative to the duration of the run, after which a force at its limit is tested again for exceeding it."""
 _LEFT = 1e-13
-"""A force that differs from its limit by more, in parts of it, has left it."""
+"""Relative difference from its limit beyond which a force has left the limit."""
 _EXCEEDED = 1e-6
-"""A force beyond its limit by more, in parts of it, is no round-off where a piece ends."""
+"""Relative excess over its limit beyond which a force at the end of a piece is not explained by round-off."""
 _SAME = 1e-9
+"""Relative difference of rates up to which two configurations move the state alike."""
 _MOST = 6
-"""Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
+"""Most surfaces that can be met at one time: the 64 configurations in which the motion leaves all of them are tried."""
 _MOST_SLIDING = 3
-"""Surfaces of which the motion may be held on some: each of the 19 choices is compiled."""
+"""Most surfaces for which sliding on any subset is tried: each of the 19 choices is compiled."""
 
 
 TOO_LARGE = "the force that would keep the motion there is too large"
@@ -58,7 +62,7 @@ TOO_LARGE = "the force that would keep the motion there is too large"
 
 @dataclass(frozen=True)
 class Choice:
-    """What the test found: consistent configurations, and why others were refused where none is."""
+    """The result of the test: consistent configurations, and the reason if there is none."""
 
     configurations: tuple[Configuration, ...]
     reason: str = ""
@@ -91,20 +95,20 @@ class Surfaces:
     span: float = 0.0
     """The duration of the run."""
     seat: Seat | None = None
-    """Where the run begins, if random states do not lie on its component of the constraint set."""
+    """The start of the run, if random states do not lie on its component of the constraint set."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
-    """The largest size of the terms of each switching function at the places looked at so far."""
+    """The largest size of the terms of each switching function at the states so far."""
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict)
-    """The same of their derivatives: what is round-off of these does not decide."""
+    """The same for their derivatives, to recognise round-off."""
     _jumps: dict[int, bool] = field(default_factory=dict)
     _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
     _tables: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
     _last: tuple[Any, Table] | None = None
     _rest: Resting | None = None
     _farthest: float = 0.0
-    """The largest value of a jet of the state at these places."""
+    """The largest value of a jet at the states so far."""
 
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
@@ -120,7 +124,7 @@ class Surfaces:
 
     @property
     def resting(self) -> Resting:
-        """What counts as rest in this run."""
+        """The speeds that count as rest in this run."""
         self._rest = self._rest or Resting(self.tolerance, self.span)
         return self._rest
 
@@ -131,7 +135,7 @@ class Surfaces:
         return self.resting.watched(here, t, jets, moving) if moving else here
 
     def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
-        """The state of a configuration, were it to slide on no surface."""
+        """Return the jets of the state of a configuration without sliding."""
         return self.setting(tuple(m or 1 for m in configuration)).flow.state
 
     def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
@@ -139,25 +143,25 @@ class Surfaces:
         return self._table(here, t, jets).values
 
     def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> str | None:
-        """A corner on whose other side a state lies than the equations are for; None if all agree, as they must after a piece.
+        """Return a corner for which the state lies on the other side than its mode; None if all agree, as they must after a piece.
 
-        Except the one that the piece ended at: its root was located, on the new side.
+        The corner `met` that ended the piece is exempt: its root was located on the new side.
         """
         modes = [(k, (mode, m)) for k, (mode, m) in enumerate(zip(self.switched.modes, here.configuration, strict=True)) if k != met]
         values = self.values(here, t, jets)
         beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * values[k] < 0]
-        beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # where a root was located
+        beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # except at a located root
         held = [(k, self.switched.held(mode)) for k, (mode, m) in modes if m == SLIDING]
         forces = self.numbers(here, [e for _, e in held], t, jets) if held else ()
         beyond += [k for (k, _), force in zip(held, forces, strict=True) if abs(force) > 1 + _EXCEEDED]
         return self.switched.modes[beyond[0]].text if beyond else None
 
     def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
-        """The modes whose functions vanish at a state: up to a small part of the tolerance, in units of the terms they had on the way
-        and of what they change by in the duration of the run.
+        """Return the modes whose functions vanish at a state: up to `_NEAR` times the tolerance, relative to their largest terms so far and
+        to their change over the duration of the run.
 
-        Functions of time alone are known better, and so is which of two comes first that differ by a constant: these vanish up to
-        round-off, and to what roots are located to.
+        Functions of time alone are known more exactly, and so is the order of two functions that differ by a constant: these vanish up to
+        round-off and the accuracy of located roots.
         """
         found: list[int] = []
         exactly: set[int] = set()
@@ -179,7 +183,7 @@ class Surfaces:
         return tuple(k for k in found if k in exactly or not any(self._parallel(k, j) for j in found if j != k))
 
     def _parallel(self, j: int, k: int) -> bool:
-        """Whether two switching functions differ by a constant, up to a factor: then they vanish one after the other, however close."""
+        """Tell whether two switching functions differ by a constant, up to a factor: then they never vanish together."""
         key = (min(j, k), max(j, k))
         if key not in self._alike:
             self._alike[key] = parallel(self.switched.modes[j], self.switched.modes[k])
@@ -190,7 +194,7 @@ class Surfaces:
         return max([self._farthest, *map(abs, jets.values())])
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """The configurations that are consistent when some modes are open and the others stay."""
+        """Return the consistent configurations in which `open_modes` may change and the other modes stay."""
         still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
         if still:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
@@ -199,7 +203,7 @@ class Surfaces:
         if len(open_modes) > _MOST:
             return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
-        for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
+        for slides in range(len(open_modes) + 1):  # sliding is compiled only if no motion leaves all surfaces
             if slides and len(open_modes) > _MOST_SLIDING:
                 return self._many_held(before, open_modes, t, jets)
             found = []
@@ -219,9 +223,9 @@ class Surfaces:
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
 
     def go_on(self, changed: Configuration, met: Sequence[int], t: float, jets: Jets) -> Choice:
-        """The configurations that lead on from a state in which some modes are met, and others may hold the motion on their surfaces.
+        """Return the configurations that continue the motion from a state in which some modes are met.
 
-        These are open again if they do not hold it any more, because a force jumps where another mode switches.
+        Modes that hold the motion on their surfaces may also change, if a force jumps where another mode switches.
         """
         choice = self.choose(changed, met, t, jets) if met else Choice((changed,))
         if len(choice.configurations) > 1:
@@ -245,7 +249,7 @@ class Surfaces:
         return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + _ROUND_OFF)
 
     def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """Which of many surfaces hold the motion: at first all, then without those whose force is too large, to the side it points to.
+        """Find which of many surfaces hold the motion: first all, then without those whose force is too large, to the side it points to.
 
         Every one of them has to attract the motion from both sides, as dry friction does.
         """
@@ -275,8 +279,9 @@ class Surfaces:
         return Choice((), reason) if reason else Choice((rest,))
 
     def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """The sides on which many functions leave zero, from one of two guesses: all as before, and all on the other side. Of functions
-        whose way depends on the sides of others, or on their own, all choices are tried; where no choice leaves, some hold the motion.
+        """Find the sides on which many functions leave zero, from two guesses: all modes as before, and all on the other side. For
+        functions whose side depends on the modes of others, or on their own, all choices are tried; if no choice leaves, some surfaces
+        hold the motion.
         """
         found: list[Configuration] = []
         for side in (1, -1):
@@ -306,9 +311,9 @@ class Surfaces:
         return Choice(tuple(found))
 
     def _swayed(self, configuration: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> list[int]:
-        """The functions whose way of leaving zero may be another if some modes are on their other sides.
+        """Return the functions whose side after zero may change if some modes change.
 
-        Rates are affine in the modes, but for products: what each mode changes alone, and what all change at once, bounds the change.
+        Rates are affine in the modes except for products: the change by each mode alone, and by all together, bounds the total change.
         """
         flips = [_with(configuration, {j: -configuration[j] for j in some}) for some in (*((k,) for k in open_modes), open_modes)]
         found = [k for k in open_modes if self.algebraic(self.setting(configuration), k)]
@@ -327,7 +332,7 @@ class Surfaces:
         return found
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
-        """Whether configurations move the state alike: a body held by two forces does not tell how they share the load."""
+        """Tell whether configurations move the state alike: for a body held by two forces their shares of the load are undetermined."""
         rates = []
         for configuration in configurations:
             here = self.setting(configuration)
@@ -355,7 +360,7 @@ class Surfaces:
         return Choice((sides[marginal[0]],)) if marginal else Choice((), reason)
 
     def _fault(self, configuration: Configuration, open_modes: Iterable[int], t: float, jets: Jets) -> str:
-        """Why a configuration is not consistent; empty if it is."""
+        """Return the reason why a configuration is not consistent; empty if it is."""
         leaving = [k for k in open_modes if configuration[k] != SLIDING]
         if leaving and SLIDING in configuration and (reason := self._unlike(configuration)):
             return reason
@@ -372,7 +377,7 @@ class Surfaces:
         return self.sliding_fault(configuration, t, jets)
 
     def _unlike(self, configuration: Configuration) -> str:
-        """Why a state off some surfaces is no state of motion on them; empty if it is."""
+        """Return the reason why a state off some surfaces is not a state of motion on them; empty if it is."""
         names = ", ".join(f"{mode.text} = 0" for mode, m in zip(self.switched.modes, configuration, strict=True) if m == SLIDING)
         try:
             slides = self.setting(configuration).flow.state
@@ -383,7 +388,7 @@ class Surfaces:
         return ""
 
     def sliding_fault(self, configuration: Configuration, t: float, jets: Jets) -> str:
-        """Why the motion cannot slide in a configuration; empty if it can."""
+        """Return the reason why the motion cannot slide in a configuration; empty if it can."""
         slides = [k for k, m in enumerate(configuration) if m == SLIDING]
         names = ", ".join(f"{self.switched.modes[k].text} = 0" for k in slides)
         modes = [self.switched.modes[k] for k in slides]
@@ -408,9 +413,9 @@ class Surfaces:
         return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + _ROUND_OFF) else TOO_LARGE
 
     def _later(self, here: Setting, modes: Sequence[Mode], t: float, jets: Mapping[Jet, float], values: Array) -> Array:
-        """The forces that hold the motion on its surfaces, or infinity for those that are at their limit now and beyond it a little later.
+        """Return the forces that hold the motion on its surfaces, with infinity for those at their limit that exceed it shortly after.
 
-        A little is a growing part of the run, until they have left the limit; how they leave it may be of any order.
+        The test is repeated after each time of `_LATER` until they have left the limit, because they may leave it with any order.
         """
         found = np.abs(values)
         native, limit = here.native(jets, 0.0), np.abs(found - 1) <= _ROUND_OFF
@@ -438,10 +443,10 @@ class Surfaces:
         return native + h / 6 * (first + 2 * second + 2 * third + fourth)
 
     def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
-        """Which way a switching function leaves zero along the flow of a configuration; 0 if it stays, up to third derivatives."""
+        """Return the side on which a switching function leaves zero along the flow of a configuration; 0 if it stays, up to `_ORDERS`."""
         here = self.setting(configuration)
         state = jets(here)
-        if self.algebraic(here, k):  # such as sign(x''): on one side of the surface it may not vanish at all
+        if self.algebraic(here, k):  # such as sign(x''): it may not vanish at all on one side of the surface
             value, size = self._number(here, k, 0, t, state)
             if abs(value) > _APART * size:
                 return int(np.sign(value))
@@ -459,7 +464,7 @@ class Surfaces:
         return not self.switched.modes[k].jets <= set(here.flow.state)
 
     def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
-        """The mode of `piecewise` whose surface the motion has reached, though its side has no values beyond, as sqrt(x) has none."""
+        """Return the mode of a `piecewise` whose surface the motion has reached and whose side has no values beyond, as sqrt(x)."""
         chosen, modes, jets = self.switched.chosen, self.switched.modes, here.named(native)
         if not chosen or not np.all(np.isfinite(native)):
             return None
@@ -487,7 +492,7 @@ class Surfaces:
         return here.numbers(here.function(expressions), t, here.native(jets, 0.0))
 
     def _table(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Table:
-        """All switching functions at a state, with the sizes of their terms and their rates; the last one is remembered."""
+        """All switching functions at a state, with the sizes of their terms and their rates; the last one is cached."""
         if not self.switched.modes:
             return Table(np.zeros(0), np.zeros(0), lambda _: 0.0)
         native = here.native(jets, 0.0)

@@ -6,8 +6,8 @@ are a chart, $x = x(y)$, in which the motion is $y' = g(y) = f_y(x(y))$, and
 $$ \frac{\partial g}{\partial y} = A_y X, \qquad A = \frac{\partial f}{\partial x}, \qquad
    X = \frac{\partial x}{\partial y}, \quad H_x X = 0, \quad X_y = 1. $$
 
-This holds at any state. Eigenvalues tell about stability where all that influences the motion is at rest: at equilibria, and at steady
-motions, where only places, headings and the like change.
+This holds at any state. Eigenvalues decide about stability where all quantities that influence the motion are at rest: at equilibria, and
+at steady motions, where only cyclic quantities such as places and headings change.
 """
 
 from chetaev.numerics.stability.equilibrium import equilibria

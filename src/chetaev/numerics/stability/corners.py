@@ -1,7 +1,7 @@
 r"""Whether a linearisation exists: not on a surface where sign, abs, min or max switch, if the two sides differ to first order.
 
-Dry friction at rest is any force up to its limit; to take sign(0) = 0 for it would be another system. The equations are taken with each of
-the two modes in turn, which are smooth, and both linearisations are formed. Where they agree, as for $x\,|x|$ at $x = 0$, they are the one.
+Dry friction at rest is any force up to its limit; sign(0) = 0 would be another system. The equations are taken with each of the two modes
+in turn, which are smooth, and both are linearised. If they agree, as for $x\,|x|$ at $x = 0$, the result is the linearisation.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.stability.local import Local
 
 _ON_SURFACE = 1e-12
+"""Relative to its terms: a smaller switching function vanishes at the state."""
 _ALIKE = 1e-9
+"""Relative difference up to which the linearisations of two sides agree; it exceeds their round-off."""
 _MOST = 5
+"""Most surfaces through one state for which all sides are compared; the number of sides doubles with each. More are refused."""
 
 
 def require_smooth(problem: Problem, jets: Mapping[Jet, float]) -> None:
-    """A StateError if the motion has no linearisation at a state because it lies on a switching surface."""
+    """Raise a StateError if the motion has no linearisation at a state because the state lies on a switching surface."""
     switched = smooth(problem.system.equations, Frozen(problem.binding.inputs))
     if not switched.modes:
         return
@@ -49,7 +52,7 @@ def _signs(switched: Switched, problem: Problem, jets: Mapping[Jet, float]) -> t
     system = switched.smooth.system
     known: dict[Symbol, float] = {}
     on_surface: list[Mode] = []
-    for mode in switched.modes:  # modes inside the function of another come before it
+    for mode in switched.modes:  # in an order in which inner modes come first
         function = system.charted(mode.function)
         given = problem.binding.at(function.free_symbols - {m.symbol for m in switched.modes}, problem.t)
         point = {**given, **jets, **dict.fromkeys([m.symbol for m in on_surface], 1.0), **known}

@@ -51,13 +51,13 @@ def equilibria(
     branch: None = None,
     gauge: None = None,
 ) -> Equilibrium | list[Equilibrium]:
-    """A state near the guess in which all rates vanish; for a list of guesses the list of different states they lead to.
+    """Return a state near the guess in which all rates vanish; for a list of guesses the list of different states they lead to.
 
-    A model brings the coordinates of its start as a guess. A branch or a gauge is not taken.
+    The default guess of a model are the coordinates of its start. `branch` and `gauge` are refused.
 
     Coordinates and multipliers without a guess start at 0; coordinates that no equation determines stay near their guess. Names in `fixed`
-    keep their guess. A velocity may be fixed, too: its coordinate may then grow at that rate, cyclic coordinates follow as they must,
-    and a steady motion is sought in place of an equilibrium (straight rolling at a given psi', a conical pendulum at a given phi').
+    keep their guess. A velocity may be fixed, too: its coordinate then grows at that rate, cyclic coordinates may change accordingly, and
+    the result is a steady motion instead of an equilibrium (straight rolling at a given psi', a conical pendulum at a given phi').
     The action of Herglotz' principle is required to rest only where it has an effect.
 
     >>> from chetaev import System, derive

@@ -1,4 +1,4 @@
-"""What the user gives for a study of stability, read: a state with its parameters, and the motion near it."""
+"""Reading the arguments of the functions about stability: a state with its parameters, and the motion near it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Start = State | Mapping[str, Any]
 def read_model(
     verb: str, equations: Any, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None
 ) -> tuple[Equations, Mapping[str, Any], Mapping[str, Any]]:
-    """Equations with values; a model brings its own, and what is given takes precedence."""
+    """Return equations with values; those of a model are replaced by given ones."""
     if isinstance(equations, Model):
         parameters, inputs = {**equations.parameters, **(parameters or {})}, {**equations.inputs, **(inputs or {})}
         equations = derive(equations)
@@ -36,7 +36,7 @@ def read_model(
 
 
 def refuse_choice(verb: str, branch: Any, gauge: Any) -> None:
-    """Say who takes a branch or a gauge: motions are chosen by them, and this verb looks at none."""
+    """Raise if a branch or a gauge is given, and name the functions that take one."""
     for option, given in {"branch": branch, "gauge": gauge}.items():
         if given is not None:
             raise UsageError(
@@ -55,7 +55,7 @@ def local_motion(
     t: float | None,
     inputs: Mapping[str, Any] | None,
 ) -> Local:
-    """The motion near a state, which is completed from the constraints."""
+    """Return the motion near a state, which is completed from the constraints."""
     if isinstance(equations, Model):
         start = equations.start if start is None else start
         t = equations.t[0] if t is None else t
@@ -84,7 +84,7 @@ def determined(
     """The rows and their derivatives, if they determine the motion."""
     where = f"{verb} {equations.system.label}"
     stated = square_prolongation(equations)
-    if stated is not None and stated.generic_nullity is None:  # random states lie elsewhere, or say nothing: the given one decides
+    if stated is not None and stated.generic_nullity is None:  # random states do not decide; the given one does
         found = decided_by_state(equations, start, bind(equations.system, parameters, inputs, where), t, where)
         if found is not None:
             return found.problem.system
@@ -96,7 +96,7 @@ def determined(
 
 
 def explain(equations: Equations, start: Start, parameters: Mapping[str, Any], t: float, inputs: Mapping[str, Any], verb: str) -> None:
-    """What evaluate has to say about a state, in the name of another function: it finds the locus."""
+    """Raise the error of `evaluate` about a state, which names the singular locus, on behalf of another function."""
     where = f"{verb} {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
-    evaluate_as(equations, binding, Wish(start, t, None, None, where, "evaluate", instant=True))  # only evaluate takes a gauge
+    evaluate_as(equations, binding, Wish(start, t, None, None, where, "evaluate", instant=True))  # hints must name `evaluate`

@@ -27,11 +27,11 @@ class Linearization:
     eigenvalues: Complex
     """Of the matrix, the largest real part first."""
     stable: bool | None
-    """True: all disturbances decay, but for those that lead to another steady motion of a family. False: one grows. None: undecided."""
+    """True: all disturbances decay, except those that lead to another steady motion of a family. False: one grows. None: undecided."""
     verdict: str
     """A sentence that gives the reason."""
     steady: bool
-    """Whether all that influences the motion is at rest, so that the eigenvalues are those of the motion and not of an instant."""
+    """Whether all quantities that influence the motion are at rest, so that the matrix is constant along the motion."""
     full: Matrix
     """The derivative of all rates by all jets of the state, constraints disregarded."""
     tangent: Matrix
@@ -76,7 +76,7 @@ def linearize(
     rolling, the eigenvalues decide in the same way. Zero eigenvalues are disregarded where a family of steady motions explains them
     (another place, heading or speed); a zero eigenvalue of another kind, or a pair on the imaginary axis, leaves `stable` at None,
     because terms of higher order decide there. On a surface where sign, abs, min or max switch, such as rest under dry friction, there is
-    no linearisation, and a StateError says so. A branch or a gauge is not taken.
+    no linearisation, and a StateError says so. `branch` and `gauge` are refused.
 
     >>> from chetaev import System, derive
     >>> pendulum = derive(System("theta", "g l", lagrangian="l^2*theta'^2/2 + g*l*cos(theta)", name="pendulum"))
@@ -96,7 +96,7 @@ def linearize(
 
 
 def _described(local: Local) -> Linearization:
-    """What is known of the motion near a state, under the names of the system."""
+    """Return the linearisation with the names of the system."""
     spot = local.view.spot
     names = tuple(name_of(local.problem, z) for z in directions(local.problem.system))
     stable, verdict = local.verdict()

@@ -1,4 +1,4 @@
-"""The motion near a state in a chart: what influences it, whether it is steady, and what the eigenvalues say about its stability."""
+"""The motion near a state in a chart: the quantities that influence it, whether it is steady, and its stability by the eigenvalues."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of
 from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
 
 _FAMILY = 0.05
+"""Relative distance at which neighbouring steady motions are sought: large enough for a bifurcation to show, small enough to stay near."""
 _KEPT = 1e-8
+"""Relative size up to which rates vanish at such a neighbour, and constraint rows are satisfied by the tangent space."""
 _MET = 1e-13
-"""Part of the sizes of bound jets below which a step of Newton's iteration is the last one."""
+"""Relative to the sizes of bound jets: a smaller step of Newton's iteration is the last one."""
 _NOTHING = (np.zeros(0), np.zeros((0, 0)))
 
 
@@ -58,10 +60,10 @@ class Local:
 
     @cached_property
     def quotient(self) -> tuple[Matrix, Matrix]:
-        """Coordinates $z = L y$ of all that influences the motion, and a lift $y = R z$.
+        """Return coordinates $z = L y$ of the quantities that influence the motion, and a lift $y = R z$.
 
         Directions in which the rates are constant, at this state and nearby, are divided out: places, headings, the sum of angles of
-        coupled rotors. What is left may have new such directions, until none is found.
+        coupled rotors. The quotient may have new such directions; this is repeated until none is found.
         """
         matrices = [self.view.matrix]
         for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
@@ -78,7 +80,7 @@ class Local:
 
     @cached_property
     def spectrum(self) -> tuple[Complex, Matrix]:
-        """Eigenvalues and how far round-off may move them; those of directions divided out are zero."""
+        """Return eigenvalues with bounds of their round-off; those of directions divided out are zero."""
         down, up = self.quotient
         values, doubts = spectrum_of(down @ self.view.matrix @ up)
         more = len(self.y) - len(values)
@@ -86,7 +88,7 @@ class Local:
 
     @cached_property
     def steady(self) -> bool:
-        """Whether all that influences the motion is at rest, now and later, and its matrix does not change in time."""
+        """Whether all quantities that influence the motion are at rest, now and later, and its matrix is constant in time."""
         if not self._rests(self.view.spot):
             return self._turns_steadily()
         if not self._depends_on_time():
@@ -105,9 +107,9 @@ class Local:
         return True
 
     def _turns_steadily(self) -> bool:
-        """Whether constant velocities of group coordinates carry the state along without changing accelerations or matrix.
+        """Tell whether constant velocities of group coordinates move the state without changing accelerations or matrix.
 
-        No direction of the state need be without influence for that: a sleeping top turns about the vertical through every state.
+        This does not require a direction of the state without influence: a sleeping top turns about the vertical through every state.
         """
         system = self.problem.system
         if not system.equations.system.groups or self._depends_on_time():
@@ -125,14 +127,14 @@ class Local:
 
     @property
     def _moments(self) -> list[float]:
-        """Times after which a steady motion is looked at again: by the usual size of a time, and by the fastest motion nearby."""
+        """Return times after which a steady motion is checked again, from the typical time and from the fastest motion nearby."""
         unit = self.problem.sizes.get(TIME, 1.0)
         fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1 / unit
         return [0.37 * unit, 1.23 * unit, 0.37 / fastest, 1.23 / fastest]
 
     @property
     def _units(self) -> Matrix:
-        """How large the independent jets usually are."""
+        """The typical sizes of the independent jets."""
         found: Matrix = self.view.spot.units[list(self.chart.free)]
         return found
 
@@ -145,7 +147,7 @@ class Local:
         return any(z == TIME or isinstance(z, Input) for z in system.symbols([*system.hidden(), *system.stage(0)]))
 
     def verdict(self) -> tuple[bool | None, str]:
-        """Whether the motion is stable, as far as the eigenvalues decide, and why."""
+        """Return whether the motion is stable, as far as the eigenvalues decide, and the reason."""
         values, doubts = self.spectrum
         if not self.steady:
             return None, "undecided: this is no steady motion, the matrix changes along it; ch.equilibria finds steady ones."
@@ -163,14 +165,15 @@ class Local:
         if not zeros:
             return True, "stable: every disturbance decays."
         if self._zeros_are_a_family():
-            return True, f"stable: disturbances decay, but for {zeros} {'direction' if zeros == 1 else 'directions'} of like motions."
-        return None, f"undecided: like motions do not explain every zero eigenvalue ({zeros} in all); terms of higher order decide."
+            return True, f"stable: disturbances decay, except in {zeros} direction{'s' * (zeros > 1)} to other steady motions."
+        why = f"not all of the {zeros} zero eigenvalues come from neighbouring steady motions"
+        return None, f"undecided: {why}; the linearisation cannot decide."
 
     def _zeros_are_a_family(self) -> bool:
-        """Whether the zero eigenvalues belong to steady motions nearby, and not to a bifurcation.
+        """Tell whether the zero eigenvalues belong to steady motions nearby, and not to a bifurcation.
 
-        What influences the motion is at rest, and must be at rest at states a finite distance away in every direction of its null
-        space, corrected across it.
+        For a family of steady motions, there must also be a state at rest at a finite distance in every direction of the null space,
+        corrected transversally.
         """
         down, up = self.quotient
         matrix = down @ self.view.matrix @ up
@@ -190,7 +193,7 @@ class Local:
         return all(self._continues(sign * column, inverse, scale, fastest) for column in directions.T for sign in (1, -1))
 
     def _continues(self, direction: Matrix, inverse: Matrix, scale: Matrix, fastest: float) -> bool:
-        """Whether there is a state at rest at a distance in a direction of the quotient."""
+        """Tell whether there is a state at rest at the distance `_FAMILY` in a direction of the quotient."""
         down, up = self.quotient
         shift = _FAMILY * direction / np.max(np.abs(up @ direction) / natural(self.y, self._units))
         small = _KEPT * fastest * float(np.linalg.norm(shift / scale))

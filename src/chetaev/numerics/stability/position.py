@@ -1,7 +1,7 @@
 r"""The state as a vector of directions, for the study of nearby motions.
 
 For ordinary systems these are the jets of the state. A group coordinate A has directions $\eta^a$ along its fields,
-$\delta A = \eta^a X_a$, around the place where it stands: no chart enters, so that a steady rotation is a steady motion.
+$\delta A = \eta^a X_a$, around its current value: there is no chart, so that a steady rotation is a steady motion.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
 
 _STEPS = 200
+"""Runge-Kutta steps of a rotation at constant velocity: the error of fourth order is then at round-off for a turn."""
 
 
 def directions(system: Prolongation) -> tuple[Jet, ...]:
@@ -49,7 +50,7 @@ def jets_at(problem: Problem, x: Matrix) -> dict[Jet, float]:
 
 
 def carried(problem: Problem, x: Matrix, time: float) -> tuple[Problem, Matrix]:
-    """The problem and the vector of the state to which constant velocities carry a state in a time."""
+    """Return the problem and the vector of the state after `time` at constant velocities."""
     found = directions(problem.system)
     values = dict(zip(found, map(float, x), strict=True))
     jets = jets_at(problem, x)
@@ -86,5 +87,5 @@ def _turned(group: GroupCoordinate, place: Sequence[float], velocity: Sequence[f
 
 
 def name_of(problem: Problem, z: Jet) -> str:
-    """How a direction is called: `δA1` for one of a group coordinate."""
+    """Return the name of a direction: `δA1` for one of a group coordinate."""
     return f"δ{z.base}" if z in problem.system.equations.system.frame.turning else z.name

@@ -1,4 +1,4 @@
-"""The search for states that stay: damped Gauss-Newton steps of least norm from a guess, then a test that the equations keep the state."""
+"""The search for equilibria: damped Gauss-Newton steps of least norm from a guess, then a test that the equations keep the state."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ from chetaev.numerics.stability.spot import EPSILON, cyclic
 from chetaev.numerics.start.initial import read_state
 
 _STEPS = 200
+"""Most Gauss-Newton steps from one guess."""
 _HALVINGS = 12
+"""Most halvings of a step that does not reduce the residual; then the search ends."""
 _SOLVED = 1e-9
+"""Relative to its terms: largest residual of a row at an equilibrium."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(Mapping[str, float]):
-    """A state that stays: its jets by name, usable as a start; `now` has multipliers and accelerations too."""
+    """An equilibrium or steady motion: its jets by name, usable as a start; `now` has multipliers and accelerations too."""
 
     now: Evaluation
     names: tuple[str, ...]
     residual: float
-    """The largest rate that should be zero and is not quite."""
+    """The largest error of a rate that should be zero."""
     sizes: Mapping[str, float] = field(default_factory=dict)
-    """How large jets usually are, by name; one for what is not listed."""
+    """The typical sizes of jets by name; the default is one."""
 
     def __getitem__(self, name: str) -> float:
         return self.now[name]
@@ -62,7 +65,7 @@ class Equilibrium(Mapping[str, float]):
 
 @dataclass(frozen=True)
 class Search:
-    """The search for states that stay."""
+    """The data of a search for equilibria and steady motions."""
 
     equations: Equations
     parameters: Mapping[str, Any]
@@ -72,7 +75,7 @@ class Search:
     where: str
 
     def near(self, guess: Start) -> Equilibrium:
-        """The one a guess leads to."""
+        """Return the equilibrium to which a guess leads."""
         binding = bind(self.equations.system, self.parameters, self.inputs, self.where)
         t = number(self.t, dict(binding.parameters), f"{self.where}, t", InitialError)
         system = determined(self.equations, guess, self.parameters, t, self.inputs, "equilibria of")
@@ -172,7 +175,7 @@ class Search:
         return None
 
     def _checked(self, problem: Problem, at: Mapping[Jet, float], held: Mapping[Jet, float]) -> Equilibrium:
-        """The state if the equations keep it."""
+        """Return the state as an equilibrium; raise if the equations do not keep it."""
         state = problem.system.structure.state
         try:
             local = Local.of(problem, at)
@@ -197,7 +200,7 @@ class Search:
 
 
 def _reach(problem: Problem, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
-    """How large some jets are at a state, and not less than they usually are."""
+    """Return the sizes of jets at a state, at least their typical sizes."""
     found: Matrix = np.maximum(units_of(jets, problem.sizes), np.abs([at[z] for z in jets]))
     return found
 

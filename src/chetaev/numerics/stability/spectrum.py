@@ -16,9 +16,11 @@ from chetaev.mechanics.ranks.generic import Matrix, equilibrated
 Complex = NDArray[np.complex128]
 
 CUT = 1e-9
-"""Singular values below this part of the largest count as zero."""
+"""Relative to the largest singular value: smaller ones count as zero."""
 _DOUBT = 1e-12
+"""Relative to the largest eigenvalue: smallest bound of the round-off of an eigenvalue."""
 _SWEEPS = 12
+"""Alternating scalings of rows and columns; they converge in a few."""
 
 
 def scaled(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -36,10 +38,10 @@ def scaled(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def inverse_of(matrix: Matrix) -> tuple[Matrix, int]:
-    """The inverse, or one that solves consistent systems, and the rank; scaling makes units irrelevant.
+    """Return the inverse, or a matrix that solves consistent systems, and the rank; scaling removes the effect of units.
 
-    Where masses and lengths differ by many orders geometric means show ranks that largest entries hide; scaling changes no rank, and the
-    larger one is believed.
+    Where masses and lengths differ by many orders, scaling by geometric means shows ranks that scaling by largest entries hides. Scaling
+    does not change the exact rank, so the larger of the two is taken.
     """
     (rows, balanced, columns), (u, s, vt), rank = _decomposed(scaled(matrix))
     if rank < min(matrix.shape):
@@ -119,7 +121,7 @@ def ordered(values: Complex) -> Complex:
 
 
 def matched(rows: Sequence[Complex], points: Matrix, found: Complex) -> NDArray[np.int64]:
-    """Which new eigenvalue continues each old one, judged by where the last two rows lead."""
+    """Return which new eigenvalue continues each old one, by extrapolation of the last two rows."""
     expected = rows[-1]
     if len(rows) > 1 and points[-2] != points[-3]:
         expected = expected + (rows[-1] - rows[-2]) * (points[-1] - points[-2]) / (points[-2] - points[-3])

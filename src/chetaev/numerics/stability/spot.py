@@ -23,10 +23,13 @@ from chetaev.numerics.stability.position import directions, jets_at
 from chetaev.numerics.stability.spectrum import CUT, beside, inverse_of, scaled
 
 EPSILON = 2.220446049250313e-16
+"""The distance from 1 to the next double."""
 NEGLIGIBLE = 1e-6
+"""Relative to the terms of its derivatives: a smaller rate counts as zero, so that a state given to six digits can be an equilibrium."""
 _CLEARED = 1e-13
+"""Relative to the sums that form an entry: smaller entries are round-off and set to zero."""
 _NOTHING = 1e-12
-"""Rates below this part of their usual size are at rest where no slope tells their size."""
+"""Relative to the typical size of a rate: smaller rates count as zero where no slope gives a size."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +40,27 @@ class Spot:
     rates: Matrix
     full: Matrix
     sizes: Matrix
-    """The sizes of what was added up in `full`."""
+    """The sums of absolute values of the terms of `full`."""
     residual: Matrix
     rows: Matrix
     """The derivative of the constraints."""
     units: Matrix
-    """How large the jets usually are."""
+    """The typical sizes of the jets."""
     rising: Matrix
-    """How large their rates usually are."""
+    """The typical sizes of their rates."""
 
     @property
     def negligible(self) -> Matrix:
-        """What a rate may be for the state to count as at rest."""
+        """The largest rates of a state that counts as at rest."""
         found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), self.units)) + _NOTHING * self.rising
         return found
 
 
 def natural(x: Matrix, units: Matrix) -> Matrix:
-    """Sizes by which a state is displaced to look at its neighbours: those of its jets, for small ones that of the largest, or the usual.
+    """Return the sizes by which a state is displaced to neighbours: those of its jets, for small jets that of the largest, or the typical
+    one.
 
-    Where nothing tells that lengths are nanometres all jets are small; the usual size would be no neighbour there.
+    If lengths are nanometres and no scale says so, all jets are small, and a displacement by the typical size would not be a neighbour.
     """
     sizes = np.abs(x) / units
     largest = float(sizes.max(initial=0.0))
@@ -65,7 +69,7 @@ def natural(x: Matrix, units: Matrix) -> Matrix:
 
 
 def units_at(problem: Problem) -> Matrix:
-    """How large the jets of the state usually are."""
+    """Return the typical sizes of the jets of the state."""
     return units_of(directions(problem.system), problem.sizes)
 
 
@@ -125,13 +129,13 @@ def _brackets(system: Prolongation) -> list[tuple[int, int, int, float]]:
 
 @dataclass(frozen=True)
 class Chart:
-    """Independent jets and the ones the constraints bind, by their places in the state."""
+    """Independent jets and the jets that the constraints determine, by their indices in the state."""
 
     free: tuple[int, ...]
     bound: tuple[int, ...]
 
     def reduced(self, spot: Spot) -> tuple[Matrix, Matrix, Matrix]:
-        """$X$, $A_y X$, and how much of its entries may be round-off."""
+        """Return $X$, $A_y X$, and bounds of the round-off of its entries."""
         free, bound = list(self.free), list(self.bound)
         tangent = np.zeros((len(spot.x), len(free)))
         tangent[free] = np.eye(len(free))
@@ -144,7 +148,7 @@ class Chart:
 
 
 def chart_at(problem: Problem, x: Matrix) -> Chart:
-    """The bound jets stage by stage, from the highest jets of each row: constant coefficients first, then cyclic coordinates.
+    """Choose the bound jets stage by stage, from the highest jets of each row: constant coefficients first, then cyclic coordinates.
 
     A jet with a constant coefficient (x' in x' = R*psi'*cos(phi)) is expressed by the others without denominators, and a chart of the
     others respects the symmetries of the system.
@@ -194,7 +198,8 @@ class View:
 
 
 def view_at(problem: Problem, chart: Chart, x: Matrix) -> View:
-    """With entries of the matrix that are round-off cleared: those that change when the last digits of the state do.
+    """Return the view of a state, with zeros for entries of the matrix that are round-off: those that change with the last digits of the
+    state.
 
     Only then do the blocks of the matrix separate.
     """

@@ -29,10 +29,10 @@ def eigenvalue_sweep(
     branch: None = None,
     gauge: None = None,
 ) -> Complex:
-    """Eigenvalues of the linearised motion for each value of a parameter, a row per value, each column one eigenvalue followed.
+    """Return the eigenvalues of the linearised motion for each value of a parameter, a row per value, a column per continued eigenvalue.
 
-    `state` is a state, or a function that gives one for a value: the equilibrium moves with the parameter. `parameter` may also be a
-    jet of the state such as `psi'`. Neighbouring rows are matched as a whole so that the columns continue as smoothly as possible.
+    `state` is a state, or a function that returns one for a value, if the equilibrium moves with the parameter. `parameter` may also be a
+    jet of the state such as `psi'`. Neighbouring rows are matched as a whole so that the columns are as smooth as possible.
 
     >>> from chetaev import System, derive
     >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
@@ -85,7 +85,7 @@ def _with_value(start: Any, name: str, v: float) -> Any:
 
 
 def without(given: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A mapping less one name, in whatever letters it is written."""
+    """Return a mapping without one name, in any of its spellings."""
     return {k: v for k, v in given.items() if spell(str(k)) != spell(name)}
 
 

@@ -1,5 +1,5 @@
-"""Initial data: read, completed from the constraints, judged, or refused with what is missing.
+"""Initial data: read, completed from the constraints, and checked, or refused with the missing values.
 
-`initial` completes stage by stage with `newton` and `blocks`, `completed` judges the state found, `signs` finds the side of every switching
-surface, `attitude` reads and shows elements of groups; `data_faults` and `state_faults` are the refusals.
+`initial` completes stage by stage with `newton` and `blocks`, `completed` checks the resulting state, `signs` finds the side of every
+switching surface, `attitude` reads and prints elements of groups; `data_faults` and `state_faults` make the errors.
 """

@@ -1,4 +1,4 @@
-r"""Elements of groups as numbers: what a user gives, and what a motion shows.
+r"""Elements of groups as numbers: the forms that a user gives, and the forms that a motion returns.
 
 A rotation is given as a matrix, a quaternion (scalar first) or a rotation vector $\theta$, whose matrix is $\exp\hat\theta$; a rigid
 motion as a homogeneous matrix, or as a translation followed by one of these; a text such as `"[0, 0, pi/2]"` stands for its numbers.
@@ -22,13 +22,15 @@ from chetaev.numerics.graphs.binding import number
 Array = NDArray[np.float64]
 
 _OFF_GROUP = 1e-8
+"""Largest error of orthogonality of a given matrix: matrices typed with eight digits are accepted, and made orthogonal."""
 _NEAR_GROUP = 1e-2
-"""A matrix so near the group may have been meant as an element of it."""
+"""Error of orthogonality up to which a square array may be meant as one matrix, so that reading it as rows would be ambiguous."""
 _ROUND_OFF = 1e-9
+"""Relative to the largest number of an element: smaller numbers are printed as zero."""
 
 
 def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, float]:
-    """The places of a group element that a user gives in any of its forms."""
+    """Return the numbers of a group element that a user gives in any of its forms."""
     if group.reduced:
         raise InitialError(
             f"{group.name} has no position here.",
@@ -38,17 +40,18 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
         )
     rows = _numbers(_one(group, given, where), names, where)
     lengths = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else set()
-    numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths are no matrix
+    numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths: not a matrix
     return dict(zip(group.places, map(float, _place(group, numbers, where)), strict=True))
 
 
 def read_elements(
     group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str, members: tuple[int, ...] | None
 ) -> dict[Place, Any]:
-    """The same for many members, whose number other data state: one element for all, or an array with one element in each row.
+    """Return the numbers of elements for many members, whose number other data give: one element for all, or one in each row.
 
-    A square array may be both: three rotation vectors look like a matrix. It is one matrix where the members are not as many as its rows,
-    and a row for each where they are and it is far from the group; otherwise it is refused. Without `members` it is one matrix.
+    A square array may be both: three rotation vectors look like a matrix. It is one matrix if the number of members differs from its number
+    of rows. It is an element per row if the numbers agree and it is far from the group; near the group it is refused. Without `members` it
+    is one matrix.
     """
     array = _array(given)
     many = bool(stated_members(group, given))
@@ -62,14 +65,14 @@ def read_elements(
 
 
 def stated_members(group: GroupCoordinate, given: Any) -> tuple[int, ...]:
-    """The number of elements, if what is given is more than one without a doubt; nothing otherwise."""
+    """Return the number of elements, if `given` is clearly more than one; otherwise an empty shape."""
     array, n = _array(given), group.group.size
     many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and array.size > 0 and group.word == "S1")
     return (len(array),) if many else ()
 
 
 def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...], where: str) -> bool:
-    """Whether a square array holds an element in each row; refused where that cannot be known."""
+    """Tell whether a square array holds an element in each row; raise if that is ambiguous."""
     n = group.group.size
     last = members[-1] if members else 1
     if last not in (1, n):
@@ -95,7 +98,7 @@ _INSTEAD = {"SO3": "quaternions cannot be mistaken for it", "SE2": "an array of 
 
 
 def _array(given: Any) -> NDArray[Any]:
-    """What is given as an array of numbers and texts; empty if it is none."""
+    """Return `given` as an array of numbers and texts; empty if it is not one."""
     if hasattr(given, "as_matrix"):
         return np.asarray(given.as_matrix(), dtype=object)
     if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
@@ -106,7 +109,7 @@ def _array(given: Any) -> NDArray[Any]:
 
 
 def _one(group: GroupCoordinate, given: Any, where: str) -> Any:
-    """The matrix of an object that has one, such as a Rotation of SciPy, whose quaternion has the scalar last; others as they are."""
+    """Return the matrix of an object that has one, such as SciPy's Rotation, whose quaternion has the scalar last; others unchanged."""
     if not hasattr(given, "as_matrix"):
         return given
     found = np.asarray(given.as_matrix(), dtype=float)
@@ -227,7 +230,7 @@ def _rotation(given: Array, where: str) -> Array:
         largest = float(np.abs(given).max())
         if not largest > 0:
             raise InitialError("a quaternion of length zero is no rotation.", where=where, hint="[1, 0, 0, 0] for no rotation")
-        unit: Array = given / largest  # first, because squares of very large or small numbers are out of range
+        unit: Array = given / largest  # first, because squares of very large or small numbers overflow or underflow
         return unit / np.linalg.norm(unit)
     half = float(np.linalg.norm(given)) / 2
     found: Array = np.array([np.cos(half), *(np.sinc(half / np.pi) / 2 * given)])

@@ -2,7 +2,7 @@ r"""Missing initial values found block by block.
 
 Rows that are not linear in all missing values together may be linear in them one after the other: $-e = 0$ gives $e$, then
 $x'' \sin e = y' \cos e$ gives $y'$. Rows are matched with the missing values, the strongly connected blocks of the matching are taken in
-the order in which they need each other, and a block that is linear in its own values is solved.
+the order of their dependence, and a block that is linear in its own values is solved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from chetaev.numerics.start.newton import jets_in_rows
 
 
 def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> dict[Jet, float]:
-    """Values of missing jets that blocks of rows give linearly; those that need a guess, or others that do, are left out."""
+    """Return values of missing jets that blocks of rows determine linearly, without those that depend on a guess."""
     system = problem.system
     missing = [z for z in system.structure.state if z not in known]
     present = {pair: jets_in_rows(system, pair) & set(missing) for pair in system.hidden()}
@@ -35,7 +35,7 @@ def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapp
 
 
 def _blocks(rows: Sequence[tuple[Pair, set[Jet]]], missing: Sequence[Jet]) -> list[tuple[list[Pair], list[Jet]]]:
-    """Rows and as many jets that determine each other, those first that the next ones need."""
+    """Return blocks of rows and as many jets that determine each other, in the order of their dependence."""
     if not rows:
         return []
     columns = {z: j for j, z in enumerate(missing)}
@@ -70,7 +70,7 @@ def _solved(problem: Problem, pairs: Sequence[Pair], jets: Sequence[Jet], at: Ma
         return {}
     try:
         residual, factored = factored_at(problem, pairs, jets, {**at, **dict.fromkeys(jets, 0.0)})
-    except StateError:  # a row without a value here is judged with the others
+    except StateError:  # a row without a value here is reported later, with the others
         return {}
     if factored.rank < len(jets):
         return {}

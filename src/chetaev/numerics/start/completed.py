@@ -1,4 +1,4 @@
-"""Initial data completed to a state, and the rows judged where that state lies."""
+"""Initial data completed to a state, and the rank of the rows at that state."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Completed:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the rows are judged near the state, because they have another rank at random states."""
+        """Whether the ranks are those near the state, because they differ at random states."""
         system = self.problem.system
         return not system.added and system.stated is not system
 
 
 def state_at(equations: Equations, start: Given, binding: Binding, t: float, where: str) -> Completed:
-    """The state alone; that the equations determine what lies above it is not looked at where random states say so."""
+    """Return the state; whether the equations determine the accelerations is not checked if they do at random states."""
     stated = square_prolongation(equations)
     if stated is None or stated.generic_nullity is None:
         found = decided_by_state(equations, start, binding, t, where)
@@ -57,7 +57,7 @@ def state_at(equations: Equations, start: Given, binding: Binding, t: float, whe
 def decided_by_state(
     equations: Equations, start: Given, binding: Binding, t: float, where: str, *, instant: bool = False
 ) -> Completed | None:
-    """The state that the stated rows make of the data, if these rows determine the motion there as they are; None otherwise."""
+    """Return the state that the stated rows give for the data, if these rows determine the motion there; None otherwise."""
     stated = square_prolongation(equations)
     if stated is None:
         return None
@@ -65,7 +65,7 @@ def decided_by_state(
     problem = Problem(stated, binding, t, where)
     try:
         state = complete(problem, data, explain=False)
-    except StateError:  # the rows may need consequences before data can be judged by them
+    except StateError:  # the rows may need consequences before they can be applied to data
         return None
     except InitialError:
         if not _determined_with_more(problem, data):
@@ -77,7 +77,7 @@ def decided_by_state(
 
 
 def _determined_with_more(problem: Problem, data: Data) -> bool:
-    """Whether the stated rows would determine the motion if values that are missing were given: then these are all that is missing."""
+    """Tell whether the stated rows would determine the motion with the missing values: then only these values are missing."""
     missing = {z: 0.0 for z in problem.system.structure.state if z not in data.fixed and z not in data.guess and not isinstance(z, Place)}
     if not missing or problem.system.curved(problem.system.hidden(), list(missing)):
         return False
@@ -89,7 +89,7 @@ def _determined_with_more(problem: Problem, data: Data) -> bool:
 
 
 def on_its_component(found: Completed) -> Completed:
-    """The same with the rows judged near the state, where they have another rank there than at random states.
+    """Return the same with the ranks near the state, where they differ from those at random states.
 
     Constraints may have several branches: a linkage of equal cranks moves where another assembly of the same rods is rigid.
     """
@@ -112,7 +112,7 @@ def _on(found: Completed, system: Prolongation | None) -> Completed:
 
 
 def _completed(problem: Problem, data: Data) -> tuple[Problem, dict[Jet, float]]:
-    """The state, consistent with all rows, and the problem, its consequences made anew where they have a pole at this state."""
+    """Return the state, consistent with all rows, and the problem, with consequences derived again if they have a pole at this state."""
     if not problem.system.added:
         return problem, complete(problem, data)
     fault: InitialError | StateError | None = None
@@ -121,7 +121,7 @@ def _completed(problem: Problem, data: Data) -> tuple[Problem, dict[Jet, float]]
         jets = complete(problem, data)
     except (InitialError, StateError) as failed:
         fault = failed
-    given = {z: data.fixed.get(z, v) for z, v in jets.items()}  # where a consequence has a pole, projection may have moved them
+    given = {z: data.fixed.get(z, v) for z, v in jets.items()}  # projection may have moved them where a consequence has a pole
     if fault is None and not has_pole(problem.system, problem.point(given)):
         return problem, jets
     better = _without_poles(problem, data)
@@ -135,7 +135,7 @@ def _completed(problem: Problem, data: Data) -> tuple[Problem, dict[Jet, float]]
 
 
 def _without_poles(problem: Problem, data: Data) -> Problem:
-    """The problem with consequences that suit the state which the stated rows make of the data."""
+    """Return the problem with consequences that have no pole at the state which the stated rows give for the data."""
     plain = replace(problem, system=problem.system.original)
     try:
         point = plain.point(complete(plain, data))

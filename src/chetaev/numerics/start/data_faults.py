@@ -1,4 +1,4 @@
-"""What to say when initial data are too few, ambiguous or contradictory: the free data by name, the roots found, the values needed."""
+"""Errors for missing, ambiguous or contradictory initial data: the free data by name, the roots found, the values needed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from chetaev.numerics.start.attitude import written_element
 from chetaev.numerics.start.newton import Conditions, Residual, Root, flat_here, null_at, residual_of, roots, settle
 
 ROUGH = 1e-6
-"""Slopes below this part of those nearby count as none after an iteration, which finds a double root to half the digits."""
+"""Relative to slopes nearby: smaller ones count as zero after an iteration, which finds a double root to half the digits."""
 _MOST_LISTED = 6
+"""Solutions or values that a message lists."""
 _HOLDS = 1e-9
+"""Relative to its terms: a row with a smaller residual holds."""
 
 
 def needs_guess(
@@ -49,14 +51,14 @@ def _listed(rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], fo
 
 
 def turning_point(flat: Sequence[Jet]) -> str:
-    """Why some jets are not determined although they usually are."""
+    """Return the reason why some jets are not determined here although they are at nearby states."""
     return f"These data sit on a turning point: the rows have no slope in {' '.join(z.name for z in flat)} here."
 
 
 def too_few(
     rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]
 ) -> InitialError:
-    """The free data among the missing jets of the state, lowest order first, and what follows from them."""
+    """Return an error that names the free data among the missing jets, lowest order first, and the jets that follow from them."""
     problem = rows.problem
     found = roots(rows, unknowns, known, guess)
     chance = np.random.default_rng(3)
@@ -84,7 +86,7 @@ def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet]
     for z in sorted(missing, key=lambda z: z.order):
         if null.shape[1] and rank(np.array([lines[w] for w in [*chosen, z]])) > len(chosen):
             chosen.append(z)
-    return chosen or list(missing)  # none is free nearby: the rows determine them elsewhere, not here
+    return chosen or list(missing)  # none is free at nearby states: the rows determine them there, but not here
 
 
 def contradiction(
@@ -113,7 +115,7 @@ def contradiction(
 
 
 def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
-    """`x = 0.6 would have to be 0.43589`, for each fixed value, or element of a group, that alone can mend the data."""
+    """Return `x = 0.6 would have to be 0.43589` for each fixed value, or element of a group, whose change alone removes the fault."""
     start = {**dict.fromkeys(loose, 0.0), **at}
     _, slopes = rows.numbers(list(fixed), start)
     steep = [z for z, slope in zip(fixed, np.abs(slopes).max(axis=0, initial=0.0), strict=True) if slope > 0]
@@ -125,7 +127,7 @@ def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float
 
 
 def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
-    """The value of one jet that mends the data, if there is one and it is isolated."""
+    """Return the value of one jet that removes the fault, if there is one and it is isolated."""
     at, opened = _released(rows, [z], start, loose, guess)
     return f"{z.name} = {start[z]:g} would have to be {_digits(at, z)}" if at and z not in opened else ""
 
@@ -133,20 +135,20 @@ def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: S
 def _element_needed(
     rows: Conditions, group: GroupCoordinate, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
 ) -> str:
-    """An element of a group that mends the data, if there is one: usually there are many, and one near by is told."""
+    """Return an element of a group that removes the fault, if there is one: usually there are many, and a nearby one is named."""
     at, opened = _released(rows, group.places, start, loose, guess)
     if not at:
         return ""
     before, after = (written_element(group, [values[z] for z in group.places]) for values in (start, at))
     form = " (rotation vectors)" if group.word == "SO3" else " (positions and rotation vectors)" if group.word == "SE3" else ""
-    only = opened.isdisjoint(group.places)  # never for a quaternion, whose length is open: of rotations one is told as an example
+    only = opened.isdisjoint(group.places)  # false for a quaternion, whose length is free: the rotation is named as an example
     return f"{group.name} = {before} would have to be {'' if only else 'another element, such as '}{after}{form}"
 
 
 def _released(
     rows: Conditions, released: Sequence[Jet], start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
 ) -> tuple[dict[Jet, float], set[Jet]]:
-    """Values that mend the data if some fixed ones may change, and the jets that are still open then; nothing if there are none."""
+    """Return values that remove the fault if some fixed ones may change, and the jets that are still free then; empty if there are none."""
     unknowns = [*loose, *released]
     try:
         at = settle(rows, unknowns, start, guess)
@@ -159,7 +161,7 @@ def _released(
 
 
 def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) -> int:
-    """How many missing values a root leaves open, guesses counted as given."""
+    """Return the number of missing values that a root leaves free; guesses count as given."""
     if not root.null.shape[1]:
         return 0
     guessed = [line for z, line in zip(unknowns, root.null, strict=True) if z in guess]
@@ -167,6 +169,6 @@ def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) ->
 
 
 def _digits(at: Mapping[Jet, float], z: Jet) -> str:
-    """A value to six digits; what is zero beside the others is written 0."""
+    """Return a value to six digits; round-off relative to the others is written 0."""
     size = max(abs(v) for w, v in at.items() if w.order == z.order)
     return "0" if abs(at[z]) <= ROUGH * max(size, 1e-300) else f"{at[z]:.6g}"

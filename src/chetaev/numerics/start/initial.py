@@ -1,8 +1,8 @@
-"""Consistent initial data: what the user gives, completed from the constraints.
+"""Consistent initial data: the user's values, completed from the constraints.
 
 The rows that restrict the state are taken in Pryce's stages, positions first. At each stage the missing jets are solved for where they
-enter affinely; a jet that enters otherwise needs a guess. A value given for a jet above the state, or for an expression, adds a row of its
-own. What is still missing at the end is free data and is named. Fixed values stay as they are, bit by bit, unless only they can take up a
+enter affinely; a jet that enters otherwise needs a guess. A value given for a jet above the state, or for an expression, adds a row. Jets
+that are still missing at the end are free data, and the error names them. Fixed values keep every bit, unless only they can remove a
 residual of round-off.
 """
 
@@ -22,9 +22,8 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import NOISE, FactoredStack, Flags, Indices, Matrix, least_norm
+from chetaev.mechanics.ranks.factored import NOISE, OPEN, FactoredStack, Flags, Indices, Matrix, least_norm, open_jets
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
-from chetaev.numerics.flow.nullspace import OPEN, open_jets
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, prolongation
 from chetaev.numerics.graphs.binding import Binding, number
 from chetaev.numerics.start.attitude import read_element
@@ -62,13 +61,13 @@ class Data:
     demands: tuple[Demand, ...] = ()
 
     def on(self, system: Prolongation) -> Data:
-        """The same data for rows whose state is known: multipliers that are no part of it are found, and a value is at most a guess."""
+        """Return the data for rows with a known state: multipliers outside the state are computed, so their values become guesses."""
         loose = {z: v for z, v in self.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
         return replace(self, fixed={z: v for z, v in self.fixed.items() if z not in loose}, guess={**self.guess, **loose})
 
 
 def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
-    """The user's data with every name understood and every value a number; `expressions` allows values of expressions too."""
+    """Return the user's data with resolved names and numbers; `expressions` allows values of expressions too."""
     if not isinstance(start, State):
         require_mapping(start, "the state is", where, '{"x": 0, "x\'": 1}')
         start = State(fixed=start)
@@ -81,7 +80,7 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
 
 
 class MissingData(InitialError):
-    """Data are missing, and nobody asked which: to find out takes longer than all the rest."""
+    """Data are missing; raised without naming them where the caller does not need the names, which take long to find."""
 
 
 Fault = Callable[[bool], ChetaevError]
@@ -91,7 +90,7 @@ Fault = Callable[[bool], ChetaevError]
 def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet, float]:
     """A value for every jet of the state, consistent with all hidden constraints: a batch of one.
 
-    What is missing is told by an InitialError, or, without an explanation, that something is.
+    If data are missing, raise an InitialError that names them, or with `explain=False` a MissingData error.
     """
     state = problem.system.structure.state
     x, faults = complete_together(Alone(problem, state), data, 1)
@@ -374,7 +373,7 @@ def _undefined(rows: Conditions, at: Mapping[Jet, float], explain: bool) -> Chet
 
 
 def _require_places(problem: Problem, data: Data) -> None:
-    """Where a group coordinate stands must be given, at least as a guess: there is no number to begin with."""
+    """Raise if the value of a group coordinate is not given, at least as a guess: there is no default to start from."""
     for name, group in problem.system.equations.system.groups.items():
         if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
             raise InitialError(
@@ -412,14 +411,14 @@ def _fails_here(
 
 
 def _affine_step(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The values of least norm that solve rows affine in the unknowns, others held."""
+    """Return the values of least norm that solve rows affine in the unknowns, with the other jets fixed."""
     residual, jacobian = rows.numbers(unknowns, at)
     step, _ = least_norm(jacobian, -residual)
     return {z: float(at[z] + s) for z, s in zip(unknowns, step, strict=True)}
 
 
 def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[Jet, float]:
-    """Missing jets of the state that follow from demands: an expression of them, an acceleration, a control."""
+    """Return missing jets of the state that follow from demands: values of an expression, an acceleration, a control."""
     system = problem.system
     missing = [z for z in system.structure.state if z not in known]
     if not missing or not _asks_more(problem, data):
@@ -440,7 +439,7 @@ def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[
 
 
 def _asks_more(problem: Problem, data: Data) -> bool:
-    """Whether the user gives values besides those of the state."""
+    """Tell whether the user gives values besides those of the state."""
     return bool(data.demands) or any(z in problem.system.structure.top for z in data.fixed)
 
 
@@ -471,7 +470,7 @@ def _affine_later(system: Prolongation, k: int, known: Container[Jet], missing: 
 
 
 def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet], data: Data) -> dict[Jet, float]:
-    """The data moved, where they may move, until the demands hold too. A fixed jet at the top is judged by who solves for it."""
+    """Move the data, where they may move, until the demands hold too. `evaluate._check_given` checks fixed accelerations later."""
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     start = {**at, **given, **dict.fromkeys(tops, 0.0)}
@@ -519,9 +518,9 @@ def _read(
 
 
 def _named(equations: Equations, key: Any, where: str) -> Expr:
-    """What a key stands for; a name that is not known brings the list of the state.
+    """Return the expression of a key; the error for an unknown name lists the state.
 
-    The state of a motion is a start whatever it contains, rates of multipliers too, which no row may be written with.
+    A state of a motion is always a valid start, even if it contains rates of multipliers, which rows cannot contain.
     """
     try:
         return read_value(key, equations.vocabulary, where)

@@ -26,24 +26,38 @@ from chetaev.numerics.flow.sampling import points_near
 from chetaev.numerics.graphs.algebra import GraphTape
 
 _STEPS = 60
+"""Most steps of each of the two phases."""
 _NEAR = 1e-6
+"""Scaled residual below which damped steps end and steps of frozen rank begin."""
 _EXACT = 1e-16
+"""Scaled residual (and relative size of a slope) that is exact in double precision."""
 _RANK = 1e-8
+"""Relative to the largest singular value: smaller ones count as zero. A smaller number would divide by round-off at redundant rows."""
 _GUESSED = 0.3
+"""Weight of a move of a guessed jet, relative to a jet without a value: guesses move less."""
 _SMALL = 1e-6
+"""Smallest size of a jet relative to the largest of its order, smallest damping, and relative cut of ranks at a turning point."""
 _TINY = 1e-12
+"""Smallest size of a jet relative to its typical size."""
 _SOLVED = 1e-9
+"""Scaled residual of a solution."""
 _SAME = 1e-5
+"""Relative difference up to which two solutions are the same: a double root is found to half the digits."""
 _DOUBTFUL = 1e-9
+"""Scaled residual above which the terms of the row are evaluated individually, which takes longer."""
 _MOST_TERMS = 10_000
+"""Most terms of a row that are evaluated individually; a longer row is compared as a whole."""
 _STARTS = 12
+"""Starting values of the search for roots; roots may be missed with fewer."""
 _NEIGHBOURS = 3
+"""Nearby states at which the usual rank of the rows is determined."""
 _MOST_DAMPING = 1e9
+"""Damping at which the damped steps are abandoned: they no longer move."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A value the user asks of an expression, or of a jet above the state."""
+    """A value that the user gives for an expression, or for a jet above the state."""
 
     expression: Expr
     value: float
@@ -54,7 +68,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Rows that initial data must satisfy: rows of the system differentiated so many times, and demands of the user."""
+    """Rows that initial data must satisfy: differentiated rows of the system (`pairs`), and demands of the user."""
 
     problem: Problem
     pairs: tuple[Pair, ...]
@@ -63,12 +77,12 @@ class Conditions:
 
     @property
     def sizes(self) -> Sizes:
-        """How large symbols usually are."""
+        """The typical sizes of symbols."""
         return self.problem.sizes
 
     @property
     def labels(self) -> list[str]:
-        """How messages call the rows."""
+        """The names of the rows in messages."""
         return [*map(self.problem.system.label, self.pairs), *map(str, self.demands)]
 
     @property
@@ -247,7 +261,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Residual:
-    """How far data are from the rows."""
+    """The largest residual of data in the rows."""
 
     scaled: float
     """The largest residual relative to the size of its terms."""
@@ -516,14 +530,14 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
                 there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]
                 if np.all(np.abs(there - here) <= _SOLVED * terms):
                     found.add(z)
-    except StateError:  # no value at this place: what is declared has to do
+    except StateError:  # no value here: use the declared kinds
         return found
     return found
 
 
 def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, float], turns: set[Jet], sizes: Sizes) -> bool:
-    """Whether two solutions are the same, measured by how far the search spread its starting values: a double root is met to half the
-    digits, and zero has no size of its own.
+    """Tell whether two solutions are the same, relative to the spread of the starting values: a double root is found to half the digits,
+    and zero has no size.
     """
     for z, size in spread.items():
         gap = abs(a[z] - b[z])

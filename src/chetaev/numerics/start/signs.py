@@ -1,4 +1,4 @@
-"""On which side of every switching surface given data lie."""
+"""The side of every switching surface on which given data lie."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chetaev.numerics.start.initial import read_state
 
 
 def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:
-    """The signs of the switching functions as far as the data tell, +1 elsewhere."""
+    """Return the signs of the switching functions that the data determine, +1 for the others."""
     data = read_state(switched.original, {} if start is None else start, binding, where, expressions=True)
     point: dict[Symbol, float] = {**data.guess, **data.fixed}
     signs = []

@@ -1,4 +1,4 @@
-"""What evaluate has to say where no accelerations can be found."""
+"""Errors where accelerations are not determined."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chetaev.numerics.flow.prolongation import Pair, Problem
 
 
 def not_determined(equations: Equations, where: str) -> StateError:
-    """Why equations determine no motion, whatever the state: free functions, or rows that contradict each other."""
+    """Return the error for equations that determine no motion at any state: free functions, or contradictory rows."""
     found = closure_of(equations)
     if found.free:
         names = " ".join(z.name for z in found.free)
@@ -44,7 +44,7 @@ def not_determined(equations: Equations, where: str) -> StateError:
 
 
 def with_origins(fault: InitialError, equations: Equations) -> InitialError:
-    """A complaint about data, with what it calls consequences explained: relations that follow from several rows."""
+    """Return an error about data with its consequences explained: relations that follow from several rows."""
     told = [c for c in closure_of(equations).consequences if c.label in fault.rows]
     parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in told]]
     rows, unknowns = equations.counts

@@ -1,6 +1,6 @@
-"""What kind of system it is.
+"""The verdict on a system: whether its motion is unique, constrained, free, branching, inconsistent or undecided.
 
-`analyze` is the verb, `chetaev.mechanics.analysis` holds its result; `joined` unites what numbers and what the constraint algorithm say;
-`branches` makes rows of the leaves, `branch_choice` takes the one a start lies on, `gauge` adds functions for what is free; `corner_sides`
-judges every configuration of signs; `regular_points` and `row_slopes` find rows without a regular point.
+`analyze` is the verb, `chetaev.mechanics.analysis` holds its result; `joined` combines the numerical analysis with the constraint
+algorithm; `branches` makes rows of its leaves, `branch_choice` selects the branch of a start, `gauge` adds functions for free unknowns;
+`corner_sides` analyses every configuration of signs; `regular_points` and `row_slopes` find rows without a regular point.
 """

@@ -1,7 +1,7 @@
-"""analyze: what kind of system it is, before anything is simulated.
+"""analyze: the verdict on a system, before anything is simulated.
 
 Structural analysis and ranks at random points judge every system. Where they find the system Jacobian singular, or several families of
-states, the constraint algorithm is asked as well, with a small budget, and the two accounts are joined.
+states, the constraint algorithm runs as well, with a small budget, and `joined` combines the two results.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import Expr, S
+from sympy import Dummy, Expr, Number, S, preorder_traversal
 
 from chetaev.core.errors import UsageError
 from chetaev.core.functions import in_own_functions
@@ -31,12 +31,16 @@ from chetaev.mechanics.structure import Structure
 from chetaev.numerics.flow.closure import Closure, End
 from chetaev.numerics.flow.prolongation import Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
-from chetaev.numerics.graphs.small_constants import below_round_off
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
+
+_EPSILON = 2.0**-52
+"""The last digit of a double, relative to it."""
+_DIGITS = 30
+"""Digits of the comparison: enough to see a value below the last digit of a double."""
 
 
 def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:
@@ -64,14 +68,14 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     if not sides:
         return _analysis(equations)
     whole = families(equations)
-    undecided = _slopes_missing(whole)  # where the rows hold on the surfaces themselves no side tells anything
-    if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold beyond it only
+    undecided = _slopes_missing(whole)  # where rows hold only on the surfaces, the analysis of the sides does not apply
+    if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold only beyond it
         undecided = _not_closed(whole)
     return undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
 
 
 def _analysis(equations: Equations) -> Analysis:
-    """The analysis of equations as they are."""
+    """Return the analysis of equations without a choice of sides."""
     found = families(equations)
     undecided = _slopes_missing(found)
     if undecided is not None:
@@ -87,7 +91,7 @@ def _analysis(equations: Equations) -> Analysis:
 
 
 def _slopes_missing(found: Closure) -> Analysis | None:
-    """What can be said where slopes of rows do not show how they restrict states; None if they do."""
+    """Return the analysis where slopes of rows do not show how they restrict states; None if they do."""
     lost = rows_lost(found.system)
     if lost:
         reason = f"{', '.join(lost)}: a row that depends on a jet by jumps only restricts states in a way that slopes do not show"
@@ -97,9 +101,9 @@ def _slopes_missing(found: Closure) -> Analysis | None:
 
 
 def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
-    """Ranks at points nearby say nothing about the set itself: the constraint algorithm decides, where rows are smooth.
+    """Return the verdict of the constraint algorithm, where rows are smooth; ranks at nearby points do not describe the set itself.
 
-    It differentiates them, which nobody may where slopes, or slopes of these, jump.
+    The constraint algorithm differentiates the rows, which is not valid where slopes, or derivatives of slopes, jump.
     """
     equations, reason = found.system.equations, irregular.reason
     undecided = replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
@@ -115,7 +119,7 @@ def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
 def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
     r"""The branches of equations where all slopes of some rows vanish together with these: $e^{x^2+y^2} = 1$ is $x = y = 0$ then.
 
-    Several branches are told as simulate knows them, without the slopes, if that is as sure.
+    Several branches are returned as `simulate` has them, without the slopes, if these are as certain.
     """
     stated = [row.residual for row in equations.rows if row.label in labels]
     slopes = [in_own_functions(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
@@ -128,12 +132,12 @@ def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
 
 
 def _no_point_known(symbolic: Branches) -> bool:
-    """Whether the constraint algorithm has manifolds, and a real point of none."""
+    """Tell whether the constraint algorithm found manifolds, but no real point on any of them."""
     return symbolic.complete and bool(symbolic.branches) and all(b.leaf.real != "yes" for b in symbolic.branches)
 
 
 def _unfounded(numbers: Analysis, symbolic: Branches) -> Analysis:
-    """No verdict: manifolds without a known real point may be empty, or smaller than their formulas tell."""
+    """Return UNDECIDED: manifolds without a known real point may be empty, or smaller than their formulas suggest."""
     unsure = sum(b.leaf.real != "yes" for b in symbolic.branches)
     several = f"{len(symbolic.branches)} manifold{'s' * (len(symbolic.branches) > 1)}"
     told = f"the constraint algorithm finds {several}, {unsure} of them without a known real point"
@@ -141,7 +145,7 @@ def _unfounded(numbers: Analysis, symbolic: Branches) -> Analysis:
 
 
 def _judged(found: Closure) -> Analysis:
-    """The verdict on a closed system, or on one that does not close."""
+    """Return the verdict on a closed system, or on one that does not close."""
     if found.end is not End.CLOSED:
         return _not_closed(found)
     if found.others:
@@ -188,7 +192,7 @@ def _remark(constant: Expr) -> str:
 
 
 def _not_closed(found: Closure) -> Analysis:
-    """A system without a point, or whose rows do not close in the budget."""
+    """Return the verdict on a system without a point, or whose rows do not close within the budget."""
     system, last = found.system, found.consequences[-1] if found.consequences else None
     failing = last is not None and found.end is End.EMPTY and system.row_without_unknowns(last.label)
     if failing and last is not None:
@@ -215,7 +219,7 @@ def _not_closed(found: Closure) -> Analysis:
 
 
 def _contradicting(system: Prolongation) -> list[str]:
-    """Rows on the state that are linear in it and have no common solution, whatever the parameters and the time."""
+    """Return rows on the state that are linear in it and have no common solution for any parameters and time."""
     pairs, state = system.hidden(), list(system.structure.state)
     if not pairs or system.curved(pairs, state):
         return []
@@ -224,7 +228,7 @@ def _contradicting(system: Prolongation) -> list[str]:
     for seed in range(3):
         try:
             values = np.array(tape(random_point(tape.symbols, seed, sizes=system.sizes)))
-        except Undefined:  # a row that has no value everywhere is not linear
+        except Undefined:  # a row that is not defined everywhere is not linear
             return []
         residual, jacobian = values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(state))
         left = residual - jacobian @ np.linalg.lstsq(jacobian, residual, rcond=1e-10)[0]
@@ -239,7 +243,7 @@ def _names(system: Prolongation) -> str:
 
 
 def _index(found: Structure) -> int:
-    """Pryce: the largest row offset, and one more if an unknown is algebraic."""
+    """Return Pryce's differentiation index: the largest row offset, plus one if an unknown is algebraic."""
     return max(found.row_offsets, default=0) + (0 if all(d > 0 for d in found.unknown_offsets) else 1)
 
 
@@ -254,6 +258,36 @@ def _free_data(system: Prolongation) -> tuple[str, ...]:
     if not found:
         return system.equations.system.by_name(state)
     null = null_space(max(found, key=rank))
-    exact = system.exactly_free if len(rows) > len(state) - null.shape[1] else None  # numbers may see fewer restrictions than there are
+    exact = system.exactly_free if len(rows) > len(state) - null.shape[1] else None  # numerical ranks may miss restrictions
     chosen = exact if exact is not None and len(exact) < null.shape[1] else free_jets(state, null)
     return system.equations.system.by_name([z for z in system.structure.state if z in chosen])
+
+
+def below_round_off(equations: Equations) -> list[Expr]:
+    r"""Return the constants in the Lagrangian and the rows that are smaller than the round-off of their own numbers.
+
+    `cos(1.5707963267948966)` is 6e-17, not zero: a mass with this factor is formally a mass, and is treated as one. The user probably meant
+    `cos(pi/2)`. If the numbers $r_i$ are known to their last digit, the constant $c$ is known to
+    $\varepsilon \sum_i |r_i\, \partial c/\partial r_i|$.
+    """
+    found: dict[Expr, None] = {}
+    for e in (equations.lowered.lagrangian, *[row.residual for row in equations.rows]):
+        walk = preorder_traversal(e)
+        for node in walk:
+            if isinstance(node, Expr) and not node.free_symbols:
+                walk.skip()  # report the largest constant, not its parts
+                if not node.is_number or node.is_Number or node.is_NumberSymbol:
+                    continue
+                if _has_no_digit(node):
+                    found[node] = None
+    return list(found)
+
+
+def _has_no_digit(constant: Expr) -> bool:
+    numbers = {r: Dummy() for r in constant.atoms(Number) if not r.is_Integer}
+    if not numbers:
+        return False
+    general = constant.xreplace(numbers)
+    values = {symbol: r for r, symbol in numbers.items()}
+    spread = sum(abs(general.diff(symbol).xreplace(values) * r) for r, symbol in numbers.items())
+    return bool(abs(constant.evalf(_DIGITS)) < _EPSILON * spread.evalf(_DIGITS))

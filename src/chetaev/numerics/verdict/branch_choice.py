@@ -1,8 +1,8 @@
-r"""Which motion is meant: a branch, and functions for what the equations leave free.
+r"""The choice of a motion: a branch, and a gauge for unknowns that the equations leave free.
 
-Regular equations pass through unchanged and pay nothing. Where the system Jacobian is singular the constraint algorithm is asked: one
-branch is taken as it is, of several the one that is named, or the only one that the start lies on. Free functions need a gauge. What comes
-out are equations whose motion is determined.
+Regular equations pass through unchanged, at no cost. Where the system Jacobian is singular the constraint algorithm runs. A single branch
+is taken; among several, the named one, or the only one that contains the start. Free functions need a gauge. The result are equations whose
+motion is determined.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_mi
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user says about the motion that is meant."""
+    """The user's data that select a motion."""
 
     start: State | Mapping[str, Any]
     t: float
@@ -50,23 +50,23 @@ class Wish:
     verb: str
     """The function of the library that takes branch and gauge."""
     instant: bool = False
-    """Whether nothing but the state itself is asked about: a motion may go on where the stated rows become singular and those of a branch
-    do not, so that the branch has to be known."""
+    """Whether only the state is evaluated. A motion may continue where the stated rows become singular and those of a branch do not, so
+    for a motion the branch has to be known."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Equations whose motion is determined, the start with what branch and gauge add to it, and how messages call the place."""
+    """Equations whose motion is determined, the start with the values that branch and gauge add, and the place for messages."""
 
     equations: Equations
     start: State | Mapping[str, Any]
     where: str
     completed: Completed | None = None
-    """The state, where it was what decided."""
+    """The completed state, if it decided the choice."""
 
 
 def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
-    """The equations of the branch and the gauge that are meant; a BranchError or GaugeError where a choice is missing."""
+    """Return the equations of the chosen branch and gauge; raise a BranchError or GaugeError where a choice is missing."""
     gauges = read_gauge(equations, wish.gauge, wish.where)
     suffice = _random_states_suffice(equations, wish)
     if not suffice:
@@ -91,7 +91,7 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
 
 
 def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Completed | None:
-    """The state, if it decides what is meant and the user names neither a branch nor a gauge."""
+    """Return the state if it determines the motion and the user names neither a branch nor a gauge."""
     if gauges or wish.branch is not None:
         return None
     if any(isinstance(mode, Direction) for mode in smooth(equations, Frozen(binding.inputs)).modes):
@@ -100,7 +100,7 @@ def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wi
 
 
 def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchError | None:
-    """A complaint if a state at which the motion is not determined lies on several branches, such as a line and its envelope."""
+    """Return an error if the motion is not determined at a state on several branches, such as a line and its envelope."""
     if not families(equations).others and not bends_in_tops(equations):
         return None
     found = branches_of(equations, Frozen(binding.inputs))
@@ -110,21 +110,21 @@ def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchErro
 
 
 def _random_states_suffice(equations: Equations, wish: Wish) -> bool:
-    """Whether random states say that the stated rows determine the motion.
+    """Tell whether the stated rows determine the motion at random states.
 
-    If not, they may lie elsewhere than the given state, which decides. For the state alone nothing else need be asked.
+    If not, random states may lie on another component than the given state, which then decides. An instant needs no more than that.
     """
     system = square_prolongation(smooth(equations, Frozen({})).smooth)
     return system is None or (not wish.instant and system.generic_nullity is not None)
 
 
 def is_regular(equations: Equations) -> bool:
-    """Whether the rows determine the motion as they are, and none but those that the user stated restrict the state.
+    """Tell whether the rows as stated determine the motion, and only rows that the user stated restrict the state.
 
     A row of motion that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Where coordinates
     have accelerations, rows that restrict the state only because they are not affine in these do not count: a guess selects their roots.
     """
-    equations = smooth(equations, Frozen({})).smooth  # where corners bend, each side is judged by itself
+    equations = smooth(equations, Frozen({})).smooth  # each side of a corner is judged separately
     system = prolongation(equations)
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False
@@ -132,9 +132,9 @@ def is_regular(equations: Equations) -> bool:
 
 
 def decided_by_numbers(equations: Equations) -> bool:
-    """Whether a system is regular; or, where rows and unknowns differ in number, the rows determine the motion as they are.
+    """Tell whether a system is regular, or its rows, if rows and unknowns differ in number, determine the motion as stated.
 
-    The constraint algorithm could add nothing that is used then, and on such systems it seldom ends in time.
+    The constraint algorithm could add nothing useful then, and on such systems it seldom ends within its budget.
     """
     if is_regular(equations):
         return True
@@ -148,7 +148,7 @@ def _stated_only(system: Prolongation) -> bool:
 
 @lru_cache(maxsize=32)
 def _stated_only_as_written(equations: Equations) -> bool:
-    """The same before rows are raised, if every coordinate moves by a derivative of its own."""
+    """Tell the same before rows are differentiated, if every coordinate has a derivative of its own."""
     found = structure(equations, GraphAlgebra())
     if found is None or not _stated_only(Prolongation(equations, found)):
         return False
@@ -157,7 +157,7 @@ def _stated_only_as_written(equations: Equations) -> bool:
 
 @lru_cache(maxsize=32)
 def bends_in_tops(equations: Equations) -> bool:
-    """Whether rows are not affine in their highest derivatives, so that an envelope of motions may be a motion, as Clairaut's is."""
+    """Tell whether rows are not affine in their highest derivatives, so that an envelope of motions may be a motion, as Clairaut's is."""
     system = square_prolongation(equations)
     if system is None or not system.hidden():
         return False
@@ -192,19 +192,19 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
 
 
 def _bends_away(plain: Closure, branch: Branch) -> bool:
-    """Whether the stated rows have a multiple root on the branch, as $q_1^2 = 0$ has: their slopes vanish exactly there."""
+    """Tell whether the stated rows have a multiple root on the branch, as $q_1^2 = 0$ has: their slopes vanish exactly there."""
     if branch.point is None:
         return False
     return hidden_rank(plain.system, [branch.point]) < hidden_rank(plain.system, plain.system.points)
 
 
 def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:
-    """What numbers say where the constraint algorithm has no branch to offer."""
+    """Choose by the numerical analysis where the constraint algorithm has found no branch."""
     if wish.branch is not None:
         why = f"The account is not complete: {found.reason}." if found.reason else "There is no motion."
         raise BranchError(f"no branch {wish.branch!r} is known.", where=wish.where, why=why, hint="leave it out")
     there = _decided(equations, binding, gauges, wish)
-    if there is not None:  # of families with different ranks the state is on one
+    if there is not None:  # the state lies on one of several families with different ranks
         return Chosen(equations, wish.start, wish.where, there)
     closed = closure_of(equations)
     if found.complete and closed.end is not End.EMPTY and not found.branches:
@@ -226,9 +226,6 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
     raise not_determined(equations, wish.where)
 
 
-# ------------------------------------------------------------ which branch
-
-
 def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Branch | None:
     if wish.branch is not None:
         return _named(found, equations, wish)
@@ -241,13 +238,13 @@ def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Seq
     if len(there) == 1:
         return there[0]
     if not there and not found.complete and closure_of(equations).determined:
-        return None  # a branch that was not found in time may hold the state; numbers decide
+        return None  # a branch that was not found in time may contain the state; the numerical analysis decides
     raise _several(found, there, wish.where) if there else _none(found, known, wish.where)
 
 
 def _named(found: Branches, equations: Equations, wish: Wish) -> Branch:
-    """A branch by number, by object or by some of its constraints."""
-    from chetaev.singular.algorithm import Leaf  # loaded already, where there are branches
+    """Return the branch named by number, by object or by some of its constraints."""
+    from chetaev.singular.algorithm import Leaf  # already loaded if there are branches
 
     given, branches = wish.branch, found.branches
     if len(branches) == 1 and found.complete:
@@ -298,7 +295,7 @@ def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish
 def _started(
     equations: Equations, binding: Binding, wish: Wish, constraints: Sequence[Expr], gauges: Sequence[Gauge]
 ) -> State | Mapping[str, Any]:
-    """The start with guesses for what constraints of the branch, and the gauges, determine one by one."""
+    """Return the start with guesses for jets that constraints of the branch, and the gauges, determine one by one."""
     rows = [*constraints, *_derived(equations, binding, [g.target - g.value for g in gauges])]
     if not rows:
         return wish.start
@@ -320,7 +317,7 @@ def _derived(equations: Equations, binding: Binding, rows: Sequence[Expr]) -> li
 
 
 def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symbol, float]:
-    """Values with those of jets that are alone in a row, and enter it affinely."""
+    """Return the given values with those of jets that are the only unknown of a row, and enter it affinely."""
     known = dict(given)
     left = list(rows)
     while True:
@@ -336,9 +333,6 @@ def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symb
             continue
         if slope:
             known[z] = float(-rest / slope)
-
-
-# ------------------------------------------------------------ complaints
 
 
 def _several(found: Branches, there: Sequence[Branch], where: str) -> BranchError:

@@ -3,9 +3,9 @@ r"""The branches of a system: the leaves of the constraint algorithm, as rows th
 Where the system Jacobian is singular the states of all motions form a union of manifolds, the leaves of `constraint_algorithm`. A leaf
 becomes equations like any other when its constraints are appended as rows: evaluation, projection and drift then work on the branch.
 
-The rates on a leaf may have denominators. Another leaf where they vanish is a branch of its own if it fills these singular states and its
-motion is determined, as an envelope is; if it leaves more functions free, or is a smaller part of them, it tells what the equations say at
-singular states: at the poles of Euler's angles.
+The rates on a leaf may have denominators. Another leaf where they vanish is a separate branch if it fills these singular states and its
+motion is determined, as for an envelope. If it leaves more functions free, or is a smaller part of them, it describes the equations at
+singular states, such as the poles of Euler's angles.
 """
 
 from __future__ import annotations
@@ -30,21 +30,24 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Branch as BranchRow
 from chetaev.mechanics.ranks.exact import exactly_zero
+from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, rank
 from chetaev.numerics.flow.closure import closure_of
-from chetaev.numerics.flow.nullspace import null_space
 
-if TYPE_CHECKING:  # regular systems are simulated without the constraint algorithm, and need not wait until it is loaded
+if TYPE_CHECKING:  # regular systems need no constraint algorithm, and do not load it
     from chetaev.singular.algorithm import Leaf, Tree
 
 SECONDS = 4.0
-"""Seconds of counted operations that the constraint algorithm may take before numbers have to do."""
+"""Budget of the constraint algorithm, in counted operations of about this many seconds. After it the numerical analysis decides alone."""
 SECONDS_DECIDED = 1.0
-"""The same where numbers decide already, and branches would only tell more. The gallery's systems need 0.4 at most; with less, branches
-that random points do not meet are not found, with more, verdicts that are known wait longer."""
+"""The same where the numerical analysis decides already. The gallery's systems need at most 0.4; with less, branches that random points
+miss are not found, with more, known verdicts take longer."""
 _VANISHES = 1e-9
+"""Relative to its terms: an expression below this at the random point of a branch may vanish on the branch; the finite field decides."""
 _ON_BRANCH = 1e-8
+"""Relative to its terms: largest residual of a constraint for values that lie on a branch. It exceeds the round-off of completed starts."""
 _LONGEST = 100
+"""Characters of the constraints in the text of a branch; further ones are left out."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,9 @@ class FreeFunction:
     jet: Jet
     """The jet it is the value of: `q2''`."""
     coordinate: Coordinate
-    """A coordinate that it moves."""
+    """A coordinate whose motion depends on it."""
     written: str
-    """How a gauge calls this coordinate: `q2`, or `A3'` for a component of a group coordinate."""
+    """The key of a gauge for this coordinate: `q2`, or `A3'` for a component of a group coordinate."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Branch:
         return rank(self.tangents[kept]) if self.tangents.size else 0
 
     def algebraic(self, z: Symbol) -> bool:
-        """Whether a jet is no part of the state."""
+        """Tell whether a jet is not part of the state."""
         return self.equations.lowered.is_reaction(z)
 
     @cached_property
@@ -139,8 +142,8 @@ class Branch:
     def restricted(self) -> Equations:
         r"""The equations on the branch.
 
-        A stated row that follows from the constraints, as $x^2 = 2y^2$ does from $x = \sqrt2\,y$, is left out: it would ask for the same
-        rates once more, with other round-off. A branch that is one motion keeps all rows, because the constraints alone leave no rates.
+        A stated row that follows from the constraints, as $x^2 = 2y^2$ does from $x = \sqrt2\,y$, is left out: it would determine the same
+        rates again, with other round-off. A branch that is one motion keeps all rows, because the constraints alone determine no rates.
         """
         if not self.rows or not self.dimension:
             return with_rows(self.equations, self.rows)
@@ -155,7 +158,7 @@ class Branch:
         return self.fulfils([e]) and not any(_proportional(e, g) for g in self.leaf.constraints)
 
     def off(self, known: Mapping[Symbol, float]) -> float:
-        """How far values are off the constraints that they determine, measured by the terms of these."""
+        """Return the largest residual of the constraints that the values determine, relative to their terms."""
         judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
         return _largest_fault(judged, known)
 
@@ -165,7 +168,7 @@ class Branch:
         return max((abs(float(v)) for v in Tape(judged)(known)), default=0.0)
 
     def contains(self, known: Mapping[Symbol, float]) -> bool:
-        """Whether values, perhaps of some jets only, contradict no constraint."""
+        """Tell whether values, perhaps of some jets only, contradict no constraint."""
         return self.off(known) <= _ON_BRANCH
 
     def fulfils(self, expressions: Iterable[Expr]) -> bool:
@@ -189,12 +192,12 @@ class Branch:
 
 @dataclass(frozen=True)
 class Branches:
-    """What the constraint algorithm says of equations."""
+    """The result of the constraint algorithm."""
 
     tree: Tree | None
-    """None if there was nothing to run it on."""
+    """None if the algorithm could not run."""
     reason: str
-    """Why the account is not complete; empty if it is."""
+    """The reason why the result is not complete; empty if it is."""
     branches: tuple[Branch, ...]
     singular: tuple[Branch, ...]
     """Leaves at singular states of branches."""
@@ -206,12 +209,12 @@ class Branches:
 
 
 def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, seconds: float = SECONDS) -> Branches:
-    """The branches of equations driven by some functions of time. Remembered for all verbs, also where the work allowed ran out."""
+    """Return the branches of equations with inputs. The result is cached, also where the budget ran out."""
     own = Frozen({z.base: u for z, u in equations.system.inputs.items()})
     inputs = None if inputs is None or inputs == own else inputs
     known = _attempts(equations, inputs)
     for allowed, found in known.items():
-        if allowed == seconds or found.complete == (allowed < seconds):  # what more work did not finish less will not
+        if allowed == seconds or found.complete == (allowed < seconds):  # a smaller budget cannot finish either
             return found
     known[seconds] = _branches(equations, inputs, seconds)
     return known[seconds]
@@ -219,7 +222,7 @@ def branches_of(equations: Equations, inputs: Frozen[str, Expr] | None = None, s
 
 @lru_cache(maxsize=128)
 def _attempts(equations: Equations, inputs: Frozen[str, Expr] | None) -> dict[float, Branches]:
-    """What was found so far, by the seconds that were allowed."""
+    """Return the cached results by their budgets."""
     return {}
 
 
@@ -259,7 +262,7 @@ def _bound(equations: Equations, inputs: Frozen[str, Expr] | None) -> Equations:
 
 
 def _singular_state(small: Branch, large: Branch) -> bool:
-    """Whether a leaf lies where the formulas of a larger one divide by zero, and is only a part of this set or leaves more functions free.
+    """Tell whether a leaf lies where formulas of a larger one divide by zero, and is only a part of this set or leaves more functions free.
 
     A set that fills the singular states has one dimension less than the larger leaf.
     """
@@ -270,7 +273,7 @@ def _singular_state(small: Branch, large: Branch) -> bool:
 
 
 def _moved(leaf: Leaf, name: str) -> list[Coordinate]:
-    """The coordinates whose motion depends on a free function, by way of the rates of other jets too."""
+    """Return the coordinates whose motion depends on a free function, directly or through the rates of other jets."""
     form = leaf.form
     phase = {z.name: z for z in form.phase}
     rates = {phase[k]: e.free_symbols for k, e in leaf.field.items() if k in phase}
@@ -293,14 +296,14 @@ def _rows(constraints: Iterable[Expr], stated: Sequence[Expr], text: str) -> tup
 
 
 def _low(e: Expr) -> bool:
-    """Whether no derivative of a multiplier is in an expression: those follow."""
+    """Tell whether an expression contains no derivative of a multiplier; rows with such derivatives follow from others."""
     return not any(isinstance(z, Multiplier) and z.order for z in e.free_symbols)
 
 
 def _proportional(e: Expr, g: Expr) -> bool:
-    r"""Whether it is known that an expression is a number times another one: $e\,\partial g = g\,\partial e$ for every symbol.
+    r"""Tell whether an expression is proved to be a number times another one: $e\,\partial g = g\,\partial e$ for every symbol.
 
-    Numbers at random points only save that question: a row is left out on a proof alone.
+    Values at random points only rule out most pairs before the proof: a row is left out only if the proof succeeds.
     """
     if e.free_symbols != g.free_symbols or not _alike(e, g):
         return False
@@ -308,7 +311,7 @@ def _proportional(e: Expr, g: Expr) -> bool:
 
 
 def _alike(e: Expr, g: Expr) -> bool:
-    """Whether two expressions have one ratio at random points."""
+    """Tell whether two expressions have the same ratio at random points."""
     tape = Tape([e, g])
     ratios = []
     for seed in range(3):

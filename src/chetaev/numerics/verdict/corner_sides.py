@@ -18,7 +18,7 @@ from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.start.signs import signs_at
 
 _MOST = 4
-"""Corners of which all configurations are looked at, 16 at most; of more only those with one corner on its other side."""
+"""Most corners for which all configurations are analysed, up to 16; for more corners only those that differ in one corner are."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Side:
 
     equations: Equations
     words: tuple[str, ...]
-    """Where it is: inequalities."""
+    """The inequalities that describe the side."""
     all: bool
-    """Whether all configurations are looked at."""
+    """Whether all configurations are analysed."""
 
 
 def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None) -> list[Side]:
-    """The configurations of those corners on which the structure may depend, none if there are none; that of a start if one is given."""
+    """Return the configurations of the corners on which the structure may depend; with a start only its own configuration."""
     switched = smooth(equations, Frozen({}))
     deciding = [mode for mode in switched.modes if mode.symbol in switched.chosen]
     if not deciding:
@@ -58,16 +58,16 @@ def _side(equations: Equations, modes: Sequence[Mode], signs: Sequence[int], few
 
 
 def by_side(equations: Equations, found: Sequence[tuple[tuple[str, ...], Analysis]], complete: bool) -> Analysis:
-    """One analysis for all sides if they do not differ, else BRANCHING."""
+    """Return one analysis for all sides if they do not differ, otherwise BRANCHING."""
     kinds: dict[Any, list[tuple[tuple[str, ...], Analysis]]] = {}
     for words, analysis in found:
         key = (analysis.verdict, analysis.dimension, analysis.free_functions, analysis.hidden)
         kinds.setdefault(key, []).append((words, analysis))
-    looked = "" if complete else f"; {len(found)} of the configurations of {len(found[0][0])} corners were looked at"
+    looked = "" if complete else f"; {len(found)} of the configurations of {len(found[0][0])} corners were analysed"
     if len(kinds) == 1:
         words, analysis = found[0]
-        note = f"; on the side where {' and '.join(words)}" if len(found) == 1 else "; the same on all sides of corners that were looked at"
-        own = analysis.equations if len(found) == 1 else equations  # which has the singular locus of that side
+        note = f"; on the side where {' and '.join(words)}" if len(found) == 1 else "; the same on all sides of corners that were analysed"
+        own = analysis.equations if len(found) == 1 else equations  # for the singular locus of that side
         return replace(analysis, equations=own, evidence=analysis.evidence + note + looked)
     branches = [replace(alike[0][1], sides=tuple(" and ".join(words) for words, _ in alike)) for alike in kinds.values()]
     evidence = f"each side of the corners is analysed by itself, and they differ{looked}"

@@ -1,7 +1,7 @@
 r"""Gauges: functions of time that the equations leave free, chosen by the user.
 
-A gauge $q_2 = \sin t$ is a row like any other. With as many of them as there are free functions the motion is determined: the rows are
-closed by their consequences, and what is still open is named.
+A gauge $q_2 = \sin t$ is an additional row. With as many gauges as there are free functions the motion is determined: the rows are closed
+by their consequences, and an error names unknowns that are still free.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six")
 
 @dataclass(frozen=True)
 class Gauge:
-    """What the user puts equal to a function of time."""
+    """An expression that the user equates to a function of time."""
 
     text: str
     target: Expr
@@ -92,14 +92,14 @@ def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: s
 
 
 def gauge_missing(free: Sequence[FreeFunction], where: str, verb: str) -> GaugeError:
-    """The refusal to choose a function for the user."""
+    """Return the error for a free function without a gauge."""
     names = list(dict.fromkeys(f.written for f in free))
     values = ", ".join(f"{f.name} = {f.jet.name}" for f in free)
     return _missing(names, values, len(free), where, verb)
 
 
 def gauge_missing_by_numbers(found: Closure, where: str, verb: str) -> GaugeError:
-    """The same where only numbers tell that functions are free."""
+    """Return the same error where only the numerical analysis found free functions."""
     jets: tuple[Jet, ...] = found.free
     names = [lowest_written(found.system.equations.system, z) for z in jets]
     return _missing(names, " ".join(z.name for z in jets), len(jets), where, verb)

@@ -1,8 +1,8 @@
-"""Two accounts joined: what numbers say of a system at random points, and what the constraint algorithm proves.
+"""The combined verdict: the numerical analysis at random points, and the constraint algorithm.
 
-Numbers see what is generic and are quick; the constraint algorithm knows all branches, for generic parameters, if it ends in time. Where
-it does, the verdict is its own. Where it does not, the verdict of the numbers stands and the evidence says so. Where the two contradict
-each other the system is UNDECIDED, with both accounts.
+The numerical analysis is fast and finds the generic behaviour; the constraint algorithm finds all branches, for generic parameters, if it
+ends within its budget. Then its verdict counts. Otherwise the numerical verdict stands and the evidence says so. Where the two contradict
+each other the verdict is UNDECIDED, with both results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DECIDED = (Verdict.REGULAR, Verdict.CONSTRAINED, Verdict.GAUGE)
 
 
 def joined(numbers: Analysis, symbolic: Branches) -> Analysis:
-    """One verdict from both accounts."""
+    """Return one verdict from both results."""
     branches = symbolic.branches
     described = tuple(_described(numbers, b) for b in branches)
     if not symbolic.complete:
@@ -45,7 +45,7 @@ def joined(numbers: Analysis, symbolic: Branches) -> Analysis:
 
 
 def free_jets(jets: Sequence[Jet], null: Matrix) -> tuple[Jet, ...]:
-    """Greedily the first jets whose directions in a null space, given by columns, are independent."""
+    """Return the first jets, chosen greedily, whose directions in a null space, given by columns, are independent."""
     chosen: list[int] = []
     for k in range(len(jets)):
         if np.linalg.matrix_rank(null[[*chosen, k]], tol=1e-7) == len(chosen) + 1:
@@ -62,7 +62,7 @@ def _empty(numbers: Analysis, symbolic: Branches) -> Analysis:
 
 
 def _single(numbers: Analysis, branch: Branch, described: Analysis, symbolic: Branches) -> Analysis:
-    """One branch: numbers know offsets and index, the constraint algorithm knows formulas."""
+    """Return the analysis of a single branch: offsets and index from the numerical analysis, formulas from the constraint algorithm."""
     common: dict[str, Any] = {
         "leaf": branch.leaf,
         "tree": symbolic.tree,
@@ -92,13 +92,13 @@ def _union(numbers: Analysis, described: tuple[Analysis, ...], symbolic: Branche
 
 
 def _poles(symbolic: Branches) -> str:
-    """What is said of leaves at singular states."""
+    """Return a phrase about leaves at singular states."""
     n = len(symbolic.singular)
     return f", and {n} more at singular states" if n else ""
 
 
 def _described(numbers: Analysis, branch: Branch) -> Analysis:
-    """A branch by itself."""
+    """Return the analysis of one branch."""
     phase = [z for z in branch.leaf.form.phase if not branch.algebraic(z)]
     constraints = [e for e in branch.leaf.constraints if not any(branch.algebraic(z) for z in e.free_symbols)]
     return Analysis(
@@ -131,7 +131,7 @@ def _free_data(branch: Branch, phase: Sequence[Jet]) -> tuple[str, ...]:
 
 
 def _formulas(branch: Branch, numbers: Analysis) -> tuple[str, ...]:
-    """The constraints between jets of the state, if they are as many as it takes; else what the numbers call them."""
+    """Return the constraints between jets of the state, if their number agrees with the dimension; otherwise the numerical labels."""
     state = set(numbers.state)
     found = [e for e in branch.leaf.constraints if {z.name for z in e.free_symbols if isinstance(z, Jet)} <= state]
     enough = numbers.dimension is not None and len(found) >= len(state) - numbers.dimension
@@ -139,13 +139,13 @@ def _formulas(branch: Branch, numbers: Analysis) -> tuple[str, ...]:
 
 
 def _assumptions(numbers: Analysis, branches: Sequence[Branch]) -> tuple[str, ...]:
-    """Parameters are generic: what was divided by must not vanish."""
+    """Return the assumptions on parameters: expressions by which the algorithm divided."""
     more = [f"{show(a)} != 0" for b in branches for a in b.assumptions]
     return tuple(dict.fromkeys([*numbers.assumptions, *more]))
 
 
 def _disagreement(numbers: Analysis, symbolic: Branches) -> str:
-    """What numbers found that the constraint algorithm excludes; empty if nothing."""
+    """Return a numerical result that the constraint algorithm excludes; empty if there is none."""
     leaves = [*symbolic.branches, *symbolic.singular]
     sure = [b for b in leaves if b.leaf.real == "yes"]
     if numbers.verdict is Verdict.INCONSISTENT and not numbers.branches:

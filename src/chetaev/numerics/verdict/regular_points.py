@@ -1,12 +1,12 @@
 r"""Rows without a regular point: nowhere on their set do their slopes describe it.
 
-A set $f_1 = \dots = f_m = 0$ is regular at a point where it has as many dimensions less as the gradients have rank there. For
-$x^2 + y^2 = 0$ this fails at every point of the set: off it the rank is one, on it the gradient vanishes, and yet the set is a point. A
-plane that touches a sphere, or a function on a group that is to take its largest value ($A_{33} = 1$), are of the same kind. Then no
-reaction has a direction, and what structural analysis says with the rank at points nearby is not true of the set.
+A set $f_1 = \dots = f_m = 0$ is regular at a point where its codimension equals the rank of the gradients. For $x^2 + y^2 = 0$ this fails
+at every point of the set: off it the rank is one, on it the gradient vanishes, and yet the set is a point. A plane that touches a sphere,
+or a function on a group at its largest value ($A_{33} = 1$), are of the same kind. Then no reaction has a direction, and a structural
+analysis with the rank at nearby points does not describe the set.
 
-The set of $\sqrt{x^2 + y^2} = 0$, or of $|x| + |y| = 0$, is the same point, but off it the gradient is as long as anywhere: it jumps, and
-again no reaction has a direction on the set. `row_slopes` tells both from regular points.
+The set of $\sqrt{x^2 + y^2} = 0$, or of $|x| + |y| = 0$, is the same point, but off it the gradient does not become small: it jumps, and
+again no reaction has a direction on the set. `row_slopes` distinguishes both from regular points.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.verdict.row_slopes import RowSlopes
 
 _ROOT = 1e-6
-"""What vanishes under a root."""
+"""Relative size below which the base of a root counts as zero."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Irregular:
     jumps: bool
     """Whether slopes jump, or have no value, where the rows hold."""
     smooth: bool
-    """Whether the rows may be differentiated again and again where they hold."""
+    """Whether the rows have derivatives of all orders where they hold."""
     open: bool
-    """Whether rows vanish next to the set as well, as x + |x| does: then it is bounded by inequalities."""
+    """Whether rows also vanish next to the set, as x + |x| does: inequalities then bound the set."""
 
     @property
     def reason(self) -> str:
-        """Why the rows decide nothing."""
+        """The reason why the rows do not determine a reaction."""
         named, several = ", ".join(self.labels), len(self.labels) > 1
         have, hold = ("have", "they hold") if several else ("has", "it holds")
         if self.open:
@@ -76,8 +76,8 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     if any(rows.full_rank(point) for point in system.points):
         return None
     if not system.curved(pairs, rows.jets) and exact_rank(rows.slopes, (), system.algebra) == len(pairs):
-        return None  # affine rows have the same slopes everywhere, and these are independent however little they differ
-    points = [*system.points, *rows.points()]  # patience alone would be drawn to special points where others are regular
+        return None  # affine rows have constant slopes, which are independent even if they are nearly parallel
+    points = [*system.points, *rows.points()]  # the slow iteration of `rows.points` alone could converge to special points only
     if not points or any(rows.regular(point) for point in points):
         return None
     jumping = [pair for k, pair in enumerate(pairs) if all(rows.jumps(k, point) for point in points)]
@@ -94,7 +94,7 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
 
 
 def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
-    """Whether an expression contains a power that is not whole, of what vanishes at some point: higher derivatives have no value there."""
+    """Tell whether an expression has a non-integer power of a base that vanishes at some point: higher derivatives are undefined there."""
     roots = [p.base for p in e.atoms(Pow) if not p.exp.is_Integer and jets_in(p.base)]
     if not roots:
         return False
@@ -112,7 +112,7 @@ def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
 
 
 def rows_lost(system: Prolongation) -> tuple[str, ...]:
-    """Kinematic rows with a sign that have no slope anywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
+    """Return kinematic rows with a sign that have zero slope everywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
     equations = system.equations
     rows = zip(equations.origins, system.structure.rows, strict=False)
     flat = [i for i, (origin, row) in enumerate(rows) if isinstance(origin, Stated | Sliding) and _without_slope(system, row)]
@@ -120,13 +120,13 @@ def rows_lost(system: Prolongation) -> tuple[str, ...]:
 
 
 def _without_slope(system: Prolongation, row: Any) -> bool:
-    """Whether all slopes of a row are zero as they are written."""
+    """Tell whether all slopes of a row are structurally zero."""
     jets = [z for z in system.algebra.symbols(row) if isinstance(z, Jet)]
     return all(slope.is_zero() for slope in system.algebra.gradient(row, jets))
 
 
 def rows_without_slope(system: Prolongation) -> tuple[str, ...]:
-    """Kinematic rows that are the same number at every state, and not zero: the length of a row of a rotation is one, and not two."""
+    """Return kinematic rows with the same nonzero value at every state, such as "the length of a row of a rotation is two"."""
     mechanical = system.equations.system
     found = []
     for label, row in zip(mechanical.kinematic_labels, mechanical.kinematic, strict=True):

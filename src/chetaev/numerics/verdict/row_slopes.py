@@ -5,9 +5,9 @@ inverse function theorem, Pacific J. Math. 64 (1976) 97-102). Opposite sides of 
 vanishes; at the corner of $\max(x, y) = 0$ no mean of $(1, 0)$ and $(0, 1)$ does. For smooth rows the hull is one matrix, and this is the
 usual condition.
 
-Newton's iteration comes near such points slowly, by a half of the distance in each step at a double root and less at others, so that
-gradients are small and never zero; they are measured by those at random points off the set. Rows that repeat others on the set lose
-rank as well, but the others alone keep them at zero: that is tried.
+Newton's iteration approaches such points slowly, by half of the distance in each step at a double root and less at others, so that
+gradients are small but never zero; they are compared with those at random points off the set. Rows that repeat others on the set lose rank
+as well, but the other rows alone make them vanish; this is tested.
 """
 
 from __future__ import annotations
@@ -29,37 +29,48 @@ from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.sampling import points_near
 
 _SMALL = 1e-5
-"""Slopes below this part of those elsewhere vanish on the set; at a multiple root they are only neared."""
+"""Relative to slopes elsewhere: smaller slopes vanish on the set. The iteration ends near a multiple root, not at it, so slopes are not
+exactly zero there."""
 _STARTS = 12
+"""Random starts of the search for points of the set."""
 _POINTS = 4
+"""Points of the set that are used; more make the verdict surer and slower."""
 _STEPS = 400
+"""Most steps of the iteration, which converges slowly at multiple roots."""
 _HALVINGS = 5
+"""Most halvings of a step that does not reduce the rows."""
 _PATIENCE = 20
-"""Steps that make rows no smaller before a start is given up."""
+"""Steps without a decrease of the rows after which a start is abandoned."""
 _ENTRIES = 2_000_000
-"""Entries of Jacobians after which no further start is tried: some seconds of work. They are counted, so that what is found does not depend
-on how busy the machine is."""
+"""Budget: entries of Jacobians after which no further start is tried, some seconds of work. Work is counted instead of time, so that the
+result does not depend on the load of the machine."""
 _STEP = 100
-"""What a step costs besides the entries of its Jacobian, in entries."""
+"""Cost of a step besides the entries of its Jacobian, in entries."""
 _ARRIVED = 1e-10
+"""Relative size of rows and steps at which the iteration has converged."""
 _ELSEWHERE = 9
+"""Random points off the set at which the usual sizes of rows and slopes are measured."""
 _SPREAD = 0.1
+"""Relative displacement of points that are nearby, but clearly off the point."""
 _VANISHES = 1e-10
+"""Relative size below which rows vanish at a point."""
 _NOISE = 1e-10
-"""Slopes that are round-off."""
+"""Relative to slopes elsewhere: smaller slopes are round-off."""
 _ROUND_OFF = 1e-14
-"""Rows that are, in parts of what they are elsewhere."""
+"""Relative to rows elsewhere: smaller rows are round-off."""
 _ASIDE = 1e-8
-"""How far aside slopes are compared: farther than points are from the set, nearer than any radius of curvature that somebody means."""
+"""Relative displacement at which slopes on both sides of a point are compared: larger than the distance of points from the set, smaller
+than any realistic radius of curvature."""
 _SIDES = 6
+"""Random directions in which slopes on both sides are compared."""
 _KEPT = 0.1
-"""The part of its smallest singular value that a Jacobian of full rank keeps in the hull."""
+"""Smallest ratio of a singular value in the hull to that at the point for which the Jacobian keeps full rank."""
 _JUMP = 3e-5
-"""Changes of a slope aside, in parts of slopes elsewhere, that no curvature explains."""
+"""Relative to slopes elsewhere: a larger change between the two sides of a point is a jump, not curvature."""
 
 
 class RowSlopes:
-    """Rows, their gradients, and the size of these at random points: what a slope is compared with. Jets are measured by their sizes."""
+    """Rows and their gradients, with the usual sizes of both at random points for comparison. Jets are scaled by their sizes."""
 
     def __init__(self, rows: Sequence[Any], algebra: Algebra[Any], sizes: Sizes) -> None:
         self.rows, self.algebra, self.sizes = rows, algebra, sizes
@@ -114,7 +125,7 @@ class RowSlopes:
         return float(np.ptp(found[:, k], axis=0).max(initial=0.0)) > _JUMP
 
     def vanish_nearby(self, point: Point) -> bool:
-        """Whether all rows vanish at some point that is not far, without being sought: the set is fat."""
+        """Tell whether all rows vanish at some random point nearby: the set then has interior points."""
         chance = np.random.default_rng(11)
         for _ in range(_SIDES):
             shift = 3 * _SPREAD * chance.uniform(0.5, 1.5, len(self.jets)) * chance.choice([-1.0, 1.0], len(self.jets))
@@ -124,9 +135,9 @@ class RowSlopes:
         return False
 
     def _stays(self, point: Point) -> bool:
-        """Whether small slopes stay as they are in a step of Newton's method: a small set, as a sphere of radius 1e-6, has them.
+        """Tell whether small slopes stay unchanged in a step of Newton's method, as on a small set such as a sphere of radius 1e-6.
 
-        At a multiple root they shrink, by a half or less; unless the rows are round-off there, which a slope tells by its square.
+        At a multiple root they shrink, by half or less, unless the rows are round-off there; the square of a slope shows which.
         """
         found = self._numbers(point)
         if found is None or len(self.rows) > len(self.jets):
@@ -140,7 +151,7 @@ class RowSlopes:
         return before > max(_NOISE, (_ROUND_OFF * self.usual) ** 0.5) and abs(after - before) < 0.1 * before
 
     def _kept_in_hull(self, point: Point, kept: Sequence[int]) -> bool:
-        """Whether Jacobians beside a point, and the means of opposite ones, have no smaller rank than is usual there."""
+        """Tell whether Jacobians beside a point, and the means of opposite ones, keep the rank."""
         found = self._aside(point)
         if found is None or len(kept) > len(self.jets):
             return False
@@ -161,15 +172,15 @@ class RowSlopes:
         return np.array(known) if len(known) == len(found) else None
 
     def _independent(self, point: Point) -> list[int]:
-        """Rows whose gradients are independent at a point, as many as there are."""
+        """Return a largest set of rows whose gradients are independent at a point."""
         scaled, r = self._scaled(point), self._rank(point)
         return [] if scaled is None or not r else [int(k) for k in scipy.linalg.qr(scaled.T, mode="r", pivoting=True)[-1][:r]]
 
     def _smaller_than(self, kept: Sequence[int], point: Point) -> bool:
-        """Whether rows fail near a point wherever those kept hold: the set is smaller than the rank at the point tells."""
+        """Tell whether the other rows fail near a point wherever the rows `kept` hold: the set is smaller than the rank suggests."""
         nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD, moved=self.jets, sizes=self.sizes)
         values = [found / self.scales for p in nearby if (found := self._values(p)) is not None]
-        return bool(values) and float(np.abs(values).max(axis=1).min()) > _VANISHES  # at one of them chance may lead to another component
+        return bool(values) and float(np.abs(values).max(axis=1).min()) > _VANISHES  # a single point might lie on another component
 
     def _rank(self, point: Point) -> int | None:
         found = self._scaled(point)
@@ -184,7 +195,7 @@ class RowSlopes:
         return self._moved(point, shift * np.maximum(1.0, np.abs([point[z] for z in self.jets]) / self.units))
 
     def _moved(self, point: Mapping[Symbol, float], step: Matrix) -> dict[Symbol, float]:
-        """A point displaced by so many units of each jet."""
+        """Return a point displaced by `step`, in units of each jet."""
         return {**point, **{z: float(point[z] + s) for z, s in zip(self.jets, step * self.units, strict=True)}}
 
     def _random(self, seed: int) -> dict[Symbol, float]:
@@ -206,7 +217,7 @@ class RowSlopes:
             return None
 
     def _reached(self, start: Mapping[Symbol, float]) -> Point | None:
-        """Gauss-Newton of least norm, with patience for multiple roots, and with shorter steps where rows do not fall or have no value."""
+        """Run Gauss-Newton of least norm, with many steps for multiple roots, and shorter steps where rows do not fall or have no value."""
         at, stuck = dict(start), 0
         for _ in range(_STEPS):
             self._spent += _STEP + len(self.rows) * len(self.jets)
@@ -231,7 +242,7 @@ class RowSlopes:
         return None
 
     def _stepped(self, at: Mapping[Symbol, float], step: Matrix, size: float) -> tuple[dict[Symbol, float] | None, bool]:
-        """The first of ever shorter steps after which the rows are smaller, and whether there is one; else the shortest one with values."""
+        """Return the first of ever shorter steps that reduces the rows, and True; otherwise the shortest step with values, and False."""
         last = None
         for k in range(_HALVINGS + 1):
             trial = self._moved(at, step / 2**k)

@@ -1,9 +1,8 @@
 """Motions in files: save and load.
 
-A saved motion is an `.npz` archive that explains itself. `model.json` in it holds the system in the words of the constructor, the
-principle, the values and how the run ended; the other members are plain arrays of numbers, readable by `numpy.load`, and `digests.json`,
-by which a file that was altered is told from one that was saved. Nothing in a file is ever executed or unpickled: `load` reads texts with
-the parser of the notation and derives the equations again.
+A saved motion is a self-describing `.npz` archive. `model.json` in it holds the system as arguments of the constructor, the principle, the
+values and the outcome; the other members are plain arrays of numbers, readable by `numpy.load`, and `digests.json`, which reveals changes
+of the file. Nothing in a file is executed or unpickled: `load` reads texts with the parser of the notation and derives the equations again.
 
     unzip -p motion.npz model.json
 """
@@ -26,14 +25,14 @@ from chetaev.numerics.motion.trajectory import Trajectory
 __all__ = ["column_names", "load", "packed", "save", "to_pandas", "to_xarray", "unpacked"]
 
 ENDINGS = (".npz", ".csv", ".nc")
-"""What a motion is written as: with all that belongs to it, so that `load` gives it back; or as a table of numbers."""
+"""The formats of a motion: the whole motion for `load`, or a table of numbers."""
 
 
 def save(motion: Trajectory, path: str | PathLike[str], points: int | None = None) -> Path:
     """Write a motion to a file; returns the path.
 
-    The ending says what is written: `.npz` is the motion with its model, which `load` gives back, dense output included; `.csv` and `.nc`
-    are tables of all columns, at every step or at so many evenly spaced times.
+    The ending decides the format: `.npz` is the motion with its model and dense output, which `load` reads; `.csv` and `.nc` are tables of
+    all columns, at every step or at `points` evenly spaced times.
     """
     where = f"save the motion of {motion.equations.system.label}"
     ending = require_ending(path, ENDINGS, where)
@@ -52,20 +51,20 @@ def save(motion: Trajectory, path: str | PathLike[str], points: int | None = Non
 
 
 def packed(motion: Trajectory) -> bytes:
-    """A motion as the bytes of the file that `save` would write: what pickle carries to another process."""
+    """Return a motion as the bytes of the file that `save` would write, for pickling."""
     stream = BytesIO()
     write_motion(motion, stream)
     return stream.getvalue()
 
 
 def unpacked(content: bytes) -> Trajectory:
-    """The motion that `packed` gave."""
+    """Return the motion from the bytes of `packed`."""
     with zipfile.ZipFile(BytesIO(content)) as archive:
         return read_motion(Archive(archive, len(content)))
 
 
 def load(path: str | PathLike[str]) -> Trajectory:
-    """The motion in a file that `save` wrote: equations derived again, every column and expression readable."""
+    """Return the motion in a file that `save` wrote; the equations are derived again, and every expression can be read."""
     where = f"load {Path(path).name!r}"
     try:
         with open_file(path) as stream, zipfile.ZipFile(stream) as archive:
@@ -77,6 +76,6 @@ def load(path: str | PathLike[str]) -> Trajectory:
         raise ModelError(f"the model in the file is not valid: {error.what}", where=where, why=f"({error.where})") from error
     except OSError as cause:
         raise ModelError(f"the file cannot be read ({cause.strerror or cause}).", where=where) from None
-    except Exception as cause:  # whatever a damaged or hostile file provokes
+    except Exception as cause:  # any error that a damaged or hostile file causes
         detail = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
         raise ModelError(f"this is not a motion that save wrote ({detail}).", where=where, hint="save the motion again") from cause

@@ -1,4 +1,4 @@
-"""The archive of a motion: plain members, each checked before it is read, and digests that tell whether anything was altered."""
+"""The archive of a motion: plain members, each checked before it is read, and digests that reveal changes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FORMAT, VERSION = "chetaev motion", 3
+"""The name and version of the format; files with another version are refused."""
 _MODEL, _DIGESTS = "model.json", "digests.json"
 _LARGEST_MODEL = 64_000_000
-"""Bytes of text that are read as a model."""
+"""Bytes: largest size of `model.json` that is read, a limit for hostile files."""
 _BLOCK = 1 << 20
-"""Bytes that are digested at once."""
+"""Bytes per read while digests are computed."""
 
 
 class Altered(Exception):
-    """A file whose parts do not belong together."""
+    """Raised for a file that was changed after it was saved."""
 
 
 def write(target: Any, model: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -49,7 +50,7 @@ class Archive:
         self.archive, self.size = archive, size
 
     def model(self) -> dict[str, Any]:
-        """The description of the motion; what was altered since it was saved is told here, before anything is believed."""
+        """Return the description of the motion; raise if the file was changed after it was saved, before anything is used."""
         text = self._bytes(_MODEL, _LARGEST_MODEL)
         model = json.loads(text.decode())
         if not isinstance(model, dict) or model.get("format") != FORMAT:
@@ -77,7 +78,7 @@ class Archive:
         return values
 
     def _compare(self, text: bytes) -> None:
-        """Refuse a file whose model or whose numbers are not those that were saved."""
+        """Raise if the model or the numbers are not those that were saved."""
         names = self.archive.namelist()
         if len(set(names)) < len(names):
             raise ValueError("a member occurs twice")

@@ -1,4 +1,4 @@
-"""From the members of a file to a motion: equations derived again, every key known and every value of its one kind."""
+"""Reading a motion from the members of a file: equations are derived again, and every key and kind of value is checked."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ _KEYS = (
 ).split()
 _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
+"""Most pieces of a motion that are read, a limit for hostile files; motions have at most one per step."""
 
 
 def read_motion(archive: Archive) -> Trajectory:
@@ -171,7 +172,7 @@ def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, bindin
 
 
 def _seat(archive: Archive, switched: Switched, configuration: Configuration, begin: float, k: int) -> Seat:
-    """Where a piece begins, on its component of the constraint set."""
+    """Return the state where a piece begins, on its component of the constraint set."""
     stated = square_prolongation(switched.equations(configuration))
     if stated is None:
         raise ValueError("the equations have no component of a state")
@@ -208,7 +209,7 @@ def _event(given: Any) -> Event:
 
 
 def _in_order(times: Array) -> Array:
-    """Times that never turn back; one that occurs twice is that of a jump."""
+    """Return the times, which must be monotonic; the time of a jump occurs twice."""
     steps = np.diff(times)
     if not len(times) or not (np.all(steps >= 0) or np.all(steps <= 0)):
         raise ValueError("the times are not in order")

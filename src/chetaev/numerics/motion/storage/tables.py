@@ -1,4 +1,4 @@
-"""Motions as tables: data frames, data sets, and files of numbers that every program reads."""
+"""Motions as tables: data frames, data sets, and CSV and netCDF files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def column_names(motion: Trajectory) -> tuple[str, ...]:
     """The jets a table shows: of each coordinate up to its acceleration, s and s', and the multipliers (their rates if they are varied)."""
     equations = motion.equations
     least = {Coordinate: 2, Action: 1}
-    standing: dict[Jet, tuple[Jet, ...]] = {}  # a group coordinate itself is shown by its place
+    standing: dict[Jet, tuple[Jet, ...]] = {}  # a group coordinate is shown by its numbers
     for group in equations.system.groups.values():
         standing |= {q: group.places if k == 0 else () for k, q in enumerate(group.components)}
     names = []
@@ -73,7 +73,7 @@ def _package(name: str, verb: str) -> Any:
 
 
 def selected(motion: Trajectory, points: int | None) -> tuple[tuple[str, ...], Array, list[Array]]:
-    """Names, times and values of a table: every step, or so many evenly spaced times."""
+    """Return names, times and values of a table: every step, or `points` evenly spaced times."""
     names = column_names(motion)
     if points is None:
         return names, motion.t, [motion[name] for name in names]
@@ -92,7 +92,7 @@ def write_csv(stream: TextIO, motion: Trajectory, points: int | None = None) -> 
 
 
 def write_netcdf(path: Path, motion: Trajectory, points: int | None = None) -> None:
-    """A netCDF file with the columns of a table and what they belong to."""
+    """Write a netCDF file with the columns of a table and their attributes."""
     xarray = _package("xarray", "a file .nc")
     names, times, columns = selected(motion, points)
     data = xarray.Dataset({name: ("t", v) for name, v in zip(names, columns, strict=True)}, {"t": times}, _attributes(motion))

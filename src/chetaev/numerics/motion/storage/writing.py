@@ -85,7 +85,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
 
 
 def _asked(asked: Asked | None) -> dict[str, Any] | None:
-    """What was asked, but for values that are neither numbers nor texts, and methods without a word."""
+    """Return the arguments of the simulation, without values that are neither numbers nor texts, and without unregistered methods."""
     if asked is None:
         return None
     named = spec_of(asked.method) if asked.method is not None and METHODS.holds(asked.method) else None
