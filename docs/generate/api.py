@@ -194,4 +194,19 @@ def markdown(docstring: str) -> str:
         return f"\n```pycon\n{inspect.cleandoc(found[0])}\n```\n"
 
     text = SESSION.sub(session, docstring)
+    text = SECTION.sub(section, text)
     return re.sub(r"(?m)^(?=[ ]{4}\S)(?!.*```)", "", text)
+
+
+SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:[ ]{4}.*\n?)+)", re.MULTILINE)
+
+
+def section(found: re.Match[str]) -> str:
+    """The arguments, the result or the errors of a docstring as a list."""
+    title = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises"}[found[1]]
+    entries = re.sub(r"\n[ ]{8}\s*", " ", found[2])
+    lines = [line.strip() for line in entries.splitlines()]
+    if found[1] == "Returns":
+        return f"**{title}:** {' '.join(lines)}\n"
+    named = [re.sub(r"^(\w+):", r"`\1`:", line) for line in lines]
+    return f"**{title}:**\n\n" + "".join(f"- {line}\n" for line in named)

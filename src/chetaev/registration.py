@@ -27,14 +27,14 @@ def register(thing: Thing) -> Thing:
     A file chooses among registered words only, and imports nothing: the program that reads it registers first. Each word is registered
     once; the same thing may be registered again, as it is when the cell of a notebook runs twice.
 
-    Arguments:
-        thing: what is registered.
+    Args:
+        thing: The thing to register.
 
     Returns:
-        the thing itself.
+        The thing itself.
 
     Raises:
-        UsageError: if the word is taken or not one, or the thing is of no kind that can be registered.
+        UsageError: If the word is taken or not one, or the thing is of no kind that can be registered.
 
     >>> from chetaev.mechanics.principles import DAlembert
     >>> register(DAlembert).word

@@ -48,13 +48,24 @@ __all__ = ["LANGUAGES", "Language", "RightHandSide", "code", "register_language"
 
 
 def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) -> str:
-    """The right-hand side of a model's equations as the text of a file that runs alone: `"numpy"`, `"c"` or `"casadi"`, or
-    another language that was registered.
+    """The right-hand side of a model's equations as a program that runs without this library.
 
     The file has the model's parameters, a consistent start, and functions of time, state and parameters: `unknowns` gives accelerations
-    and multipliers, `rhs` the rates of the state, `constraints` what vanishes along a motion. It solves the equations by an elimination
-    with pivots, so it is right wherever the motion is determined. sign, abs, min and max are evaluated as they stand: where one of them
-    switches, only `simulate` locates the moment.
+    and multipliers, `rhs` the rates of the state, `constraints` the residuals of the constraints. It solves the equations by an elimination
+    with pivots, so it is right wherever the motion is determined. sign, abs, min and max are evaluated without locating the times at which
+    they switch, as `simulate` does.
+
+    Args:
+        model: A model with values and a start.
+        language: `"numpy"`, `"c"`, `"casadi"`, or a registered language.
+        branch: The manifold of the motion, as in `simulate`.
+        gauge: Functions of time for free quantities, as in `simulate`.
+
+    Returns:
+        The text of the file.
+
+    Raises:
+        UsageError: If `language` is unknown, or `model` is not a model.
 
     >>> import chetaev as ch
     >>> text = code(ch.gallery("sleigh"), "numpy")

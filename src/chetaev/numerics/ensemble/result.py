@@ -41,6 +41,7 @@ class Ensemble:
     """
 
     equations: Equations
+    """The equations of the motions."""
     shape: tuple[int, ...]
     """The shape of the arrays that were given; members count in C order."""
     t: Array
@@ -52,6 +53,7 @@ class Ensemble:
     extrema: Frozen[str, tuple[Array, Array]]
     """The least and the largest value of every jet of the state, by member."""
     counts: Frozen[str, Indices]
+    """The numbers of steps, rejected steps and evaluations, by member."""
     start: Columns
     """The completed initial data."""
     final: Columns

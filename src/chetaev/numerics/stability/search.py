@@ -36,7 +36,9 @@ class Equilibrium(Mapping[str, float]):
     """A state that stays: its jets by name, usable as a start; `now` has multipliers and accelerations too."""
 
     now: Evaluation
+    """The evaluation at this state."""
     names: tuple[str, ...]
+    """The jets of the state."""
     residual: float
     """The largest rate that should be zero and is not quite."""
     sizes: Mapping[str, float] = field(default_factory=dict)
