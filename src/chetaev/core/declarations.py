@@ -114,7 +114,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
             hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
             if isinstance(kind, int | float):
                 hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
-            raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint, role, name)
+            raise names.error(f"{role} {name} is declared as {kind!r}, which is not a kind of {role}.", hint, role, name)
         read[name] = kind
     return read
 

@@ -46,7 +46,7 @@ _BLANK_THEN_LETTER = re.compile(rf"\s+[{_LETTER}]")
 
 
 class Kind(StrEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     NAME = "name"
     NUMBER = "number"

@@ -121,7 +121,7 @@ class _Meaning:
         return Rational(Integer(int((whole + fraction) or "0")) * (Integer(10) ** shift))
 
     def _name(self, tree: Name) -> Expr:
-        """What a name with primes stands for."""
+        """The value of a name with primes."""
         name, primes, names, span = tree.name, tree.primes, self.names, tree.span
         if name == "pi":
             return sympy.pi

@@ -114,7 +114,7 @@ class Parser:
         return found
 
     def _listed(self, opening: Token, many: bool) -> tuple[Tree, ...]:
-        """What stands in brackets."""
+        """The expressions in brackets, up to the closing one."""
         found = [self.sum()]
         while many and self.take(","):
             found.append(self.sum())

@@ -71,7 +71,7 @@ class Lowered:
         for m, row in self.reactions.items():
             foreign = [q for q in row if q not in self.system.coordinates]
             if foreign:
-                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is no coordinate.", where="Lowered")
+                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is not a coordinate.", where="Lowered")
 
     @cached_property
     def multipliers(self) -> tuple[Multiplier, ...]:

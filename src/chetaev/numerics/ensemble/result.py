@@ -53,7 +53,7 @@ class Ensemble:
     extrema: Frozen[str, tuple[Array, Array]]
     """The least and the largest value of every jet of the state, by member."""
     counts: Frozen[str, Indices]
-    """The numbers of steps, rejected steps and evaluations, by member."""
+    """The numbers of accepted and rejected steps, evaluations, projections and shortened steps, by member."""
     start: Columns
     """The completed initial data."""
     final: Columns

@@ -173,7 +173,7 @@ class Trajectory(Standing):
     events: tuple[Event, ...]
     """The events that occurred."""
     counts: Frozen[str, int]
-    """The numbers of steps, rejected steps and evaluations."""
+    """The numbers of accepted and rejected steps, evaluations, projections and shortened steps."""
     reader: Reader = field(compare=False)
     """The evaluator of expressions along the motion."""
     tolerance: float = np.nan

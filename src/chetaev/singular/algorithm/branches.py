@@ -272,7 +272,7 @@ def determinant(space: Space, matrix: Sequence[Sequence[Poly]]) -> Poly:
 
 
 def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:
-    """The irreducible factors of what must not vanish; None if one vanishes."""
+    """The irreducible factors of the polynomials that must not vanish; None if one vanishes."""
     found: list[Poly] = []
     for n in task.nonzero:
         rest = substitute(space, n, task.solved)

@@ -1,6 +1,6 @@
 r"""A Morphism: two sets of equations and maps between their motions, in both directions.
 
-A map is given by what it does to the unknowns: every unknown of the other side as an expression in jets of this side. Derivatives follow by
+A map is a table of every unknown of the other side as an expression in jets of this side. Derivatives follow by
 the total derivative $D$, because a map of curves commutes with $d/dt$. So one table maps states, trajectories and expressions, and maps
 compose by substitution.
 """

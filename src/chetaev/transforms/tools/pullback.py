@@ -69,7 +69,7 @@ def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: 
     new = {z for e in table.values() for z in jets_in(e, Coordinate)} - set(table)
     strange = [z for z in inverse if z not in new]
     if strange:
-        raise UsageError(f"{strange[0].base} is no new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
+        raise UsageError(f"{strange[0].base} is not a new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
     rule = substitution_rule(table)
     there = {z: rule(e) for z, e in inverse.items()}
     left = [e.xreplace(there) - e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
