@@ -27,15 +27,14 @@ from chetaev.core.zero import known_zero, random_point, vanishes
 from chetaev.mechanics.assemble import right_hand_side
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.exact import exactly_zero
-from chetaev.mechanics.ranks.generic import Points, points_on
+from chetaev.mechanics.ranks.generic import SCALED_POINTS, Points, points_on
 from chetaev.transforms.tools.affine_fields import Field
 from chetaev.transforms.tools.momenta import energy, momenta
 from chetaev.transforms.tools.nullspace import null_basis, solution, tidy
 
 _ZERO = 1e-8
 """Sum relative to its largest term below which an expression vanishes at a point, which is found to 1e-11."""
-_POINTS = 9
-"""Random states on the constraints at which expressions are tested."""
+
 _LONG = 300
 """Operations above which an expression is not expanded for a shorter form."""
 _GAUGE_SECONDS = 3.0
@@ -205,7 +204,7 @@ def _states(equations: Equations) -> Points:
     """Random points where the constraints hold, and holonomic ones with their derivatives."""
     rows = [row.residual for row in equations.system.kinematic]
     moving = [equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]
-    return points_on([*rows, *moving], [], count=_POINTS)
+    return points_on([*rows, *moving], [], count=SCALED_POINTS)
 
 
 def _short(e: Expr) -> Expr:
