@@ -143,7 +143,9 @@ def class_entry(name: str, thing: type) -> Shown:
     members = [f"Fields: {plain}." if plain else ""]
     members += [str(Shown("attribute", f"{name}.{key}", markdown(text))) for key, text in own.items() if text]
     members += [member_entry(name, key, value) for key, value in vars(thing).items() if not key.startswith("_")]
-    return Shown("class", head, markdown(inspect.getdoc(thing) or ""), "\n\n".join(m for m in members if m))
+    made = vars(thing).get("__init__") if made_by_users else None
+    text = "\n\n".join(markdown(inspect.cleandoc(told)) for told in (thing.__doc__, getattr(made, "__doc__", None)) if told)
+    return Shown("class", head, text or markdown(inspect.getdoc(thing) or ""), "\n\n".join(m for m in members if m))
 
 
 def fields(thing: type) -> dict[str, str]:

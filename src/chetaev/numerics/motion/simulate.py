@@ -73,7 +73,7 @@ def simulate(
             every step is stored; with more times, the states at these are stored.
         parameters: Values of the parameters, by name.
         tolerance: The tolerance, 1e-9 by default, relative to each jet and to its typical size over the run, whatever its units are. With
-            `(1e-9, 1e-12)` the error of a jet x in a step is at most 1e-9 |x| + 1e-12.
+            `(1e-9, 1e-12)` the error of a jet x in a step is at most `1e-9*abs(x) + 1e-12`.
         scale: Typical sizes of jets: `{"x": 1e-9}`.
         method: The integrator; `Implicit()` for stiff systems, `Taylor()` for very tight tolerances.
         events: Events at roots of expressions, texts or `On(...)`; they may end the motion or change its state.

@@ -298,8 +298,8 @@ def _entangled(basis: Sequence[Poly], nonzero: Sequence[Poly]) -> list[Poly]:
             else:
                 apart.append((known, number))
         groups = [*apart, (variables, count)]
-    knotted = set().union(*[variables for variables, count in groups if count > 1])
-    return [n for n in nonzero if support(n) & knotted]
+    connected = set().union(*[variables for variables, count in groups if count > 1])
+    return [n for n in nonzero if support(n) & connected]
 
 
 def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) -> bool:

@@ -118,22 +118,26 @@ class VelocityFrame:
         """The structure functions that do not vanish, by name: `C_v_omega^u` is the component along u of the bracket of v and omega."""
         labels = [*[w.base for w in self.names], *[z.name for z in self.drivers]]
         brackets = self.frame.structure
-        return {f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.present(e) for (a, b), parts in brackets.items() for c, e in parts.items()}
+        return {
+            f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.with_unit_time_rate(e)
+            for (a, b), parts in brackets.items()
+            for c, e in parts.items()
+        }
 
     @cached_property
     def rates(self) -> dict[Jet, Expr]:
         r"""$\dot q^i = (A^{-1})^i_a (w^a - b^a)$."""
         calculus = Calculus(SYMBOLIC, self.frame)
-        return {q.d(): self.present(calculus.total(q)) for q in self.coordinates}
+        return {q.d(): self.with_unit_time_rate(calculus.total(q)) for q in self.coordinates}
 
     def euler_lagrange(self, lagrangian: Expr, action: Action | None = None, action_rate: Expr | None = None) -> list[Expr]:
         """The rows $E_a$ of the assembler, for a Lagrangian written in quasi-velocities."""
         timed = {TIME: _CLOCK} if _CLOCK in self.drivers else {}
         rate = None if action_rate is None else action_rate.xreplace(timed)
         found = euler_lagrange(Calculus(SYMBOLIC, self.frame, action, rate), lagrangian.xreplace(timed))
-        return [self.present(e) for e in found[: len(self.names)]]
+        return [self.with_unit_time_rate(e) for e in found[: len(self.names)]]
 
-    def present(self, e: Expr) -> Expr:
+    def with_unit_time_rate(self, e: Expr) -> Expr:
         """An expression with the velocity of time set to 1."""
         clocks = {z: S.One if z.order == 1 else S.Zero for z in jets_in(e, Input) if z.base == _CLOCK.base and z.order}
         return e.xreplace({**clocks, _CLOCK: TIME})
@@ -163,7 +167,7 @@ class VelocityFrame:
         """The derivatives of coordinates in `e`, in quasi-velocities."""
         calculus = Calculus(SYMBOLIC, self.frame)
         wanted = {z for z in jets_in(e, Coordinate) if z.order and z.d(-z.order) in self.coordinates}
-        return {z: self.present(calculus.total(z.d(-z.order), z.order)) for z in wanted}
+        return {z: self.with_unit_time_rate(calculus.total(z.d(-z.order), z.order)) for z in wanted}
 
     def _written(self, e: Expr, jets: Mapping[Jet, Expr]) -> Expr:
         """`e` with derivatives replaced; parts affine in the velocities are combined, so that the definition of `w` becomes `w` itself."""
