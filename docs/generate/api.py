@@ -143,7 +143,9 @@ def class_entry(name: str, thing: type) -> Shown:
     members = [f"Fields: {plain}." if plain else ""]
     members += [str(Shown("attribute", f"{name}.{key}", markdown(text))) for key, text in own.items() if text]
     members += [member_entry(name, key, value) for key, value in vars(thing).items() if not key.startswith("_")]
-    return Shown("class", head, markdown(inspect.getdoc(thing) or ""), "\n\n".join(m for m in members if m))
+    made = vars(thing).get("__init__") if made_by_users else None
+    text = "\n\n".join(markdown(inspect.cleandoc(told)) for told in (thing.__doc__, getattr(made, "__doc__", None)) if told)
+    return Shown("class", head, text or markdown(inspect.getdoc(thing) or ""), "\n\n".join(m for m in members if m))
 
 
 def fields(thing: type) -> dict[str, str]:
@@ -194,4 +196,19 @@ def markdown(docstring: str) -> str:
         return f"\n```pycon\n{inspect.cleandoc(found[0])}\n```\n"
 
     text = SESSION.sub(session, docstring)
+    text = SECTION.sub(section, text)
     return re.sub(r"(?m)^(?=[ ]{4}\S)(?!.*```)", "", text)
+
+
+SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:[ ]{4}.*\n?)+)", re.MULTILINE)
+
+
+def section(found: re.Match[str]) -> str:
+    """The arguments, the result or the errors of a docstring as a list."""
+    title = {"Args": "Arguments", "Returns": "Returns", "Raises": "Raises"}[found[1]]
+    entries = re.sub(r"\n[ ]{8}\s*", " ", found[2])
+    lines = [line.strip() for line in entries.splitlines()]
+    if found[1] == "Returns":
+        return f"**{title}:** {' '.join(lines)}\n"
+    named = [re.sub(r"^(\w+):", r"`\1`:", line) for line in lines]
+    return f"**{title}:**\n\n" + "".join(f"- {line}\n" for line in named)

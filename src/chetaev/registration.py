@@ -27,14 +27,14 @@ def register(thing: Thing) -> Thing:
     A model file chooses among registered words and imports nothing, so a program registers before it reads the file. A word can be taken
     only once; registering the same thing again, as a notebook cell that runs twice does, has no effect.
 
-    Arguments:
-        thing: the class, function or value to register.
+    Args:
+        thing: The thing to register.
 
     Returns:
-        `thing` itself.
+        The thing itself.
 
     Raises:
-        UsageError: if the word is taken or not an identifier, or `thing` is of none of the kinds above.
+        UsageError: If the word is taken or not one, or the thing is of no kind that can be registered.
 
     >>> from chetaev.mechanics.principles import DAlembert
     >>> register(DAlembert).word

@@ -264,16 +264,16 @@ def test_scenes_print_small():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda: sh.Point("x"), "'x' is no place"),
-        (lambda: sh.Point("x, "), "'x, ' is no place"),
-        (lambda: sh.Rod("0, 0", 3), "3 is no place"),
+        (lambda: sh.Point("x"), "'x' is not a place"),
+        (lambda: sh.Point("x, "), "'x, ' is not a place"),
+        (lambda: sh.Rod("0, 0", 3), "3 is not a place"),
         (lambda: Scene([]), "a scene without shapes"),
-        (lambda: Scene(["point"]), "'point' is no shape"),
+        (lambda: Scene(["point"]), "'point' is not a shape"),
         (lambda: Scene([sh.Point("x, y"), sh.Dial("x")]), "sliders and dials have no place"),
         (lambda: Scene([sh.Ground()]), "a scene of the ground alone"),
-        (lambda: sh.Circle("0, 0", float("nan")), "nan is no number"),
-        (lambda: sh.Point("x, y", colour="yellowish"), "'yellowish' is no colour"),
-        (lambda: sh.Ball("x, 0, 0", rotation="q t, z x"), "'q t' is no turn about an axis"),
+        (lambda: sh.Circle("0, 0", float("nan")), "nan is not a number"),
+        (lambda: sh.Point("x, y", colour="yellowish"), "'yellowish' is not a colour"),
+        (lambda: sh.Ball("x, 0, 0", rotation="q t, z x"), "'q t' is not a turn about an axis"),
         (lambda: scene_of(3), "int has no scene"),
     ],
 )
@@ -363,7 +363,7 @@ def test_a_picture_belongs_to_the_model_and_not_to_its_name():
     assert scene_of(renamed) == tyre.scene
     same_name = ch.Model(ch.System(dict(tyre.system.kinds), lagrangian="x1'^2 + x2'^2", name="Rocard's tyre"), ch.Hamilton())
     assert scene_of(same_name) == scene_of(same_name.system) == default_scene(same_name.system) != tyre.scene
-    with pytest.raises(ch.ModelError, match="str is no scene"):
+    with pytest.raises(ch.ModelError, match="str is not a scene"):
         ch.Model(tyre.system, tyre.principle, scene="wheel")
 
 

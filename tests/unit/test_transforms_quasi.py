@@ -122,7 +122,7 @@ def test_hypotheses_of_the_reduction():
     refused(lambda: ch.reduce_velocities(ch.derive(ch.gallery("pais-uhlenbeck"))), "second or higher derivatives")
     refused(
         lambda: ch.reduce_velocities(ch.derive(ch.gallery("disk").under(ch.Vakonomic()))),
-        "The theorem speaks of constraints with reactions",
+        "The theorem is about constraints with reactions",
     )
     one = ch.System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x' = y"], variational=["δx = 0", "δy = 0"], name="held")
     refused(lambda: ch.reduce_velocities(one), "1 velocities are free and 0 virtual displacements")

@@ -156,7 +156,7 @@ def test_formulas_must_be_a_chart_of_the_surface():
     right = {"x": "l*sin(u)", "y": "-l*cos(u)"}
     assert ch.restrict(pendulum, right, {"u": "atan2(x, -y)"}).target.counts == (1, 1)
     refused(lambda: ch.restrict(pendulum, right, {"u": "atan2(y, x)"}), "the inverse does not lead back to the surface")
-    refused(lambda: ch.restrict(pendulum, right, {"v": "x"}), "v is no new coordinate", error=ch.UsageError)
+    refused(lambda: ch.restrict(pendulum, right, {"v": "x"}), "v is not a new coordinate", error=ch.UsageError)
     refused(lambda: ch.restrict(pendulum, {"x": "l*sin(u)", "y": "l*cos(u)/2"}), "the formulas do not satisfy x^2 + y^2 = l^2")
     refused(lambda: ch.restrict(pendulum, {"x": "l", "y": "0"}), "the formulas use 0 coordinates", error=ch.ModelError)
 

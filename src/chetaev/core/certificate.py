@@ -80,7 +80,7 @@ class Certificate:
 
     @property
     def sentence(self) -> str:
-        """What is wrong, in words; empty if nothing is."""
+        """A sentence about the worst figure if it is beyond its limit; otherwise empty."""
         found = self._worst_figure
         if found is None or found.ok:
             return ""

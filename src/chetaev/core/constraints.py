@@ -35,7 +35,7 @@ class Constraint:
     text: str = field(default="", compare=False)
     """The row as the user wrote it, for messages and for reading."""
     name: str = ""
-    """What the user calls the row; empty if it has a number only."""
+    """The user's name for the row; empty if it has only a number."""
     surface: str = ""
     """The switching surface to which this row confines a sliding motion; empty for rows that the user stated."""
 
@@ -128,7 +128,7 @@ class VariationalConstraint:
     text: str = field(default="", compare=False)
     """The row as the user wrote it, for messages and for reading."""
     name: str = ""
-    """What the user calls the row; empty if it has a number only."""
+    """The user's name for the row; empty if it has only a number."""
 
     def __str__(self) -> str:
         return self.text or f"{show(self._form())} = 0"

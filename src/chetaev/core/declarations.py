@@ -19,6 +19,7 @@ from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.bounds import MOST_NAMED, written_size
 from chetaev.core.notation.lexer import Kind, spell, tokens
+from chetaev.core.support.letters import NAME
 from chetaev.core.support.text import LONGEST_NAME, fault
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
 from chetaev.core.zero import known_zero
@@ -29,8 +30,7 @@ PARAMETER_KINDS = ("real", "positive")
 """Kinds of parameters; the first is the default."""
 _MOST_QUASI = 5_000
 """Largest number of quasi-velocities. Each is checked to be affine, which takes half a millisecond."""
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""A name that can be declared, in its ASCII spelling."""
+
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
 """Names reserved for multipliers."""
 _PARTS = {
@@ -55,7 +55,7 @@ class Names:
         """The ASCII spelling of a new name."""
         ascii_name = spell(str(name))
         refusal = self._refusal(ascii_name, role)
-        if not _NAME.fullmatch(ascii_name):
+        if not NAME.fullmatch(ascii_name):
             refusal = f"{name!r} is not a name.", "names are Latin or Greek letters, digits and _, beginning with a letter"
         if refusal:
             raise self.error(*refusal, role, str(name))
@@ -114,7 +114,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
             hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
             if isinstance(kind, int | float):
                 hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
-            raise names.error(f"{role} {name} is declared as {kind!r}, which is no kind of {role}.", hint, role, name)
+            raise names.error(f"{role} {name} is declared as {kind!r}, which is not a kind of {role}.", hint, role, name)
         read[name] = kind
     return read
 

@@ -1,4 +1,4 @@
-"""Errors that speak the user's notation: where, what, why, and what to do next.
+"""Errors in the user's notation: where, what, why, and what to do next.
 
 Every error of the library is a `ChetaevError`. Its text has up to four parts::
 
@@ -43,7 +43,7 @@ class Location(str):
         return found
 
     def at(self, part: str, key: str | int | None = None) -> Location:
-        """A part of what stands here: `system 'sleigh', kinematic[0]`."""
+        """The place of a part of this: `system 'sleigh', kinematic[0]`."""
         entry = "" if key is None else f"[{key}]" if isinstance(key, int) else f".{key}"
         return Location(f"{self}, {part}{entry}", part=part, key=key, source=self.source)
 
@@ -153,7 +153,7 @@ class GaugeError(StateError):
 
 
 class BranchError(StateError):
-    """The motions live on several manifolds, and it is not clear which one is meant."""
+    """The motions lie on several manifolds, and the data do not select one."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -64,7 +64,7 @@ class UsePrinciple(Fix):
     principle: Any
     """The principle itself, of a layer above: `derive(system, fix.principle)`."""
     system: str = ""
-    """What the user calls the system, where the whole call is to be shown."""
+    """The user's name for the system, to show the whole call; empty to show the principle only."""
 
     def __str__(self) -> str:
         return f"derive({self.system}, {self.principle})" if self.system else str(self.principle)
@@ -85,7 +85,7 @@ class ChooseGauge(Fix):
     """Choose functions that the equations leave free, such as the examples."""
 
     functions: tuple[tuple[str, str], ...]
-    """What is free, and an example of a function of time for it."""
+    """The names of free quantities, each with an example of a function of time."""
     verb: str
     """The function of the library that takes the choice."""
 

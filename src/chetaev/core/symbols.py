@@ -21,13 +21,11 @@ from typing import Any, Self
 import sympy
 from sympy.printing.latex import LatexPrinter
 
-from chetaev.core.support.letters import MOST_PRIMES, symbol_latex
+from chetaev.core.support.letters import HIGHEST_DERIVATIVE, MOST_PRIMES, symbol_latex
 
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
-HIGHEST_WRITTEN = 20
-"""Largest k in the name `D(x, k)` of a jet; higher jets nest two. It must not exceed `notation.parser.HIGHEST_DERIVATIVE`."""
 
 _MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
 """Characters that LaTeX, a web page or a program reads as markup; the name of a symbol is printed as it is."""
@@ -198,9 +196,9 @@ def jet_name(base: str, order: int) -> str:
     """The name of a jet in the notation: `x`, `x'`, `x''`, `x'''`, then `D(x, 4)`, and from order 21 `D(D(x, 20), 1)`."""
     if order <= MOST_PRIMES:
         return base + "'" * order
-    if order <= HIGHEST_WRITTEN:
+    if order <= HIGHEST_DERIVATIVE:
         return f"D({base}, {order})"
-    return f"D({jet_name(base, HIGHEST_WRITTEN)}, {order - HIGHEST_WRITTEN})"
+    return f"D({jet_name(base, HIGHEST_DERIVATIVE)}, {order - HIGHEST_DERIVATIVE})"
 
 
 def delta(coordinate: Coordinate) -> Variation:

@@ -94,17 +94,17 @@ class System:
         """Read and check all parts.
 
         Args:
-            coordinates: Names ("x y"), symbols, or a mapping to kinds: {"psi": "angle", "x": "line", "A": "SO3 body"}.
-            parameters: Names, symbols, or {"M": "positive"}. Parameters are constants; their values are given later.
+            coordinates: Names (`"x y"`), symbols, or a mapping to kinds: `{"psi": "angle", "x": "line", "A": "SO3 body"}`.
+            parameters: Names, symbols, or `{"M": "positive"}`. Parameters are constants; their values are given later.
             lagrangian: The Lagrangian, of any order, with or without time.
-            kinematic: Rows `lhs = rhs` on jets of any order; without `=` the right-hand side is 0. A mapping {"blade": "..."} names them.
-            variational: Rows linear in the variations δx, as a list or by name. None: the principle computes them; []: there are none.
+            kinematic: Rows `lhs = rhs` on jets of any order; without `=` the right-hand side is 0. A mapping `{"blade": "..."}` names them.
+            variational: Rows linear in the variations δx, as a list or by name. None: the principle computes them; `[]`: there are none.
             forces: External forces u_i by coordinate, on the right-hand side of the equations.
-            dissipation: Rayleigh's function F, which adds the forces -dF/dq'.
+            dissipation: Rayleigh's function F, which adds the forces `-dF/dq'`.
             action: The name of the action variable s, for Herglotz' principle.
             inputs: Given functions of time by name; None leaves a function open until the equations are evaluated.
             where: Named sub-expressions in any order; a prime on a name means the total derivative.
-            quasi: Quasi-velocities: {"w": "x'*cos(theta) + y'*sin(theta)"} makes w' that expression.
+            quasi: Quasi-velocities: `{"w": "x'*cos(theta) + y'*sin(theta)"}` makes `w'` that expression.
             name: The name of the system in messages and headings.
             unknown: Further keywords are refused, with a suggestion.
 

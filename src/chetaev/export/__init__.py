@@ -56,13 +56,24 @@ __all__ = ["LANGUAGES", "Language", "RightHandSide", "code", "register_language"
 
 
 def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) -> str:
-    """Return the right-hand side of a model's equations as the text of a self-contained file, in `language`: `"numpy"`, `"c"`,
-    `"casadi"`, or another registered language.
+    """The right-hand side of a model's equations as a program that runs without this library.
 
-    The file has the model's parameters, a consistent start, and functions of time, state and parameters: `unknowns` returns accelerations
-    and multipliers, `rhs` the rates of the state, `constraints` the residuals that vanish along a motion. It solves the equations by
-    elimination with pivoting, so it is correct wherever the motion is determined. sign, abs, min and max are evaluated as they stand;
-    only `simulate` locates the moment at which one of them switches.
+    The file has the model's parameters, a consistent start, and functions of time, state and parameters: `unknowns` gives accelerations
+    and multipliers, `rhs` the rates of the state, `constraints` the residuals of the constraints. It solves the equations by an elimination
+    with pivots, so it is right wherever the motion is determined. sign, abs, min and max are evaluated without locating the times at which
+    they switch, as `simulate` does.
+
+    Args:
+        model: A model with values and a start.
+        language: `"numpy"`, `"c"`, `"casadi"`, or a registered language.
+        branch: The manifold of the motion, as in `simulate`.
+        gauge: Functions of time for free quantities, as in `simulate`.
+
+    Returns:
+        The text of the file.
+
+    Raises:
+        UsageError: If `language` is unknown, or `model` is not a model.
 
     >>> import chetaev as ch
     >>> text = code(ch.gallery("sleigh"), "numpy")

@@ -28,7 +28,19 @@ def gallery() -> list[str]: ...
 @overload
 def gallery(name: str, **options: Any) -> Model: ...
 def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
-    """Return the model `name`, or without `name` the names of all systems. Families take options: `gallery("chain", n=5)`."""
+    """The names of all systems of the gallery, or one of them as a model.
+
+    Args:
+        name: The name of a system; None for the list of names.
+        options: Options of a family of systems: `gallery("chain", n=5)`.
+
+    Returns:
+        The sorted names, or the model.
+
+    Raises:
+        ModelError: If there is no such system.
+        UsageError: If the system does not have an option.
+    """
     if name is None:
         return sorted(_files())
     if not isinstance(name, str) or name.replace("_", "-") not in _files():

@@ -38,9 +38,17 @@ _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
 
 
 def load(path: Any) -> Any:
-    """Read a model from a model file, or a motion from a file `.npz`. No code is run, and no other file is opened.
+    """The model in a file, or the motion in a file `.npz`. Nothing in the file is executed, and no other file is read.
 
-    Errors name the file, the table and the line.
+    Args:
+        path: The path of the file.
+
+    Returns:
+        The model, or the motion.
+
+    Raises:
+        ModelError: If the file cannot be read or its contents do not fit together; the message has the file, the table and the line.
+        NotationError: For a text that is not in the notation.
     """
     file = Path(path)
     if file.suffix.lower() == ".npz":

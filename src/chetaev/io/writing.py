@@ -33,9 +33,20 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 
 def save(model: Model | Trajectory, path: Any) -> Path:
-    """Write a model to a file `.toml` that `load` reads back as the same model; or a motion, as `motion.save` does.
+    """Write a model to a file `.toml`, which `load` reads back as the same model; or a motion, as `motion.save` does.
 
-    Arrays, NumPy numbers and SciPy rotations are written as their numbers. A value that a file cannot hold raises before a file is made.
+    Arrays, NumPy numbers and a SciPy Rotation are written as their numbers.
+
+    Args:
+        model: A model or a motion.
+        path: The path of the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        UsageError: If `model` is neither, contains something that a file cannot hold, or the ending of `path` is wrong.
+        ModelError: If the file cannot be written.
     """
     if isinstance(model, Trajectory):
         found: Path = model.save(path)

@@ -23,7 +23,7 @@ from chetaev.core.system import System
 from chetaev.mechanics.distributions import Pfaffian, integrals, rank_with_and_without
 from chetaev.mechanics.group_chart import in_coordinates
 from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
-from chetaev.mechanics.ranks.generic import generic_rank, points_on
+from chetaev.mechanics.ranks.generic import SCALED_POINTS, generic_rank, points_on
 
 _SECONDS = 4.0
 """Seconds for Cartan's derived flag, whose expressions may grow large; without an answer `integral_count` is None."""
@@ -170,7 +170,7 @@ def _pfaffian(system: System, rows: Sequence[Constraint]) -> tuple[Pfaffian, boo
     forms = [_form(_written_out(row.residual, system), system, variables) for row in rows]
     forms += [tuple(partials(phi, variables)) for phi in holonomic]
     symbols = [z for form in forms for e in form for z in e.free_symbols]
-    points = points_on(holonomic, [*variables, *symbols], count=9)
+    points = points_on(holonomic, [*variables, *symbols], count=SCALED_POINTS)
     with_time, without = rank_with_and_without(forms, points) if forms and points else (0, 0)
     return Pfaffian(variables, tuple(forms), points, bool(holonomic)), with_time > without
 

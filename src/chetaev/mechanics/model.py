@@ -71,7 +71,7 @@ class Model:
         if not isinstance(self.start, State):
             object.__setattr__(self, "start", State(self.start))
         if self.scene is not None and not isinstance(self.scene, Scene):
-            what = f"{type(self.scene).__name__} is no scene."
+            what = f"{type(self.scene).__name__} is not a scene."
             raise ModelError(what, where=f"model {self.system.label}", hint='ch.plot.Scene([ch.plot.Point("x, y")])')
         object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
         object.__setattr__(self, "corrections", tuple(self.corrections))

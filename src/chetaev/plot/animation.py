@@ -124,13 +124,21 @@ class Animation:
 
 
 def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = None, fps: float = 30) -> Animation:
-    """Show a motion. Without `scene`, take the scene of its model, or a default scene, whose caption says what it assumed.
+    """An animation of a motion.
 
-    `seconds` is the duration of the animation; by default that of the motion, so that one second is one unit of time. Motions shorter
-    than a second are slowed down, motions longer than a minute sped up, and the time label shows the speed. `fps` is frames per second.
+    Args:
+        motion: A motion; or several, by name as in `{"with friction": a, "without": b}` or as a comparison of principles, which share one
+            picture, each in its own colour, over their common interval.
+        scene: The scene; by default that of the model, or one by the kinds and names of the coordinates, which its caption says.
+        seconds: The length of the animation; by default that of the motion, so that one second is one unit of time, slowed down below a
+            second and sped up above a minute, which the time label says.
+        fps: Pictures per second.
 
-    Several motions, by name as in `{"with friction": a, "without": b}` or as a comparison of principles, share one picture, each in its
-    own colour, over the interval that all of them cover.
+    Returns:
+        The animation, which notebooks show and `save` writes.
+
+    Raises:
+        UsageError: For an argument of a wrong type or value.
     """
     motions = _named(motion)
     first = next(iter(motions.values()))

@@ -26,7 +26,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A page about a model: `html` is the whole document, `save` writes it. `motion` is None if no motion was computed."""
+    """A page about a model with a `title`: `html` is the document, which `save` writes; `analysis` and `motion` are its contents."""
 
     title: str
     html: str = field(repr=False)
@@ -71,10 +71,32 @@ def report(
 ) -> Report:
     """Return a page about a model, equations with a start, or a motion.
 
-    The page has the system as the user wrote it, the classification of its constraints, the equations, the analysis, the motion in
-    pictures and as an animation, its drift and a certificate by `motion.verify()`, and the references. Where the verdict forbids a motion,
-    or a branch or a gauge has to be chosen, the page says so. Arguments are those of `simulate`; `animation=False` leaves the animation
-    out, and `simplify=True` simplifies the equations for at most ten seconds.
+    The system as it is written, its constraints classified, the equations typeset, the analysis, the motion in pictures and as an
+    animation, its drift and a certificate by `motion.verify()`, and the references. If the verdict allows no motion, or a branch or a gauge
+    has to be chosen, the page says so.
+
+    Args:
+        model: A model, equations or a motion.
+        start: As in `simulate`.
+        t: As in `simulate`.
+        parameters: As in `simulate`.
+        inputs: As in `simulate`.
+        tolerance: As in `simulate`.
+        scale: As in `simulate`.
+        method: As in `simulate`.
+        events: As in `simulate`.
+        branch: As in `simulate`.
+        gauge: As in `simulate`.
+        conserve: As in `simulate`.
+        max_step: As in `simulate`.
+        animation: Whether the page has an animation.
+        simplify: Whether the equations are simplified, within ten seconds.
+
+    Returns:
+        The page, with `save`, the analysis and the motion.
+
+    Raises:
+        UsageError: If `model` is none of these, or an argument does not fit.
 
     >>> import chetaev as ch
     >>> page = report(ch.gallery("krupkova"))

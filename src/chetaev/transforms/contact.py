@@ -1,9 +1,9 @@
 r"""Herglotz' dynamics on $Q \times \mathbb{R}$ with the row $\dot s = L$: it is nonholonomic, and vakonomic as well (002, Theorems 1, 2).
 
 The action variable becomes a coordinate. Nonholonomically the variations obey $\delta s = p_i\,\delta q^i$, and the multiplier of that row
-is $-L_s$ in our signs. Vakonomically the extended Lagrangian is $(1 - \mu) L + \mu\,\dot s$ with $\dot\mu = (1 - \mu) L_s$, where printed
-are (22) and (38) with the other sign: $1 - \mu = A \exp(-\int L_s\,dt)$, the scale $A$ is arbitrary, and further constraints have
-multipliers $\nu_b = \lambda_b/(1 - \mu)$ in Herglotz' form.
+is $-L_s$ in the signs of this library. Vakonomically the extended Lagrangian is $(1 - \mu) L + \mu\,\dot s$ with
+$\dot\mu = (1 - \mu) L_s$; (22) and (38) are printed with the other sign. So $1 - \mu = A \exp(-\int L_s\,dt)$ with an arbitrary scale $A$,
+and further constraints have multipliers $\nu_b = \lambda_b/(1 - \mu)$ in Herglotz' form.
 """
 
 from __future__ import annotations
@@ -30,7 +30,17 @@ from chetaev.transforms.tools.theorem import theorem
 def contact_as_nonholonomic(given: Any) -> Morphism:
     r"""Herglotz' motion as that of a system on $Q \times \mathbb{R}$ with the row $\dot s = L$ and variations $\delta s = p_i\,\delta q^i$.
 
-    002, Theorem 1; further constraints keep their rows and their multipliers (Theorem 3, with the sign of design: $E = u + \lambda R_V$).
+    002, Theorem 1; further constraints keep their rows and their multipliers (Theorem 3, in the sign $E = u + \lambda R_V$).
+
+    Args:
+        given: A system with an action variable, a model or equations under Herglotz' principle.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If there is no action variable, the Lagrangian is of higher order, or multipliers are part of the state.
+        ModelError: For group coordinates.
 
     >>> from chetaev import System
     >>> spring = System("x", "k c", lagrangian="x'^2/2 - k*x^2/2 - c*s", action="s")
@@ -71,6 +81,16 @@ def contact_as_vakonomic(given: Any) -> Morphism:
 
     002, Theorem 2 and section 5, signs corrected. The multiplier $\mu$ of $\dot s = L$ is a scale: it starts at 0 here, so that the other
     multipliers start at $\nu_b$. $\mu = 1$ is the abnormal case: the Lagrangian drops out and the motion is not Herglotz'.
+
+    Args:
+        given: A system with an action variable, a model or equations under Herglotz' principle.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If there is no action variable, the Lagrangian is of higher order, or reactions or forces act.
+        ModelError: For group coordinates.
     """
     source, action = _contact(given, "contact_as_vakonomic")
     if source.variational:
@@ -84,7 +104,7 @@ def contact_as_vakonomic(given: Any) -> Morphism:
         raise PrincipleError(
             f"forces act on {source.system.label}.",
             where=f"contact_as_vakonomic {source.system.label}",
-            why="The vakonomic equations are those of Herglotz multiplied by 1 - mu; a force would be left behind.",
+            why="The vakonomic equations are those of Herglotz multiplied by 1 - mu, but a force would not be multiplied.",
             hint="contact_as_nonholonomic(...) where there are no vakonomic constraints; or a Lagrangian that contains the force",
         )
     s = Coordinate(action.base)

@@ -1,4 +1,4 @@
-"""A change of coordinates, time-dependent or not: the same system, other names for its positions."""
+"""A change of coordinates, time-dependent or not."""
 
 from __future__ import annotations
 
@@ -24,10 +24,22 @@ from chetaev.transforms.tools.theorem import theorem
 def change_coordinates(
     given: Any, formulas: Mapping[str, Any], inverse: Mapping[str, Any] | None = None, kinds: Mapping[str, str] | None = None
 ) -> Morphism:
-    """The system with old coordinates written as functions of new ones and time: `{"x": "r*cos(phi)", "y": "r*sin(phi)"}`.
+    """The system in new coordinates. The principle and the multipliers stay the same.
 
-    The principle stays, and so do the multipliers. `inverse` gives the new coordinates by the old ones; it is found where the formulas are
-    affine in the new coordinates, and needed otherwise for carrying a start forward.
+    Args:
+        given: A system, a model or equations.
+        formulas: Old coordinates as functions of new ones and time: `{"x": "r*cos(phi)", "y": "r*sin(phi)"}`.
+        inverse: New coordinates as functions of old ones. It is computed if the formulas are affine in the new coordinates, and needed
+            otherwise to map a start forward.
+        kinds: Kinds of the new coordinates, such as `{"phi": "angle"}`; `"line"` by default.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        ModelError: If the formulas do not define a change of coordinates, or for group coordinates.
+        UsageError: If a name is unknown, or `inverse` does not give all new coordinates.
+        PrincipleError: If `inverse` is not the inverse of the formulas.
 
     >>> from chetaev import System
     >>> plane = System("x y", lagrangian="x'^2/2 + y'^2/2", name="plane")
@@ -70,7 +82,7 @@ def _require_invertible(old: tuple[Coordinate, ...], new: list[Coordinate], tabl
 
 
 def _inverse(source: Equations, table: Substitution, given: Mapping[str, Any] | None, where: str) -> dict[Jet, Expr]:
-    """New coordinates by old ones: as given and checked, or solved where that is linear."""
+    """New coordinates by old ones: as given and checked, or solved if the formulas are affine in them."""
     stay = [q for q in source.system.coordinates if q not in table]
     new = [y for y in new_coordinates(source.system, table) if y not in stay]
     if given is None:
@@ -95,7 +107,7 @@ def _solved(table: Substitution, new: list[Coordinate]) -> dict[Jet, Expr]:
 
 
 def _require_inverse(table: Substitution, inverse: dict[Jet, Expr], where: str) -> None:
-    """The given inverse must lead back: f(inverse(q)) = q."""
+    """Raise a PrincipleError unless f(inverse(q)) = q."""
     for q, e in table.items():
         difference = e.xreplace(dict(inverse)) - q
         if not known_zero(difference):

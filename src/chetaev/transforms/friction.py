@@ -3,11 +3,11 @@ r"""Friction as a constraint: Rayleigh's forces as reactions of one kinematic an
 For a dissipation function $F = \tfrac12 R(\dot q, \dot q)$ the motions are those of the system without friction under the row of energy
 $$ \frac{dE}{dt} = -2F + u_i \dot q^i - \partial_t L $$
 with variations restricted by $\partial F/\partial\dot q^i\, \delta q^i = 0$ (Theorem 20; (61) with $\partial E/\partial q^i\,\dot q^i +
-\partial E/\partial\dot q^i\,\ddot q^i$ on its left). The reaction is the friction, so the new multiplier is $-1$ in our signs.
+\partial E/\partial\dot q^i\,\ddot q^i$ on its left). The reaction is the friction, so the new multiplier is $-1$ in the signs used here.
 
-With constraints besides (Theorem 26) the converse is true only if the other reactions do no work on the velocity: otherwise their power
-stands in the row of energy, an unknown that the row then determines instead of the friction. Where $\dot q$ is no virtual displacement the
-row has to be taken along its $R$-orthogonal projection $w$ on $C_V$,
+With further constraints (Theorem 26) the converse holds only if the other reactions do no work on the velocity: otherwise the row of energy
+contains their power, an unknown that it determines instead of the friction. Where $\dot q$ is no virtual displacement the row has to be
+formed along its $R$-orthogonal projection $w$ on $C_V$,
 $$ \bigl(E_i - u_i + \partial F/\partial\dot q^i\bigr)\, w^i = 0 . $$
 """
 
@@ -38,14 +38,25 @@ from chetaev.transforms.tools.source import with_reactions
 from chetaev.transforms.tools.theorem import theorem
 
 _NO_WORK = 1e-9
+"""Power relative to its terms below which a reaction or the friction does no work, at points that are found to 1e-11."""
 
 
 @theorem(projected="projected")
 def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
-    """The same motions without friction forces: an energy row and a variational row take their place.
+    """The same motions without friction forces, which an energy row and a variational row replace.
 
-    Friction is the dissipation function, or else the part of the forces linear in the velocities. `projected=True` uses the row of
-    energy along the projection of the velocity on the virtual displacements, which is right also where other reactions do work.
+    Friction is the dissipation function, or else the part of the forces linear in the velocities.
+
+    Args:
+        given: A system, a model or equations with friction linear in the velocities.
+        projected: Whether the row of energy is formed along the projection of the velocity on the virtual displacements, which is also
+            right where other reactions do work.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If there is no such friction, its tensor is not symmetric, or reactions do work and `projected` is False.
 
     >>> from chetaev import System
     >>> sled = System("x y", "c", lagrangian="x'^2/2 + y'^2/2", dissipation="c/2*(x'^2 + 2*y'^2)")
@@ -98,7 +109,7 @@ def _theorem(source: Equations, projected: bool) -> str:
 
 
 class _Friction:
-    r"""The friction of a system: momenta $R\dot q$, and the forces that are none."""
+    r"""The friction of a system: $R\dot q$, and the other forces."""
 
     def __init__(self, source: Equations, where: str) -> None:
         self.source, self.where = source, where
@@ -139,7 +150,7 @@ class _Friction:
 
     @property
     def power(self) -> Expr:
-        """What friction takes away in unit time, $2F$."""
+        """The power of the friction, $2F$."""
         return Add(*[f * v for f, v in zip(self.momentum, self.velocities, strict=True)])
 
     def energy_row(self) -> Constraint:
@@ -158,7 +169,7 @@ class _Friction:
         return Constraint(Add(*[(e - u + f) * component for e, u, f, component in parts]))
 
     def projection(self) -> Sequence[Expr]:
-        r"""$\dot q - R^{-1} A^T (A R^{-1} A^T)^{-1} A \dot q$, multiplied by the determinants so that nothing is divided by."""
+        r"""$\dot q - R^{-1} A^T (A R^{-1} A^T)^{-1} A \dot q$."""
         velocity = Matrix(self.velocities)
         rows = [[row.get(q, S.Zero) for q in self.source.system.coordinates] for row in self.source.variational]
         if not rows:
@@ -167,7 +178,7 @@ class _Friction:
             raise PrincipleError(
                 "the friction tensor is degenerate.",
                 where=self.where,
-                why="The velocity cannot be projected on the virtual displacements with a metric that is none.",
+                why="The velocity is projected on the virtual displacements with the friction tensor as metric.",
                 hint="keep the friction as a force",
             )
         a = Matrix(rows)
@@ -177,7 +188,7 @@ class _Friction:
 
 
 def _linear_part(force: Expr, velocities: Sequence[Coordinate]) -> Expr:
-    """The part of a force that is linear in the velocities; nothing if it is curved in them or contains higher derivatives."""
+    """The part of a force that is linear in the velocities; 0 if it is not affine in them or contains higher derivatives."""
     if any(z.order > 1 for z in jets_in(force, Coordinate)):
         return S.Zero
     slopes = [force.diff(v) for v in velocities]
@@ -187,7 +198,7 @@ def _linear_part(force: Expr, velocities: Sequence[Coordinate]) -> Expr:
 
 
 def _require_idle_reactions(source: Equations, where: str) -> None:
-    """Theorem 26 is true only if the velocity is a virtual displacement: R_V q' = 0 on the constraints."""
+    """Raise a PrincipleError unless the velocity is a virtual displacement, R_V q' = 0 on the constraints, as Theorem 26 needs."""
     for k, row in enumerate(source.variational):
         parts = [c * q.d() for q, c in row.items()]
         sizes = _relative_sizes(Add(*parts), parts, source)
@@ -195,8 +206,8 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
             raise PrincipleError(
                 f"the reaction lambda{k + 1} does work on the velocity.",
                 where=where,
-                why="Its power stands in the row of energy, which then no longer fixes the friction: the converse of Theorem 26 of "
-                "000 is false here.",
+                why="The row of energy contains its power and no longer determines the friction: the converse of Theorem 26 of 000 is "
+                "false here.",
                 hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
             )
         if not sizes:
@@ -209,7 +220,7 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
 
 
 def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) -> None:
-    """The row of energy fixes the friction only where friction has power along the direction in which the row is taken."""
+    """Raise a PrincipleError if the friction has no power along `directions`: then the row of energy does not determine it."""
     parts = [f * v for f, v in zip(friction.momentum, friction.velocities, strict=True)]
     power = Add(*[f * w for f, w in zip(friction.momentum, directions, strict=True)])
     sizes = _relative_sizes(power, parts, friction.source)
@@ -217,7 +228,7 @@ def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) 
         raise PrincipleError(
             "the friction has no power along the virtual displacements.",
             where=where,
-            why="The constraints suppress the velocities it acts on, so that the row of energy does not tell friction from reactions.",
+            why="The constraints suppress the velocities it acts on, so that the row of energy cannot separate friction from reactions.",
             hint="keep the friction as a force",
         )
 

@@ -1,6 +1,6 @@
-r"""Reduction by symmetry: a system that is the same in all positions of a group coordinate is a system on the Lie algebra.
+r"""Reduction by symmetry: a system that does not depend on the position of a group coordinate is a system on the Lie algebra.
 
-Body velocities $A^{-1}A'$ do not change under left translations $A \mapsto gA$, spatial ones $A'A^{-1}$ not under right translations. If
+Body velocities $A^{-1}A'$ do not change under left translations $A \mapsto gA$, spatial velocities $A'A^{-1}$ under right translations. If
 the Lagrangian, the constraints and the forces do not change either, they are functions of the velocity alone, and so are the equations
 (Euler-Poincare-Suslov; 001, Theorem 6.1):
 
@@ -35,7 +35,17 @@ from chetaev.transforms.tools.theorem import theorem
 def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
     """The system on the Lie algebra of a group coordinate (times the rest), and the map of motions.
 
-    `given` is a system with its `principle`, a model, or equations. A system that is not invariant is refused, with the term that is not.
+    Args:
+        given: A system, a model or equations.
+        principle: The principle, for a system.
+        group: The name of the group coordinate.
+
+    Returns:
+        The map between the motions; `reconstruct` gives the group coordinate.
+
+    Raises:
+        ModelError: If the system is not invariant; the message names the term that is not.
+        UsageError: If `group` is not a group coordinate.
 
     >>> top = System({"A": "SO3 body"}, "I1 I2 I3", lagrangian="(I1*A1'^2 + I2*A2'^2 + I3*A3'^2)/2", name="Euler's top")
     >>> reduction = reduce(top, group="A")
@@ -92,18 +102,18 @@ def _virtual(coefficients: Mapping[Any, Expr], k: int, at_identity: Any) -> Expr
 
 
 class _Invariance:
-    """Whether expressions are the same in all positions of a group coordinate, and what they are at the identity."""
+    """Tests whether expressions do not depend on the position of a group coordinate, and evaluates them at the identity."""
 
     def __init__(self, system: System, coordinate: GroupCoordinate, where: str) -> None:
         self.coordinate, self.where = coordinate, where
-        # translations from the other side move the position and leave the velocity as it is
+        # translations from the other side change the position but not the velocity
         self.fields = GroupCoordinate(coordinate.name, coordinate.word, not coordinate.body).fields
         n = range(coordinate.group.size)
         cells = [(i, j) for i in n for j in n if isinstance(coordinate.matrix[i, j], Entry)]
         self.identity: dict[Symbol, Expr] = {coordinate.matrix[i, j]: S.One if i == j else S.Zero for i, j in cells}
 
     def at_identity(self, e: Expr, what: str) -> Expr:
-        """An invariant expression without the position; an error that names the term of one that is not."""
+        """An invariant expression at the identity; a ModelError names the term of one that is not invariant."""
         if not _present(self.coordinate, e):
             return e
         if not all(known_zero(self._moved(e, field)) for field in self.fields):

@@ -7,8 +7,8 @@ $L(t, q, w)$ the equations of motion are (Boltzmann-Hamel, Poincare)
 $$ \frac{d}{dt} \frac{\partial L}{\partial w^a} - X_a L + C_{ab}^c\, w^b\, \frac{\partial L}{\partial w^c}
    = (u_i + \lambda_r R_V^r{}_i)\, X_a^i , \qquad \dot q^i = X_a^i\, (w^a - b^a) . $$
 
-They are the rows of the one assembler in another frame, so that Lagrangians of any order and all principles are covered. Where time or a
-drift $b$ enters the definition, time is a direction of the frame and $C_{at}^c\, \partial L/\partial w^c$ is added.
+They are the rows of the assembler in another frame, so that Lagrangians of any order and all principles are covered. Where time or a drift
+$b$ enters the definition, time is a direction of the frame and $C_{at}^c\, \partial L/\partial w^c$ is added.
 
 L. Boltzmann, Sitzungsber. Akad. Wien 111 (1902) 1603-1614; G. Hamel, Z. Math. Phys. 50 (1904) 1-57; J. I. Neimark, N. A. Fufaev, Dynamics
 of Nonholonomic Systems (1972), chapter III.
@@ -47,11 +47,23 @@ from chetaev.transforms.tools.velocity_frame import VelocityFrame
 
 @theorem(velocity="velocities")
 def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:
-    """The system in quasi-velocities: its own (`quasi`), or those given, `{"v": "x'*cos(theta) + y'*sin(theta)", ...}`.
+    """The system in quasi-velocities (Hamel's equations).
 
-    `given` is a system with its `principle`, a model, or equations. If there are fewer quasi-velocities than coordinates, velocities of
-    coordinates are added; `notes` says which. In the target a quasi-velocity is a coordinate without a prime. `expressions["L"]` and
-    `expressions["E"]` are Lagrangian and energy, `expressions["C_v_omega^u"]` the structure functions that do not vanish.
+    In the target a quasi-velocity is a coordinate without a prime. `expressions["L"]` and `expressions["E"]` are Lagrangian and energy,
+    `expressions["C_v_omega^u"]` the structure functions that do not vanish.
+
+    Args:
+        given: A system, a model or equations.
+        principle: The principle, for a system.
+        velocities: The quasi-velocities, `{"v": "x'*cos(theta) + y'*sin(theta)", ...}`; by default those of the system (`quasi`). If
+            there are fewer than coordinates, velocities of coordinates are added, and `notes` lists them.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        UsageError: If no quasi-velocity is given, a name is taken, or `principle` is not that of the equations.
+        ModelError: If the quasi-velocities are not independent and affine in the velocities, or for group coordinates.
 
     >>> from chetaev import DAlembert, System
     >>> skate = System("x y theta", "m J g", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2 - m*g*x", name="skate",
@@ -110,7 +122,7 @@ class _Hamel:
 
     @cached_property
     def moving(self) -> dict[Jet, Coordinate]:
-        """What else moves, multipliers that are part of the state and the action variable, as coordinates of the target."""
+        """Costates and the action variable, with the coordinates of the target that represent them."""
         lowered = self.source.lowered
         state = lowered.costates
         taken = [w.base for w in self.frame.names]
@@ -125,7 +137,7 @@ class _Hamel:
 
     @cached_property
     def kept(self) -> list[int]:
-        """The quasi-velocities that have rows: all, or as many as there are coordinates on whose variations something acts."""
+        """The quasi-velocities that have rows: all, or as many as there are varied coordinates."""
         coordinates, varied = self.frame.coordinates, self.source.lowered.varied
         acted = [line for q, line in zip(coordinates, self.frame.inverse, strict=True) if q in varied]
         if len(acted) == len(coordinates):
@@ -183,7 +195,7 @@ class _Hamel:
         return [[self._renamed(e) for e in self.frame.along(row)] for row in self.source.variational]
 
     def _constraint(self, row: Constraint) -> Constraint:
-        """A row in quasi-velocities: each side for itself, or all on one side where that is shorter."""
+        """A row in quasi-velocities: both sides, or all terms on one side if that is shorter."""
         whole = Constraint(self._renamed(self.frame.written(row.residual)))
         if max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order:
             return whole
@@ -200,7 +212,7 @@ class _Hamel:
         return rows
 
     def _renamed(self, e: Expr) -> Expr:
-        """An expression with multipliers of the state, and the action variable, as coordinates."""
+        """An expression with costates and the action variable replaced by coordinates of the target."""
         roots = {z.base: new for z, new in self.moving.items()}
         own = {z for z in jets_in(e) if isinstance(z, Multiplier | Action) and z.base in roots}
         return e.xreplace({z: roots[z.base].d(z.order) for z in own})

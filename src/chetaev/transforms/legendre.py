@@ -5,7 +5,7 @@ $p_{(k)} = \sum_{j \ge 0} (-D)^j\, \partial L/\partial q^{(k+1+j)}$, and $H = \s
 $g_a(t, q, \dot q) = 0$ affine in the velocities the equations $p_i = \partial(L + \lambda_a g_a)/\partial\dot q^i$, $g_a = 0$ are solved
 for velocities and multipliers together, which succeeds where $\det(g\,a^{-1}g^T) \ne 0$ (004, (3.22)-(3.31); footnote 3 there claims it
 for every quadratic L and is false for indefinite ones). The reduced Hamiltonian is a function of $(t, q, p)$. The result is a system with
-the Lagrangian $p_i \dot q^i - H$, so that everything else works on it.
+the Lagrangian $p_i \dot q^i - H$, to which all verbs apply.
 
 Under Herglotz' principle the momenta are taken with $D - L_s$ in the place of $D$, and the Lagrangian $p_i \dot q^i - H(t, q, p, s)$
 gives under the same principle the contact Hamiltonian equations $\dot q = H_p$, $\dot p = -H_q - p\,H_s$, $\dot s = p\,H_p - H$.
@@ -37,11 +37,24 @@ from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
 _SECONDS = 10.0
+"""Seconds for SymPy to solve nonlinear momenta for the velocities."""
+_GATHER = 2.0
+"""Seconds for each of three attempts to shorten an expression."""
 
 
 @theorem()
 def hamiltonian(given: Any) -> Morphism:
     """The system in positions and momenta, with the Hamiltonian as `expressions["H"]`.
+
+    Args:
+        given: A system, a model or equations; Lagrangians of any order, vakonomic rows affine in the highest derivatives.
+
+    Returns:
+        The map between the motions; `target` has the Lagrangian p q' - H.
+
+    Raises:
+        PrincipleError: If the velocities, and vakonomic multipliers, do not follow from the momenta.
+        ModelError: For group coordinates.
 
     >>> from chetaev import System
     >>> legendre = hamiltonian(System("x", {"m": "positive", "k": "real"}, lagrangian="m*x'^2/2 - k*x^2/2", name="spring"))
@@ -112,12 +125,12 @@ class _Phase:
         lagrangian = source.lagrangian.xreplace(dict.fromkeys(source.multipliers, S.Zero)) if self.rows else source.lagrangian
         rate = {**lower, **{z: solved[z] for z in top_of}}
         products = Add(*[momenta[z] * rate[z.d()] for z in positions])
-        still = Add(*[term for term in Add.make_args(lagrangian) if not term.has(*top_of)])  # such terms are no part of the fraction
+        still = Add(*[term for term in Add.make_args(lagrangian) if not term.has(*top_of)])  # these terms stay outside the fraction
         energy = _gathered(products - (lagrangian - still).xreplace(rate)) - still.xreplace(lower)
         moving = Add(*[momenta[z] * positions[z].d() for z in positions])
 
         def read(e: Expr) -> Expr:
-            """An expression with derivatives read as coordinates, the highest as the velocity of the last."""
+            """`e` with derivatives replaced by coordinates, the highest by the velocity of the last coordinate."""
             return e.xreplace({**lower, **{tower[-1]: positions[tower[-2]].d() for tower in self.towers.values()}})
 
         added = [z for z in (*positions.values(), *momenta.values()) if z not in system.coordinates]
@@ -167,7 +180,7 @@ class _Phase:
         return inner if self.source.lowered.action is None else Herglotz(inner)
 
     def _force(self, q: Coordinate) -> Expr:
-        """Forces and friction on a coordinate; friction as a force, because its velocity may become a coordinate."""
+        """Forces and friction on a coordinate, as a force: the velocity in a dissipation function may become a coordinate."""
         system = self.source.system
         return system.forces.get(q, S.Zero) - system.dissipation.diff(q.d())
 
@@ -235,10 +248,10 @@ class _Phase:
 
 
 def _gathered(e: Expr) -> Expr:
-    """The shortest of an expression as it is, with common factors taken out, expanded and in one fraction; all of them are right."""
+    """The shortest of `e`, `e` with common factors extracted, expanded, and as one fraction."""
     forms = [e]
     for rewritten_as in (sympy.factor_terms, _in_one_fraction, sympy.expand):
-        with deadline(2.0):
+        with deadline(_GATHER):
             forms.append(rewritten_as(e))
     return min(forms, key=sympy.count_ops)
 

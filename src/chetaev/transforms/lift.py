@@ -1,9 +1,9 @@
 r"""Order lowering: the canonical $n$-lift of a system with constraints of higher order (000, section V.A).
 
 The configuration space becomes $\tilde Q = T^{(n-1)}Q$: derivatives below the $n$-th are coordinates of their own, joined by the rows
-$\dot q_{(i)} = q_{(i+1)}$ (83). The Lagrangian is read on $(q, \dot q)$ (87), the variations of the new coordinates are free (85). Printed
-are $n \ge \max\{k, l\}$ and, for Rocard's tyre, three of the eight kinematic rows; (85) needs $n \ge l + 1$, and the rows (83) belong to
-the system.
+$\dot q_{(i)} = q_{(i+1)}$ (83). The Lagrangian is a function of $(q, \dot q)$ (87), the variations of the new coordinates are free (85).
+The paper prints $n \ge \max\{k, l\}$ and, for Rocard's tyre, three of the eight kinematic rows; (85) needs $n \ge l + 1$, and the rows (83)
+belong to the system.
 """
 
 from __future__ import annotations
@@ -30,9 +30,20 @@ from chetaev.transforms.tools.theorem import theorem
 def lift(given: Any, n: int | None = None) -> Morphism:
     """The canonical n-lift: an equivalent system whose constraints are of first order.
 
-    `n` is at least `max(k, l + 1, 1)`, for kinematic rows of order k and variational rows that contain jets of order l; without it the
-    smallest such `n` is taken. From `n = k + 1` on all kinematic rows are affine in the velocities (Theorem 33); with `n = k` they are
-    affine if the rows are affine in their highest derivatives (Remark 34).
+    From `n = k + 1` on all kinematic rows are affine in the velocities (Theorem 33); with `n = k` they are affine if the rows are affine in
+    their highest derivatives (Remark 34).
+
+    Args:
+        given: A system, a model or equations with reactions.
+        n: At least `max(k, l + 1, 1)` for kinematic rows of order k and variational rows with jets of order l; by default the smallest
+            such number.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If `n` is too small, the Lagrangian is of higher order, or the motion is vakonomic or under Herglotz' principle.
+        UsageError: If `n` is not a whole number.
 
     >>> from chetaev import System
     >>> motor = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x'' = y*x'"], variational=["δx = 0"])
@@ -72,7 +83,7 @@ def _lifted(source: Equations, n: int) -> Morphism:
     towers = {q: [q, *added[j :: len(system.coordinates)]] for j, q in enumerate(system.coordinates)}
 
     def lowered(e: Expr) -> Expr:
-        """An expression with derivatives read as the new coordinates, the n-th as the velocity of the last."""
+        """`e` with derivatives replaced by the new coordinates, the n-th by the velocity of the last one."""
         table = {}
         for z in jets_in(e, Coordinate):
             tower = towers[Coordinate(z.base)]

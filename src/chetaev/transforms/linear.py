@@ -2,8 +2,8 @@ r"""Affine constraints made linear by one more coordinate (000, section V.B).
 
 Take $\tilde L = L + \dot\tau^2/2$ (91), write rows $w^a_i \dot q^i = \gamma^a$ as $w^a_i \dot q^i = \gamma^a \dot\tau$ (94), and leave
 $\delta\tau$ free.
-Then $\ddot\tau = 0$: where $\dot\tau = 1$ at the start it stays so, and the motion is the original one (Theorem 36). A motion with
-$\dot\tau = c \ne 1$ belongs to another system, not to another clock.
+Then $\ddot\tau = 0$: if $\dot\tau = 1$ at the start it stays 1, and the motion is the original one (Theorem 36). A motion with
+$\dot\tau = c \ne 1$ belongs to another system and is no change of the time scale.
 """
 
 from __future__ import annotations
@@ -30,7 +30,16 @@ from chetaev.transforms.tools.theorem import theorem
 def linearize_constraints(given: Any) -> Morphism:
     """The linear version of a system whose kinematic rows are affine in the velocities, with the coordinate `tau`.
 
-    Rows without velocities stay as they are: they say where the constraints hold. The start of the target has `tau' = 1`.
+    Rows without velocities stay as they are. The start of the target has `tau' = 1`.
+
+    Args:
+        given: A system, a model or equations with reactions.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If a row is not affine in the velocities, or the motion is vakonomic or under Herglotz' principle.
 
     >>> from chetaev import System
     >>> belt = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x' = y"], variational=["δx = 0"])
@@ -71,7 +80,7 @@ def linearize_constraints(given: Any) -> Morphism:
 
 
 def _homogeneous(row: Constraint, tau: Coordinate) -> Constraint:
-    r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities is left alone."""
+    r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities stays as it is."""
     if row.kind == "holonomic":
         return row
     velocities = [z for z in jets_in(row.residual, Coordinate) if z.order == 1]

@@ -1,7 +1,7 @@
-r"""Quasi-velocities: the motion of a system with linear constraints as an ordinary differential equation in its true degrees of freedom.
+r"""Quasi-velocities: the motion of a system with linear constraints as an ordinary differential equation in its degrees of freedom.
 
-Rows $A(t, q)\,\dot q + b(t, q) = 0$ say $\dot q = Z(t, q)\,w + z(t, q)$, where the columns of $Z$ span the null space of $A$ and $w$ are as
-many quasi-velocities as velocities are free. With a basis $Z_V$ of the virtual displacements the multipliers drop out of
+Rows $A(t, q)\,\dot q + b(t, q) = 0$ mean $\dot q = Z(t, q)\,w + z(t, q)$, where the columns of $Z$ span the null space of $A$ and there is
+one quasi-velocity $w$ for each free velocity. A basis $Z_V$ of the virtual displacements eliminates the multipliers from
 $E_i = u_i + \lambda_a R_V^a{}_i$ (Maggi's equations):
 $$ Z_V^T M Z\, \dot w + Z_V^T \bigl(M (\dot Z w + \dot z) + h - u\bigr) = 0, \qquad E = M \ddot q + h . $$
 G. A. Maggi, Rend. Accad. Lincei 10 (1901) 287-292; J. I. Neimark, N. A. Fufaev, Dynamics of Nonholonomic Systems (1972), chapter III.
@@ -41,13 +41,23 @@ from chetaev.transforms.tools.theorem import theorem
 def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -> Morphism:
     """The system with linear or affine velocity constraints as first-order equations for positions and quasi-velocities.
 
-    The quasi-velocities are `w1, w2, ...` along a basis of the admissible velocities, or what is given as `velocities`, for example
-    `{"v": "x'*cos(theta) + y'*sin(theta)", "omega": "theta'"}`. The target is an ordinary system, without Lagrangian: its energy is
-    `expressions["E"]`. A holonomic row enters by its derivative; `restrict` removes such rows better.
+    The target is a system without Lagrangian; its energy is `expressions["E"]`. A holonomic row enters by its derivative; `restrict`
+    removes such rows better. Constraints on velocities hold exactly on the target, which needs no projection and solves for the free
+    accelerations only. Long simulations took 0.6 to 0.7 of the time of the full system for the rolling disk, the leaning disk and the
+    snakeboard. Systems with long formulas, such as a tractor with trailers, and systems without constraints are not faster.
 
-    On the target constraints on velocities hold exactly, so that nothing is projected, and only as many accelerations are solved for as
-    velocities are free. Long simulations took 0.6 to 0.7 of the time of the full system for the rolling disk, the leaning disk and the
-    snakeboard. A tractor with trailers, whose formulas are long, and systems without constraints are not faster.
+    Args:
+        given: A system, a model or equations with reactions.
+        velocities: The quasi-velocities, `{"v": "x'*cos(theta) + y'*sin(theta)", "omega": "theta'"}`, one for each free velocity; by
+            default `w1, w2, ...` along a basis of the admissible velocities.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If a row is not affine in the velocities, or the accelerations do not follow from the equations.
+        UsageError: If the number of quasi-velocities is wrong, or a name is taken.
+        ModelError: If the quasi-velocities are not independent and linear in the velocities.
 
     >>> from chetaev import DAlembert, System
     >>> skate = System("x y theta", "m J g", lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2 - m*g*x",
@@ -93,7 +103,7 @@ class _Reduction:
     chosen_basis: tuple[Vector, ...] | None = None
     chosen_drift: Vector | None = None
     formulas: tuple[Expr, ...] = ()
-    """The quasi-velocities by velocities, where the user gave them."""
+    """The quasi-velocities as functions of velocities, if the user gave them."""
 
     @cached_property
     def rows(self) -> list[Expr]:
@@ -160,7 +170,7 @@ class _Reduction:
                 where=self.where,
                 hint="one formula for each free velocity, or none at all",
             )
-        plain = source.system.replace(where={}, quasi={})  # named expressions do not reach the target, so that their names are free
+        plain = source.system.replace(where={}, quasi={})  # the target has no named expressions, so their names are free
         taken = [n for n, z in zip(names, fresh_coordinates(plain, names), strict=True) if n != z.base]
         if taken:
             raise UsageError(f"{taken[0]} has a meaning already.", where=self.where, hint="another name")
@@ -194,7 +204,7 @@ class _Reduction:
                 f"{len(self.basis)} velocities are free and {len(self.virtual)} virtual displacements.",
                 where=self.where,
                 why="There are not as many equations as accelerations.",
-                hint="analyze(equations) tells what becomes of a motion",
+                hint="analyze(equations) shows whether motions exist and are unique",
             )
         rows = [Constraint(v, e) for v, e in self.rates.items()] + self._accelerations()
         target = derive(
@@ -224,7 +234,7 @@ class _Reduction:
         )
 
     def _by_velocities(self) -> Sequence[Expr]:
-        r"""$w = (Z^T Z)^{-1} Z^T (\dot q - z)$, or as the user said."""
+        r"""$w = (Z^T Z)^{-1} Z^T (\dot q - z)$, or the user's formulas."""
         if self.formulas:
             return self.formulas
         moved = [v - z for v, z in zip(self.source.system.velocities, self.drift, strict=True)]
@@ -237,7 +247,7 @@ class _Reduction:
         return [found.get(f"E_{q.base}", S.Zero) for q in self.source.system.coordinates]
 
     def _accelerations(self) -> list[Constraint]:
-        """The rows for the rates of the quasi-velocities, solved for them where that is short."""
+        """The rows for the rates of the quasi-velocities, solved for them if the formulas are short."""
         jets = {v.d(): total_derivative(e).xreplace(self.rates) for v, e in self.rates.items() if isinstance(v, Coordinate)}
         full = [e.xreplace(jets).xreplace(self.rates) for e in self._free_rows()]
         work = [Add(*[c * e for c, e in zip(z, full, strict=True)]) for z in self.virtual]
@@ -250,7 +260,7 @@ class _Reduction:
                 "the mass matrix of the free velocities is singular.",
                 where=self.where,
                 why="Their rates do not follow from the equations of motion.",
-                hint="analyze(equations) tells what becomes of a motion",
+                hint="analyze(equations) shows whether motions exist and are unique",
             )
         found = explicit_solve(masses, right)
         if found is not None:

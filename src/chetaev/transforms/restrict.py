@@ -1,11 +1,12 @@
-r"""Holonomic constraints removed: the Lagrangian pulled back to the submanifold they define.
+r"""Removal of holonomic constraints: the Lagrangian pulled back to the submanifold that they define.
 
 With a parametrisation $q = f(t, y)$ of $\{\phi_a(t, q) = 0\}$ the motion is that of $L(t, f, Df)$ in the coordinates $y$; other
 constraints, forces and variations are pulled back too.
 
-Rows that are affine in a coordinate are solved for it, and $x^2 + y^2 = c^2$ is a circle; any
-other surface needs a parametrisation from the user. The multiplier of a removed row is found from the equations of motion; under the
-vakonomic principle that of a row on velocities is free up to a constant without influence.
+Rows that are affine in a coordinate are solved for it, and $x^2 + y^2 = c^2$ is parametrised as a circle; any other surface needs a
+parametrisation from the user. Constraints on velocities that can be integrated are replaced by their integrals $f(t, q) = c$ first. The
+multiplier of a removed row is found from the equations of motion; under the vakonomic principle the multiplier of a row on velocities is
+determined up to a constant that does not influence the motion.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from chetaev.transforms.tools.pythagoras import collapsed
 from chetaev.transforms.tools.theorem import theorem
 
 Constants = dict[Parameter, Expr]
+"""The constants of integration, with the integrals whose values they are."""
 
 
 @theorem(formula="formulas", inverse="inverse")
@@ -58,9 +60,23 @@ def restrict(
 ) -> Morphism:
     """The system on the surface of its holonomic constraints, without them.
 
-    `formulas` parametrise the surface: `{"x": "l*sin(theta)", "y": "-l*cos(theta)"}`, with `inverse={"theta": "atan2(x, -y)"}`. Rows on
-    velocities that can be integrated are holonomic up to a constant, and are removed too; the constants `c1, c2, ...` are parameters of
-    the target, which `morphism.parameters(start)` computes. Rows that cannot be integrated stay.
+    Rows on velocities that can be integrated are holonomic up to a constant, and are removed too; the constants `c1, c2, ...` are
+    parameters of the target, which `morphism.parameters(start)` computes. Rows that cannot be integrated stay.
+
+    Args:
+        given: A system, a model or equations under d'Alembert's, Chetaev's or the vakonomic principle.
+        formulas: A parametrisation of the surface, `{"x": "l*sin(theta)", "y": "-l*cos(theta)"}`; by default rows are solved for a
+            coordinate or parametrised as circles.
+        inverse: The new coordinates as functions of the old ones, `{"theta": "atan2(x, -y)"}`, to map a start forward.
+        kinds: Kinds of the new coordinates, such as `{"theta": "angle"}`.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If there is no constraint to remove, no formula for its surface, or the principle does not allow it.
+        ModelError: If the formulas are no chart of the surface, or for group coordinates.
+        UsageError: If a name is unknown.
 
     >>> from chetaev import DAlembert, System
     >>> bead = System("x y", "g", lagrangian="x'^2/2 + y'^2/2 - g*y", kinematic=["y = x^2"], name="bead")
@@ -100,10 +116,10 @@ def _restricted(
     kinds: Mapping[str, str] | None,
     where: str,
 ) -> Morphism:
-    """The pull-back to some surfaces, which are rows of the system; `system` may have them in the place of rows on velocities."""
+    """The pull-back to `surfaces`, which are rows of `system`; they may replace rows of `source` on velocities."""
     if formulas is None:
         table, known = _solved(source, surfaces, where)
-        kinds = {z.base: "angle" for z in known}  # formulas are inverted for circles only
+        kinds = {z.base: "angle" for z in known}  # only circles have known inverses
     else:
         table = read_substitution(system, formulas, where)
         known = read_inverse(system, inverse or {}, where)
@@ -147,7 +163,7 @@ def _is_position_row(row: Constraint) -> bool:
 
 
 def _require_gradients(source: Equations, where: str) -> None:
-    """The gradient of a row must be what restricts the variations."""
+    """Raise a PrincipleError unless the gradients of the rows restrict the variations."""
     system = source.system
     inner = source.principle.inner if isinstance(source.principle, Herglotz) else source.principle
     if not isinstance(inner, DAlembert | Chetaev | Vakonomic) or system.variational is not None:
@@ -165,12 +181,16 @@ def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
         f"no holonomic or integrable constraint to remove: {listed}.",
         where=where,
         why="A constraint on velocities that cannot be integrated does not confine the positions.",
-        hint=("reduce_velocities(system) treats rows that are linear in the velocities; ", Ask("classify"), " tells what is integrable"),
+        hint=(
+            "reduce_velocities(system) treats rows that are linear in the velocities; ",
+            Ask("classify"),
+            " shows which rows are integrable",
+        ),
     )
 
 
 def _require_chart(system: System, table: Substitution, surfaces: list[Constraint], where: str) -> None:
-    """Formulas for a surface have as many coordinates as the surface has dimensions."""
+    """Raise a ModelError unless the formulas have as many coordinates as the surface has dimensions."""
     old, new = system.coordinates, new_coordinates(system, table)
     points = points_on([row.residual for row in surfaces], list(old))
     normals = generic_rank([[row.residual.diff(q) for q in old] for row in surfaces], points)
@@ -187,7 +207,7 @@ def _require_chart(system: System, table: Substitution, surfaces: list[Constrain
 
 
 def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[Multiplier, Expr], list[Multiplier]]:
-    """The multipliers of removed rows by jets of the source, from the equations of motion; and those of which only the rate enters."""
+    """The multipliers of removed rows as functions of jets of the source, and those of which only the rate occurs."""
     rows = [row.residual for row in source.rows if isinstance(row.origin, Variation)]
     moving = [m for m in removed if any(m.d() in e.free_symbols for e in rows)]
     still = [m for m in removed if m not in moving]
@@ -202,7 +222,7 @@ def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[M
 
 
 def _principle(principle: Principle, constrained: bool) -> Principle:
-    """The principle for what is left."""
+    """The principle for the restricted system."""
     if constrained:
         return principle
     return Herglotz() if isinstance(principle, Herglotz) else Hamilton()
@@ -219,7 +239,7 @@ def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Subs
     for row in rows:
         residual = substitution_rule(table)(row.residual)
         if known_zero(residual):
-            continue  # the rows before say the same
+            continue  # the row follows from the earlier ones
         found = _affine(residual) or _circle(residual, fresh_coordinates(source.system, _ANGLES[: len(known) + 1])[-1])
         if found is None:
             raise PrincipleError(
@@ -260,9 +280,9 @@ def _circle(residual: Expr, angle: Coordinate) -> tuple[Substitution, dict[Jet, 
 
 
 def with_integrals(system: System, where: str) -> tuple[System, list[Constraint], Constants]:
-    """The system with integrable rows on velocities replaced by their integrals, those rows, and the constants.
+    """The system with integrable rows on velocities replaced by their integrals, the new rows, and the constants.
 
-    All rows on velocities are replaced if they are integrable together, else those that are so by themselves.
+    All rows on velocities are replaced if they are integrable together, else those that are integrable alone.
     """
     places = [k for k, row in enumerate(system.kinematic) if row.kind in ("linear", "affine") and not row.has_action]
     found = _integrals(system, places, where)
@@ -276,7 +296,7 @@ def with_integrals(system: System, where: str) -> tuple[System, list[Constraint]
 
 
 def _integrals(system: System, places: list[int], where: str) -> dict[int, Expr]:
-    """One integral a row for rows that are integrable together; nothing if they are not."""
+    """One integral per row for rows that are integrable together; empty if they are not."""
     if not places:
         return {}
     classified = classify(system.replace(kinematic=[system.kinematic[k] for k in places], variational=None))

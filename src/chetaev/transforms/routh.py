@@ -1,8 +1,8 @@
-r"""Routh's reduction: a cyclic coordinate given up for the value of its momentum.
+r"""Routh's reduction: the velocity of a cyclic coordinate is replaced by its constant momentum.
 
-If $\phi$ does not occur in $L$ but $\dot\phi$ does, $\mu = \partial L/\partial\dot\phi$ is constant. With the velocity
-$\dot\phi = \Omega(t, q, \dot q, \mu)$ from it, the other coordinates move by the Routhian $R = L - \mu\,\dot\phi$, and $\phi$ follows by
-the row $\dot\phi = \Omega$.
+If $\phi$ does not occur in $L$ but $\dot\phi$ does, $\mu = \partial L/\partial\dot\phi$ is constant and determines the velocity
+$\dot\phi = \Omega(t, q, \dot q, \mu)$. The other coordinates obey the equations of the Routhian $R = L - \mu\,\dot\phi$, and $\phi$ the row
+$\dot\phi = \Omega$.
 E. J. Routh, A Treatise on the Stability of a Given State of Motion (1877).
 """
 
@@ -27,10 +27,24 @@ from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.source import source_under
 from chetaev.transforms.tools.theorem import theorem
 
+_SECONDS = 5.0
+"""Seconds for SymPy to solve a nonlinear momentum for the velocity."""
+
 
 @theorem(coordinate="coordinate", needed=("coordinate",))
 def routh(given: Any, coordinate: str) -> Morphism:
     """The system without the dynamics of a cyclic coordinate; its momentum is the parameter `mu_<coordinate>`.
+
+    Args:
+        given: A system, a model or equations under Hamilton's principle.
+        coordinate: The name of the cyclic coordinate.
+
+    Returns:
+        The map between the motions; `expressions["R"]` is the Routhian.
+
+    Raises:
+        UsageError: If `coordinate` is not a coordinate.
+        PrincipleError: If it is not cyclic, or its velocity does not follow from the momentum by one formula.
 
     >>> from chetaev import System
     >>> planet = System("r phi", "k", lagrangian="r'^2/2 + r^2*phi'^2/2 + k/r", name="planet")
@@ -88,7 +102,10 @@ def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) ->
         fault = f"a force depends on {q.base}"
     if fault:
         raise PrincipleError(
-            f"{q.base} is not cyclic: {fault}.", where=where, why="Its momentum is not constant.", hint="symmetries(system) lists what is"
+            f"{q.base} is not cyclic: {fault}.",
+            where=where,
+            why="Its momentum is not constant.",
+            hint="symmetries(system) lists cyclic coordinates",
         )
 
 
@@ -98,7 +115,7 @@ def _velocity(equation: Expr, velocity: Coordinate, where: str) -> Expr:
     if not known_zero(slope) and not slope.has(velocity):
         return sympy.expand(-equation.xreplace({velocity: S.Zero}) / slope)
     found: list[Expr] = []
-    with deadline(5.0):
+    with deadline(_SECONDS):
         found = sympy.solve(equation, velocity)
     if len(found) != 1:
         raise PrincipleError(f"{velocity.name} does not follow from its momentum by one formula.", where=where, hint="keep the coordinate")

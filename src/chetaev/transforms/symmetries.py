@@ -1,4 +1,4 @@
-"""symmetries: affine fields that leave a Lagrangian unchanged, with their momenta and what becomes of these (`noether`)."""
+"""symmetries: affine fields that leave a Lagrangian unchanged, with their momenta and the rates of these (`noether`)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, co
 from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
 
 _SECONDS = 8.0
+"""Default processor time for fields that change the Lagrangian by a total derivative; it needs second derivatives of the Lagrangian."""
 
 
 @dataclass(frozen=True, repr=False)
 class Symmetries:
     """The affine symmetries of a system, and momenta along combinations of them that are virtual displacements.
 
-    `symmetries.conserved`, `.dissipated` and `.cyclic` are what is usually asked for; `for s in symmetries` gives each `Symmetry` with its
-    `s.momentum` and `s.rate`, and `motion[ch.show(s.momentum)]` its values along a motion.
+    `symmetries.conserved`, `.dissipated` and `.cyclic` are the momenta and coordinates most often needed; `for s in symmetries` gives each
+    `Symmetry` with its `s.momentum` and `s.rate`, and `motion[ch.show(s.momentum)]` its values along a motion.
     """
 
     equations: Equations
+    """The equations whose symmetries these are."""
     found: tuple[Symmetry, ...]
+    """The symmetries."""
     horizontal: tuple[Symmetry, ...]
     """Nonholonomic momentum equations: combinations of symmetries, with coefficients that depend on the position."""
     complete: bool
-    """Whether fields that change the Lagrangian by a total derivative were searched for in the time."""
+    """Whether the search for fields that change the Lagrangian by a total derivative was finished in time."""
 
     @property
     def conserved(self) -> tuple[Expr, ...]:
@@ -75,16 +78,26 @@ class Symmetries:
             lines.append("  combinations that are virtual displacements")
             lines += [f"    {s}" for s in self.horizontal]
         if not self.complete:
-            lines.append("  fields that change the Lagrangian by a total derivative were not searched for in the time")
+            lines.append("  fields that change the Lagrangian by a total derivative were not searched for: the time ran out")
         return "\n".join(lines)
 
 
 def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
-    """Translations, rotations and other affine fields, boosts and time translation that leave the Lagrangian unchanged, and their momenta.
+    """Affine symmetries of a Lagrangian (translations, rotations, boosts, time translation, ...) and their momenta.
 
     The fields are `a + B*q + c*t` with rational coefficients, and a constant time component; coefficients that depend on parameters are
     not found. Under the vakonomic principle the multipliers are variables like the others. The Lagrangian may change by a total
     derivative, except in contact dynamics. With reactions the fields are those that keep the constraints, or are virtual displacements.
+
+    Args:
+        given: A system, a model or equations.
+        seconds: Processor time for fields that change the Lagrangian by a total derivative.
+
+    Returns:
+        The symmetries with their momenta and rates.
+
+    Raises:
+        ModelError: For group coordinates.
 
     >>> from chetaev import System
     >>> print(symmetries(System("x y", "m k", lagrangian="m/2*(x'^2 + y'^2) - k/2*(x^2 + y^2)", name="spring")))
@@ -113,7 +126,7 @@ class _Search:
         complete = True
         if self.equations.lowered.action is None:
             more: list[Symmetry] = []
-            with deadline(self.seconds) as clock:  # second derivatives of long Lagrangians swell; the first list stands in any case
+            with deadline(self.seconds) as clock:  # second derivatives of long Lagrangians may be huge; the first list is complete
                 more = self._fields([self.ansatz.invariance(self._expressions(), weights=True)], restrictions, known, exact=False)
             complete = not clock.expired
             found = [*found, *more]

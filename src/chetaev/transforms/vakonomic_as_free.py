@@ -18,9 +18,19 @@ from chetaev.transforms.tools.theorem import theorem
 
 @theorem()
 def vakonomic_as_free(given: Any) -> Morphism:
-    r"""The system whose coordinates are those of the given one and its multipliers, with the extended Lagrangian and no constraints.
+    r"""The unconstrained system with the extended Lagrangian, whose coordinates are those of the given one and its multipliers.
 
     Its Euler-Lagrange equations are the vakonomic equations; the multipliers keep their sign.
+
+    Args:
+        given: A system, or a model or equations under the vakonomic principle.
+
+    Returns:
+        The map between the motions.
+
+    Raises:
+        PrincipleError: If `given` is under another principle.
+        ModelError: For group coordinates.
 
     >>> from chetaev import System
     >>> disk = System("x theta", lagrangian="x'^2/2 + theta'^2/2", kinematic=["x' = theta'"], name="disk")

@@ -1,6 +1,6 @@
 r"""The finite field in which signatures are computed.
 
-A residue is one integer modulo $N = pqr$. Modulo the prime $p$ it is the value; modulo the primes $q$ and $r$ it is what exponents need:
+A residue is one integer modulo $N = pqr$. Modulo the prime $p$ it is the value; modulo the primes $q$ and $r$ it serves as an exponent:
 
 - $q$ divides $p - 1$, so that $e^u = g^u$ with $g$ of order $q$ depends on $u$ modulo $q$;
 - $r$ divides $p + 1$, so that $\cos u + i \sin u = h^u$ with $h$ of order $r$ on the circle of $F_p(i)$ depends on $u$ modulo $r$;
@@ -168,7 +168,7 @@ def _raised(u: Pair, exponent: int, p: int) -> Pair:
 
 
 def _powers(base: Pair, order: int, p: int) -> list[list[Pair]]:
-    """For each window of an exponent below the order, the base raised to what its digit stands for."""
+    """For each window of an exponent below `order`, the powers of `base` for all its digits."""
     windows = []
     for _ in range(order.bit_length() // _WINDOW + 1):
         line = [(1, 0)]

@@ -30,7 +30,7 @@ class Stage:
     rows: int
     moved: tuple[int, ...]
 
-    def met(self, spot: Spot) -> Spot | None:
+    def solve(self, spot: Spot) -> Spot | None:
         """`spot` with the inputs `moved` solved for, in which the rows are affine; None if the rows contradict each other there."""
         start = replace(spot, values=_with(spot.values, dict.fromkeys(self.moved, 0)))
         numbers = _plain(start.whole(self.program))
@@ -55,7 +55,7 @@ class Single:
     program: Program
     moved: int
 
-    def met(self, spot: Spot) -> Spot | None:
+    def solve(self, spot: Spot) -> Spot | None:
         """`spot` with the input `moved` solved for, in which the row has degree one or two; None without a root there."""
         start = replace(spot, values=_with(spot.values, {self.moved: 0}))
         c, b, twice_a = _plain(start.whole(self.program))
@@ -74,7 +74,7 @@ def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIAL
         try:
             for step in steps:
                 if spot is not None:
-                    spot = step.met(spot)
+                    spot = step.solve(spot)
                     contradictions += spot is None and isinstance(step, Stage)
             if contradictions == _CONTRADICTIONS:
                 break

@@ -1,6 +1,6 @@
 """Expressions as lists of instructions, the form in which exact and many-digit arithmetic evaluate them.
 
-A line is `(operation, target, first, second)`. Operations and what their last two places hold:
+A line is `(operation, target, first, second)`. The last two entries depend on the operation:
 
 | operation | first, second |
 |---|---|

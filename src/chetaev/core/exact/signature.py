@@ -141,7 +141,7 @@ def runs(program: Program, count: int, first: int = 0, draws: int = _DRAWS, exte
             return
 
 
-def several(program: Program) -> list[tuple[Spot, list[Residue]]]:
+def decisive_runs(program: Program) -> list[tuple[Spot, list[Residue]]]:
     """`TRIALS` points of the domain with the outputs there, over the extended field if need be; empty if none is found."""
     found = list(runs(program, TRIALS))
     if not found:
@@ -175,7 +175,7 @@ def related(program: Program, common: int, count: int | None = None) -> list[tup
 
 def vanishing(program: Program) -> list[bool] | None:
     """Which outputs are identically zero; None if no point of the domain is found."""
-    found = several(program)
+    found = decisive_runs(program)
     if not found:
         return None
     extended = found[0][0].extended

@@ -1,4 +1,4 @@
-r"""The Lie groups a coordinate may live on, as groups of matrices.
+r"""The Lie groups in which a coordinate may take values, as groups of matrices.
 
 A group is given by a basis $E_a$ of its Lie algebra, by the matrix that belongs to a *place*, a few numbers such as a quaternion, and by
 the rates of the place for a velocity $\xi$:

@@ -6,6 +6,8 @@ describe an integer that fills the memory; both are refused before they are form
 
 from __future__ import annotations
 
+import math
+
 import sympy
 from sympy import Expr
 
@@ -21,8 +23,10 @@ DEEPEST_NODES = 500
 interpreter's own stack may overflow."""
 LARGEST_EXPONENT = 1000
 """Largest numerator and denominator of a constant exponent. Larger powers of sums fill the memory once they are expanded."""
-_MOST_BITS = 1329
-"""Bits of a number: 400 decimal digits."""
+MOST_DIGITS = 400
+"""Decimal digits of a number, and largest power of ten either way. Longer numbers would fill the memory in products."""
+_MOST_BITS = math.ceil(MOST_DIGITS * math.log2(10))
+"""The same in bits."""
 _MOST_BITS_UNDER_A_ROOT = 133
 """Bits of a number under a root: 40 decimal digits. SymPy factorises such numbers, which takes minutes for longer ones."""
 NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
@@ -77,7 +81,7 @@ def power_fault(base: Expr, exponent: Expr) -> str | None:
         return f"a constant exponent beyond {LARGEST_EXPONENT}."
     bits = max(base.p.bit_length(), base.q.bit_length()) if base.is_Rational else 0
     if bits * abs(exponent.p) > 10 * _MOST_BITS:
-        return "a number of more than 400 digits."
+        return f"a number of more than {MOST_DIGITS} digits."
     if exponent.q > 1 and bits > _MOST_BITS_UNDER_A_ROOT:
         return "a root of a number of more than 40 digits."
     return None
@@ -106,7 +110,7 @@ class Size:
 def node_fault(node: Expr) -> str | None:
     """Why a single node cannot be accepted, or None."""
     if node.is_Rational:
-        return "a number of more than 400 digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
+        return f"a number of more than {MOST_DIGITS} digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
     if any(node is infinite for infinite in NOT_FINITE):  # identity is enough, and comparing values would double the time
         return "this has no finite value (a division by zero?)."
     # `is_Rational` comes before `is_negative`, which takes SymPy long for a general base

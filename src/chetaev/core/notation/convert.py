@@ -117,7 +117,7 @@ class _Import:
         value = self.read(last)
         for piece, condition in reversed(pieces):
             if not isinstance(condition, sympy.StrictLessThan | sympy.LessThan | sympy.StrictGreaterThan | sympy.GreaterThan):
-                raise self.error(f"the condition {condition} is no inequality between two expressions.")
+                raise self.error(f"the condition {condition} is not an inequality between two expressions.")
             inside, u = self.read(piece), self.read(condition.lhs - condition.rhs)
             below = isinstance(condition, sympy.StrictLessThan | sympy.LessThan)
             value = Branch(u, inside, value) if below else Branch(u, value, inside)
@@ -155,7 +155,7 @@ class _Import:
         return self._jet(self._moving(node.expr), sum(count for _, count in times))
 
     def _moving(self, node: AppliedUndef) -> str:
-        """The name of a function of time; `x(t - 1)` or `phi(x, t)` is none."""
+        """The name of a function of time; a NotationError for others, such as `x(t - 1)` or `phi(x, t)`."""
         if len(node.args) != 1 or not isinstance(node.args[0], sympy.Symbol) or node.args[0].name != TIME.name:
             raise self.error(f"{node}: a coordinate is a function of t alone.  Delays and fields are outside this library.")
         return spell(node.func.__name__)

@@ -6,7 +6,6 @@ need nothing else. Texts, also those in files, keep the name; derived equations 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from sympy import Expr
@@ -16,10 +15,9 @@ from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation.bounds import MOST_DERIVED, fault
 from chetaev.core.notation.meaning import parse_expression
 from chetaev.core.notation.vocabulary import Vocabulary
+from chetaev.core.support.letters import NAME
 from chetaev.core.symbols import Parameter
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""A name of a function or of an argument."""
 _TAKEN = ("D", "t", "pi")
 """Names with a fixed meaning in the notation."""
 
@@ -38,7 +36,7 @@ class Function:
 
     def __post_init__(self) -> None:
         names = self.arguments.split()
-        plain = all(_NAME.fullmatch(name) for name in (self.name, *names))
+        plain = all(NAME.fullmatch(name) for name in (self.name, *names))
         if not names or not plain or self.name in (*_TAKEN, *names) or {*names} & {*_TAKEN, *FUNCTIONS}:
             hint = 'Function("softplus", "u", "log(1 + exp(u))")'
             raise UsageError(f"{self.name}({', '.join(names)}) is not a function with names of its own.", where="Function", hint=hint)

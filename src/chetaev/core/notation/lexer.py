@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from chetaev.core.errors import NotationError
+from chetaev.core.notation.bounds import MOST_DIGITS
 from chetaev.core.support.letters import GREEK, spell
 
 LONGEST_TEXT = 1_000_000
 """Characters of one text of the notation. Reading this many takes seconds; a longer text is refused before it is read."""
-MOST_DIGITS = 400
-"""Decimal digits of a number in a text."""
+
 _LONGEST_NAME = 100
 """Characters of a name."""
 
@@ -46,7 +46,7 @@ _BLANK_THEN_LETTER = re.compile(rf"\s+[{_LETTER}]")
 
 
 class Kind(StrEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     NAME = "name"
     NUMBER = "number"

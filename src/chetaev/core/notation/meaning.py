@@ -9,18 +9,17 @@ from sympy import Expr, Integer, Rational
 
 from chetaev.core.errors import NotationError, did_you_mean
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_functions
-from chetaev.core.notation.bounds import MOST_DERIVED, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
+from chetaev.core.notation.bounds import MOST_DERIVED, MOST_DIGITS, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
 from chetaev.core.notation.collect import collected, multiplied
-from chetaev.core.notation.parser import HIGHEST_DERIVATIVE, Parser
+from chetaev.core.notation.parser import Parser
 from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied
 from chetaev.core.notation.vocabulary import Vocabulary
+from chetaev.core.support.letters import HIGHEST_DERIVATIVE
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Action, Variation
 
 MOST_CHOICES = 50
 """Arguments of one `min` or `max`. They become nested functions of two arguments, which are differentiated one inside the other."""
-_MOST_DIGITS_SHIFTED = 400
-"""Largest power of ten of a number such as 1e400, either way: the number is exact and has as many digits."""
 
 
 def parse_expression(text: str, names: Vocabulary, where: str = "expression") -> Expr:
@@ -97,7 +96,7 @@ class _Meaning:
         for (sign, node), place in zip(parts, (-1, *places), strict=True):
             value = self.read(node)
             if place >= 0 and size.grows(value):
-                raise self.error(f"numbers whose {what} has more than 400 digits.", (place, place + 1))
+                raise self.error(f"numbers whose {what} has more than {MOST_DIGITS} digits.", (place, place + 1))
             yield sign, value, place
 
     def _power(self, tree: Power) -> Expr:
@@ -113,15 +112,15 @@ class _Meaning:
         """An exact rational: decimals are read as written."""
         mantissa, _, exponent = tree.text.lower().partition("e")
         whole, _, fraction = mantissa.partition(".")
-        if len(exponent) > 5 or abs(int(exponent or 0)) > _MOST_DIGITS_SHIFTED:
-            raise self.error(f"a number of more than {_MOST_DIGITS_SHIFTED} digits.", tree.span)
+        if len(exponent) > 5 or abs(int(exponent or 0)) > MOST_DIGITS:
+            raise self.error(f"a number of more than {MOST_DIGITS} digits.", tree.span)
         shift = int(exponent or 0) - len(fraction)
         if not shift:
             return Integer(int((whole + fraction) or "0"))
         return Rational(Integer(int((whole + fraction) or "0")) * (Integer(10) ** shift))
 
     def _name(self, tree: Name) -> Expr:
-        """What a name with primes stands for."""
+        """The value of a name with primes."""
         name, primes, names, span = tree.name, tree.primes, self.names, tree.span
         if name == "pi":
             return sympy.pi

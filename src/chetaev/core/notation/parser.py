@@ -15,11 +15,10 @@ from chetaev.core.errors import NotationError
 from chetaev.core.notation.bounds import DEEPEST_NODES
 from chetaev.core.notation.lexer import Kind, Token, tokens
 from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied, negative
+from chetaev.core.support.letters import HIGHEST_DERIVATIVE
 
 DEEPEST = 200
 """Depth of brackets and powers in a text. The parser recurses, and so does everything that works on the result."""
-HIGHEST_DERIVATIVE = 20
-"""Largest k in D(e, k), and largest number of primes: derivatives of expressions grow quickly with the order."""
 
 
 class Parser:
@@ -114,7 +113,7 @@ class Parser:
         return found
 
     def _listed(self, opening: Token, many: bool) -> tuple[Tree, ...]:
-        """What stands in brackets."""
+        """The expressions in brackets, up to the closing one."""
         found = [self.sum()]
         while many and self.take(","):
             found.append(self.sum())
@@ -193,7 +192,10 @@ class Parser:
     def _no_primes(self, value: Tree, what: str) -> Tree:
         token = self.tokens[self.at]
         if token.kind is Kind.PRIMES:
-            raise self.error(f"{what} carries no prime.  Write D(expression, {min(len(token.text), 20)}) for the total derivative.", token)
+            raise self.error(
+                f"{what} carries no prime.  Write D(expression, {min(len(token.text), HIGHEST_DERIVATIVE)}) for the total derivative.",
+                token,
+            )
         return value
 
     def _descend(self) -> None:

@@ -57,7 +57,7 @@ def place(given: Any, where: str) -> tuple[str, ...]:
     elif isinstance(given, Sequence) and all(isinstance(part, str) or _is_number(part) for part in given):
         parts = [plain(str(part), where).strip() for part in given]
     if len(parts) not in (2, 3) or not all(parts) or any(len(cut(part)) > 1 for part in parts):
-        raise UsageError(f"{shown(given)} is no place.", where=where, hint='"x, y" in the plane, "x, y, z" in space')
+        raise UsageError(f"{shown(given)} is not a place.", where=where, hint='"x, y" in the plane, "x, y, z" in space')
     return tuple(parts)
 
 
@@ -78,11 +78,11 @@ def rotation(given: Any, where: str) -> str:
     """Turns about axes, nine entries, or the name of a rotation, as one text."""
     parts = given if isinstance(given, str) or not isinstance(given, Sequence) else ", ".join(str(part) for part in given)
     if not isinstance(parts, str) or not parts.strip():
-        raise UsageError(f"{shown(given)} is no rotation.", where=where, hint=_ROTATION)
+        raise UsageError(f"{shown(given)} is not a rotation.", where=where, hint=_ROTATION)
     for part in turns_of(plain(parts, where)):
         axis, _, angle = part.partition(" ")
         if axis not in ("x", "y", "z") or not angle.strip():
-            raise UsageError(f"{shown(part)} is no turn about an axis.", where=where, hint=_ROTATION)
+            raise UsageError(f"{shown(part)} is not a turn about an axis.", where=where, hint=_ROTATION)
     return parts
 
 
@@ -108,21 +108,21 @@ def expression(given: Any, where: str) -> str | float:
 def number(given: Any, where: str, hint: str = "a number") -> float:
     """A finite number."""
     if not _is_number(given) or not math.isfinite(given):
-        raise UsageError(f"{shown(given)} is no number.", where=where, hint=hint)
+        raise UsageError(f"{shown(given)} is not a number.", where=where, hint=hint)
     return int(given) if isinstance(given, int) else float(given)
 
 
 def positive(given: Any, where: str) -> float:
     """A number above zero."""
     if not _is_number(given) or not 0 < given < math.inf:
-        raise UsageError(f"{shown(given)} is no positive number.", where=where, hint="a number above zero")
+        raise UsageError(f"{shown(given)} is not a positive number.", where=where, hint="a number above zero")
     return number(given, where)
 
 
 def count(given: Any, where: str) -> int:
     """How many of something."""
     if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= _MOST:
-        raise UsageError(f"{shown(given)} is no number of things.", where=where, hint=f"a whole number from 1 to {_MOST}")
+        raise UsageError(f"{shown(given)} is not a valid number.", where=where, hint=f"a whole number from 1 to {_MOST}")
     return given
 
 
@@ -136,7 +136,7 @@ def truth(given: Any, where: str) -> bool:
 def axis(given: Any, where: str) -> str:
     """One of the axes of a body."""
     if given not in ("x", "y", "z"):
-        raise UsageError(f"{shown(given)} is no axis.", where=where, hint="x, y or z")
+        raise UsageError(f"{shown(given)} is not an axis.", where=where, hint="x, y or z")
     return str(given)
 
 
@@ -145,14 +145,14 @@ def colour(given: Any, where: str) -> str:
     found = COLOURS.get(given, given) if isinstance(given, str) else given
     if not isinstance(found, str) or not re.fullmatch("#[0-9a-fA-F]{6}", found):
         hint = f"{did_you_mean(str(given), COLOURS)}  #rrggbb, or one of {' '.join(COLOURS)}".strip()
-        raise UsageError(f"{shown(given)} is no colour.", where=where, hint=hint)
+        raise UsageError(f"{shown(given)} is not a colour.", where=where, hint=hint)
     return found
 
 
 def plain(given: Any, where: str) -> str:
     """A text of one line without control characters."""
     if not isinstance(given, str):
-        raise UsageError(f"{shown(given)} is no text.", where=where)
+        raise UsageError(f"{shown(given)} is not a text.", where=where)
     reason = fault(given) or (f"has {len(given)} characters, and at most {_LONGEST} are read." if len(given) > _LONGEST else None)
     if reason:
         raise UsageError(f"the text {reason}", where=where, hint="plain text on one line")
@@ -162,7 +162,7 @@ def plain(given: Any, where: str) -> str:
 def listed(given: Any, where: str, hint: str) -> list[Any]:
     """The entries of a list that is not too long."""
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise UsageError(f"{shown(given)} is no list.", where=where, hint=hint)
+        raise UsageError(f"{shown(given)} is not a list.", where=where, hint=hint)
     if len(given) > _MOST:
         raise UsageError(f"a list of {len(given)} entries; at most {_MOST} are drawn.", where=where)
     return list(given)

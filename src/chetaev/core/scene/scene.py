@@ -79,7 +79,7 @@ def read_scene(data: Mapping[str, Any], where: Callable[[str, int | None], str])
         raise UsageError("a scene without shapes.", where=where("shapes", None), hint=_TABLES)
     for k, table in enumerate(tables):
         if not isinstance(table, Mapping):
-            raise UsageError(f"{read.shown(table)} is no shape.", where=where("", k), hint=_TABLES)
+            raise UsageError(f"{read.shown(table)} is not a shape.", where=where("", k), hint=_TABLES)
     shapes = _shapes([read_shape(table, _of_shape(where, k)) for k, table in enumerate(tables)], where("shapes", None))
     return Scene(shapes, **{name: _READERS[name](value, where(name, None)) for name, value in data.items() if name != "shapes"})
 
@@ -102,7 +102,7 @@ def _shapes(given: Any, where: str) -> tuple[Shape, ...]:
     shapes = tuple(read.listed(given, where, _EXAMPLE))
     for shape in shapes:
         if not isinstance(shape, Shape):
-            raise UsageError(f"{read.shown(shape)} is no shape.", where=where, hint=_EXAMPLE)
+            raise UsageError(f"{read.shown(shape)} is not a shape.", where=where, hint=_EXAMPLE)
     if not shapes:
         raise UsageError("a scene without shapes.", where=where, hint='Scene([Point("x, y")])')
     quantities = sum(isinstance(shape, Slider | Dial) for shape in shapes)
@@ -117,19 +117,21 @@ def _shapes(given: Any, where: str) -> tuple[Shape, ...]:
 def _angles(given: Any, where: str) -> tuple[float, ...]:
     entries = [read.number(v, where) for v in read.listed(given, where, "[-62, 22]")]
     if len(entries) != 2:
-        raise UsageError(f"{read.shown(given)} is no direction of view.", where=where, hint="azimuth and elevation in degrees: [-62, 22]")
+        raise UsageError(
+            f"{read.shown(given)} is not a direction of view.", where=where, hint="azimuth and elevation in degrees: [-62, 22]"
+        )
     return tuple(entries)
 
 
 def _axes(given: Any, where: str) -> tuple[str, ...]:
     names = [read.plain(v, where) for v in read.listed(given, where, '["x", "y"]')]
     if len(names) != 2:
-        raise UsageError(f"{read.shown(given)} are no names of two axes.", where=where, hint='["x", "y"]')
+        raise UsageError(f"{read.shown(given)} are not the names of two axes.", where=where, hint='["x", "y"]')
     return tuple(names)
 
 
 def _caption(given: Any, where: str) -> str:
-    reason = fault(given, lines=True) if isinstance(given, str) else "is no text."
+    reason = fault(given, lines=True) if isinstance(given, str) else "is not a text."
     if reason:
         raise UsageError(f"the caption {reason}", where=where, hint="plain text")
     return str(given)

@@ -324,7 +324,7 @@ def read_shape(data: Mapping[str, Any], where: Callable[[str], str]) -> Shape:
     word = data.get("shape")
     if not isinstance(word, str) or word not in SHAPES:
         hint = f"{did_you_mean(str(word or ''), SHAPES)}  shape = one of {' '.join(SHAPES)}".strip()
-        what = "no shape is named." if word is None else f"{read.shown(word)} is no shape."
+        what = "no shape is named." if word is None else f"{read.shown(word)} is not a shape."
         raise UsageError(what, where=where("shape"), hint=hint)
     kind = SHAPES[word]
     names = [field.name for field in fields(kind)]

@@ -15,6 +15,11 @@ GREEK = dict(zip(_SMALL, _GREEK, strict=True)) | {s.upper(): name.capitalize() f
 
 MOST_PRIMES = 3
 """Derivatives up to this order are written with primes and dots, higher ones as `D(x, 4)`."""
+HIGHEST_DERIVATIVE = 20
+"""Largest k in `D(e, k)`, and largest number of primes in a text: derivatives of expressions grow quickly with the order. Names of higher
+jets nest two."""
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""A name that a system or a function can declare, in its ASCII spelling."""
 
 _COMMANDS = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "

@@ -27,10 +27,7 @@ from chetaev.core.system import System
 from chetaev.core.values import Tape
 from chetaev.core.zero import known_zero, random_point
 from chetaev.mechanics.ranks.exact import exact_rank
-from chetaev.mechanics.ranks.generic import Point, Points, matrices_at, points_on, rank
-
-_POINTS = 9
-"""Random points of a constraint manifold, at several scales: constraints and their rows may be undefined in parts of space."""
+from chetaev.mechanics.ranks.generic import SCALED_POINTS, Point, Points, matrices_at, points_on, rank
 
 RowV = Frozen[Coordinate, Expr]
 """One row of R_V: the coefficients of the variations."""
@@ -71,7 +68,7 @@ class Lowered:
         for m, row in self.reactions.items():
             foreign = [q for q in row if q not in self.system.coordinates]
             if foreign:
-                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is no coordinate.", where="Lowered")
+                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is not a coordinate.", where="Lowered")
 
     @cached_property
     def multipliers(self) -> tuple[Multiplier, ...]:
@@ -211,7 +208,8 @@ def points_of(system: System, rows: Sequence[Constraint]) -> Points:
         for _ in range(top - row.order):
             e = calculus.total(e)
             prolonged.append(system.charted(e))
-    found = points_on(prolonged, [], count=_POINTS) or points_on([], [z for e in prolonged for z in e.free_symbols], count=_POINTS)
+    symbols = [z for e in prolonged for z in e.free_symbols]
+    found = points_on(prolonged, [], count=SCALED_POINTS) or points_on([], symbols, count=SCALED_POINTS)
     return Points((with_entries(system, point, seed) for seed, point in enumerate(found)), found.rows)
 
 

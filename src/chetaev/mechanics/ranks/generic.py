@@ -27,6 +27,8 @@ Point = Mapping[Symbol, float]
 
 RANK_POINTS = 5
 """Random points at which verbs compute a generic rank. Fewer may all lie outside the domain or at special places."""
+SCALED_POINTS = 9
+"""Random points at several scales, for rows and expressions that may be undefined in parts of space."""
 _STEPS = 60
 """Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them."""
 

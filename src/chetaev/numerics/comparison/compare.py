@@ -56,8 +56,11 @@ class Comparison:
     """
 
     t: Array
+    """The times of the comparison."""
     motions: Frozen[Principle, Trajectory]
+    """The motions by principle."""
     pairs: tuple[Pair, ...]
+    """The comparisons of each two principles."""
 
     def __getitem__(self, principle: Principle) -> Trajectory:
         return self.motions[principle]
@@ -97,11 +100,25 @@ def compare(
     inputs: Mapping[str, Any] | None = None,
     tolerance: float = 1e-10,
 ) -> Comparison:
-    """Return the motions of a system under several principles from the same initial data, and their distances.
+    """Simulate a system under several principles from the same initial data, and compare the motions.
 
-    Multipliers in the start are used by principles under which they are part of the state, and ignored by the others. A model has its own
-    principles, start, interval and values. For every vakonomic motion `compare` searches initial multipliers with which it coincides with
-    the others; its own multipliers have to be given, because they are free data: `{..., "lambda1": 0}`.
+    For every vakonomic motion, initial multipliers are sought for which it coincides with the other motions.
+
+    Args:
+        system: A system, or a model, which brings its own principles, start, interval and values.
+        principles: The principles.
+        start: Initial data. Multipliers in it are used by principles under which they are part of the state, as vakonomic motion needs:
+            `{..., "lambda1": 0}`; the other principles ignore them.
+        t: The interval `(t0, t1)`, or an array of times.
+        parameters: Values of the parameters, by name.
+        inputs: Functions of time for the inputs, by name.
+        tolerance: The tolerance of `simulate`.
+
+    Returns:
+        The motions, and the distances between each two of them.
+
+    Raises:
+        UsageError: If principles, start or interval are missing.
 
     >>> from chetaev import DAlembert, Vakonomic
     >>> skate = System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y'*cos(theta) = x'*sin(theta)"], name="skate")

@@ -41,18 +41,36 @@ def simulate_many(
     branch: None = None,
     gauge: None = None,
 ) -> Ensemble:
-    """Return the ends of many motions over `t = (t0, t1)`.
+    """The ends of many motions over one interval.
 
-    `starts` is a mapping (or a `State`) whose values are numbers, texts or arrays, or a list of such mappings, one per member; `parameters`
-    is a mapping to numbers or arrays. All arrays are broadcast against each other. Each member ends where `simulate` with
-    `keep="final"` ends from the same start, independent of the other members and of the number of threads. `simulate` runs members that
-    meet a corner of sign, abs, min or max, one after another, which takes longer.
+    Each member ends where `simulate` with `keep="final"` ends from the same start, whatever the other members and the number of threads
+    are. Members that reach a corner of sign, abs, min or max are run by `simulate` itself, one after another, which takes longer. A member
+    that fails affects no other: `ensemble.failed` lists such members, `ensemble.started` those with a motion, and `ensemble.message(i)`
+    gives the reason.
 
-    `max_step` is the longest step allowed, as in `simulate`; with a `method` other than the default `simulate` runs every member. A
-    member that fails affects no other: `ensemble.failed` lists failed members, `ensemble.started` says which had a motion at all, and
-    `ensemble.message(i)` gives the reason. A bar shows the progress of ensembles that take longer than a second on a terminal or in a
-    notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute `motion` holds the ensemble computed so far.
-    `branch` and `gauge` are refused.
+    Args:
+        equations: Equations, or a model, which brings its own start, interval, values and settings; arguments given here take precedence.
+        starts: A mapping (or a `State`) to numbers, texts or arrays, or a list of such mappings, one per member.
+        t: The interval `(t0, t1)`.
+        parameters: A mapping to numbers or arrays. All arrays are broadcast against each other.
+        tolerance: The tolerance, as in `simulate`.
+        scale: Typical sizes of jets, as in `simulate`.
+        inputs: Functions of time for the inputs, by name.
+        method: The integrator; `simulate` runs every member if it is not the default one.
+        threads: The number of threads; all processors by default.
+        max_steps: The largest number of steps of a member.
+        max_step: The longest step, as in `simulate`.
+        progress: Whether a bar shows the progress; by default for runs longer than a second on a terminal or in a notebook.
+        branch: Not supported; only None is accepted.
+        gauge: Not supported; only None is accepted.
+
+    Returns:
+        The ends, extrema, drifts and outcomes of all members.
+
+    Raises:
+        UsageError: For an argument of a wrong type or value, and for a model with events.
+        ParameterError: If a value of a parameter or an input is missing.
+        KeyboardInterrupt: After Ctrl-C; its attribute `motion` holds the ensemble so far.
 
     >>> from chetaev import System, derive
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2")

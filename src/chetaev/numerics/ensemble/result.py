@@ -42,6 +42,7 @@ class Ensemble:
     """
 
     equations: Equations
+    """The equations of the motions."""
     shape: tuple[int, ...]
     """The shape of the arrays that were given; members count in C order."""
     t: Array
@@ -53,6 +54,7 @@ class Ensemble:
     extrema: Frozen[str, tuple[Array, Array]]
     """The least and the largest value of every jet of the state, by member."""
     counts: Frozen[str, Indices]
+    """The numbers of accepted and rejected steps, evaluations, projections and shortened steps, by member."""
     start: Columns
     """The completed initial data."""
     final: Columns

@@ -128,14 +128,30 @@ def evaluate(
     branch: Any = None,
     gauge: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """All jets up to the accelerations, and the multipliers, at a state and a time (0 if none is given).
+    """All jets up to the accelerations, and the multipliers, at a state.
 
-    A model brings its own start, initial time and values; what is given here takes precedence.
+    Missing initial values are computed from constraints in which they enter linearly.
 
-    Missing initial values are computed from the constraints where they enter linearly. At a state where the equations do not
-    determine the motion a StateError says which unknown is left open. Of several manifolds on which motions live `branch` names one, by
-    number or by its constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. `gauge` gives functions that the equations
-    leave free (`{"q2": "sin(t)"}`).
+    Args:
+        equations: Equations, or a model, which brings its own start, initial time and values; arguments given here take precedence.
+        start: Initial data by name, or a `State` with guesses.
+        parameters: Values of the parameters, by name.
+        t: The time; 0 by default.
+        inputs: Functions of time for the inputs, by name.
+        branch: The manifold of the motion, where there are several: its number or its constraints (`"q3 = 0"`). A start on exactly one of
+            them needs no choice.
+        gauge: Functions of time for quantities that the equations leave free: `{"q2": "sin(t)"}`.
+
+    Returns:
+        The values, by name.
+
+    Raises:
+        InitialError: If initial data are missing or contradict the constraints.
+        ParameterError: If a value of a parameter or an input is missing.
+        StateError: If the equations do not determine an unknown at this state; the message names it.
+        BranchError: If the branch is not clear.
+        GaugeError: If a gauge is missing.
+        UsageError: If `equations` is neither equations nor a model.
 
     >>> from chetaev import DAlembert, System
     >>> knife = System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y' = x'*tan(theta)"])
@@ -224,7 +240,23 @@ def residual(
     t: float = 0.0,
     inputs: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
-    """`lhs - rhs` of every row, by label, for jets and multipliers given by name: zero on a motion."""
+    """`lhs - rhs` of every row, which is zero on a motion.
+
+    Args:
+        equations: Equations.
+        jets: Values of all jets and multipliers that occur in the rows, by name.
+        parameters: Values of the parameters, by name.
+        t: The time.
+        inputs: Functions of time for the inputs, by name.
+
+    Returns:
+        The residuals by the labels of the rows.
+
+    Raises:
+        UsageError: If `equations` is not equations.
+        InitialError: If a jet is missing.
+        StateError: If a row or an input has no finite value.
+    """
     if not isinstance(equations, Equations):
         hint = "residual(derive(system, principle), jets)"
         raise UsageError(f"residual takes equations, not {type(equations).__name__}.", where="residual", hint=hint)

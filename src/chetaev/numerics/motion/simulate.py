@@ -59,30 +59,43 @@ def simulate(
     max_step: Any = None,
     progress: bool | None = None,
 ) -> Trajectory:
-    """Return the motion from a state over an interval `(t0, t1)`, or at an increasing or decreasing array of times.
+    """The motion from a state.
 
-    Two times always mean an interval, also as an array: every step between them is stored. Three or more are the times that are stored.
+    An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all constraints,
+    hidden ones too. sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks:
+    `motion.switches` lists these times. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step. Bounds on the data
+    between the points of a step (`motion.enclosed`) keep steps from passing over a narrow barrier, a pulse or a pole.
 
-    An explicit method of order 8 with error control runs in machine code; after each step the state is projected onto all
-    constraints, hidden ones included. `method=Implicit()` is for stiff systems, `method=Taylor()` for very tight tolerances.
-    `keep="final"` stores the end, extrema and drift only. `conserve="energy"` projects onto the energy as well where it is a first
-    integral. A model has its own start, interval and values.
+    Args:
+        equations: Equations, or a model, which brings its own start, interval, values and settings; arguments given here take precedence.
+        start: Initial data by name, or a `State` with guesses.
+        t: The interval `(t0, t1)`, or three or more increasing or decreasing times. Two times always mean an interval, as an array too, and
+            every step is stored; with more times, the states at these are stored.
+        parameters: Values of the parameters, by name.
+        tolerance: The tolerance, 1e-9 by default, relative to each jet and to its typical size over the run, whatever its units are. With
+            `(1e-9, 1e-12)` the error of a jet x in a step is at most `1e-9*abs(x) + 1e-12`.
+        scale: Typical sizes of jets: `{"x": 1e-9}`.
+        method: The integrator; `Implicit()` for stiff systems, `Taylor()` for very tight tolerances.
+        events: Events at roots of expressions, texts or `On(...)`; they may end the motion or change its state.
+        inputs: Functions of time for the inputs, by name.
+        branch: The manifold of the motion, where there are several: its number, an object (`analysis.branches[0]`, a leaf of the constraint
+            algorithm) or its constraints (`"q3 = 0"`). A start on exactly one of them needs no choice.
+        gauge: Functions of time for quantities that the equations leave free: `{"q2": "sin(t)"}`.
+        conserve: `"energy"` to project onto the energy as well, where it is a first integral.
+        keep: `"steps"`, or `"final"` to store the end, extrema and drift only.
+        max_steps: The largest number of steps.
+        max_step: The longest step, for data without known bounds.
+        progress: Whether a bar shows the progress; by default for runs longer than a second on a terminal or in a notebook.
 
-    The tolerance, 1e-9 by default, is relative to each jet and to its typical size over the run, independent of units;
-    `scale={"x": 1e-9}` gives typical sizes. With `tolerance=(1e-9, 1e-12)` the error of a jet x in a step is at most 1e-9 |x| + 1e-12.
+    Returns:
+        The motion. Its `outcome` says whether and why it ended early.
 
-    Where motions live on several manifolds, `branch` names one, by number, by object (`analysis.branches[0]`, a leaf of the constraint
-    algorithm) or by constraints (`"q3 = 0"`); a start on exactly one of them needs no choice. Functions that the equations leave free are
-    chosen by `gauge={"q2": "sin(t)"}`.
-
-    sign, step, abs, min, max and piecewise are switched where their arguments vanish, and dry friction sticks: `motion.switches` lists
-    these times. Where a Lagrangian jumps, momenta jump as they would at a steep smooth step. No step misses a narrow barrier, a pulse or a
-    pole in the data: the functions are enclosed by bounds between the points that a step evaluates (`motion.enclosed`), and a step that
-    could miss a feature is shortened. `max_step` bounds the length of all steps, for features without bounds.
-
-    `events` are roots of expressions (`On`); they may end the motion or change its state. A bar shows the progress of runs that take
-    longer than a second on a terminal or in a notebook (`progress=False`: never). Ctrl-C raises KeyboardInterrupt, whose attribute
-    `motion` holds the motion computed so far, with the outcome `interrupted`.
+    Raises:
+        UsageError: For an argument of a wrong type or value.
+        InitialError: If initial data are missing or contradict the constraints.
+        ParameterError: If a value of a parameter or an input is missing.
+        StateError: If the equations do not determine the motion at the start; BranchError and GaugeError if a choice is missing.
+        KeyboardInterrupt: After Ctrl-C; its attribute `motion` holds the motion so far, with the outcome `interrupted`.
 
     >>> from chetaev import System
     >>> spring = System("x", lagrangian="x'^2/2 - x^2/2")

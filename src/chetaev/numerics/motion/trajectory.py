@@ -152,21 +152,32 @@ class Trajectory(Standing):
     """
 
     equations: Equations
+    """The equations of the motion."""
     t: Array
+    """The stored times."""
     states: Array
+    """The states at these times, one row each."""
     end: tuple[float, Array]
-    """The time and state of the end, stored as a node or not."""
+    """The time and the state at which the motion ended, stored or not."""
     jets: tuple[Jet, ...]
+    """The jets of a state, in the order of the columns of `states`."""
     outcome: Outcome
+    """Why the motion ended."""
     message: str
+    """The reason in a sentence, if the motion ended early."""
     drift: Frozen[str, float]
     """The largest residual of every constraint, hidden ones too, and of the energy balance, over all accepted steps, each relative to the
     largest sum of the absolute values of its terms (`scales`)."""
     extrema: Frozen[str, tuple[float, float]]
+    """The smallest and the largest value of every jet of the state."""
     events: tuple[Event, ...]
+    """The events that occurred."""
     counts: Frozen[str, int]
+    """The numbers of accepted and rejected steps, evaluations, projections and shortened steps."""
     reader: Reader = field(compare=False)
+    """The evaluator of expressions along the motion."""
     tolerance: float = np.nan
+    """The relative tolerance of the run."""
     switches: tuple[Switch, ...] = ()
     """The switching surfaces of sign, abs, min and max that were met."""
     pieces: Integers | None = field(default=None, compare=False)

@@ -18,7 +18,7 @@ from chetaev.mechanics.equations import Equations
 
 @dataclass(frozen=True)
 class On:
-    """An event: a root of an expression.
+    """An event: a root of `expression`, a text or an expression in jets and multipliers.
 
     `terminal` ends the run there. `direction` is +1 for rising, -1 for falling, 0 for both. `reset` gives new values to jets of the
     state, as numbers or expressions in the state before: `On("x", direction=-1, reset={"x'": "-e*x'"})` is an impact with coefficient of

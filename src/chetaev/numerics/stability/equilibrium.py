@@ -51,14 +51,28 @@ def equilibria(
     branch: None = None,
     gauge: None = None,
 ) -> Equilibrium | list[Equilibrium]:
-    """Return a state near the guess in which all rates vanish; for a list of guesses the list of different states they lead to.
+    """A state near a guess in which all rates vanish.
 
-    The default guess of a model are the coordinates of its start. `branch` and `gauge` are refused.
+    Coordinates that no equation determines stay near their guess. With a velocity in `fixed`, a steady motion is sought: its coordinate
+    grows at that rate, and cyclic coordinates have constant velocities (straight rolling at a given psi', a conical pendulum at a given
+    phi'). The action of Herglotz' principle must be at rest only where it has an effect.
 
-    Coordinates and multipliers without a guess start at 0; coordinates that no equation determines stay near their guess. Names in `fixed`
-    keep their guess. A velocity may be fixed, too: its coordinate then grows at that rate, cyclic coordinates may change accordingly, and
-    the result is a steady motion instead of an equilibrium (straight rolling at a given psi', a conical pendulum at a given phi').
-    The action of Herglotz' principle is required to rest only where it has an effect.
+    Args:
+        equations: Equations or a model.
+        guess: Values of coordinates and multipliers, 0 if they are left out; or a list of guesses. A model brings its start as a guess.
+        parameters: Values of the parameters, by name.
+        t: The time.
+        inputs: Functions of time for the inputs, by name.
+        fixed: Names that keep the value of their guess.
+        branch: Not supported; only None is accepted.
+        gauge: Not supported; only None is accepted.
+
+    Returns:
+        The equilibrium; for a list of guesses, the list of different equilibria that they lead to.
+
+    Raises:
+        UsageError: If no guess is given, or `guess` is not of this form.
+        InitialError: If no equilibrium is found.
 
     >>> from chetaev import System, derive
     >>> spring = derive(System("x", "k m g", lagrangian="m*x'^2/2 - k*x^2/2 - m*g*x"))

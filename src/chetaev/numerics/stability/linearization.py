@@ -41,6 +41,7 @@ class Linearization:
     rates: Mapping[str, float]
     """The rate of every jet of the state: all zero at an equilibrium."""
     title: str
+    """The heading of the printed linearisation."""
 
     def __post_init__(self) -> None:
         for name in ("matrix", "eigenvalues", "full", "tangent"):
@@ -72,11 +73,25 @@ def linearize(
 ) -> Linearization:
     r"""The linearised motion at a state, reduced to independent jets $y$ of it: $\delta y' = A_y X\, \delta y$.
 
-    The state is completed from the constraints as in `evaluate`, and need not be an equilibrium: at a steady motion, such as straight
-    rolling, the eigenvalues decide in the same way. Zero eigenvalues are disregarded where a family of steady motions explains them
-    (another place, heading or speed); a zero eigenvalue of another kind, or a pair on the imaginary axis, leaves `stable` at None,
-    because terms of higher order decide there. On a surface where sign, abs, min or max switch, such as rest under dry friction, there is
-    no linearisation, and a StateError says so. `branch` and `gauge` are refused.
+    The state need not be an equilibrium: at a steady motion, such as straight rolling, the eigenvalues decide in the same way. Zero
+    eigenvalues are disregarded if a family of steady motions explains them (another place, heading or speed); after another zero
+    eigenvalue, or a pair on the imaginary axis, `stable` is None, because terms of higher order decide.
+
+    Args:
+        equations: Equations or a model.
+        state: The state, completed from the constraints as in `evaluate`; None for a model's start.
+        parameters: Values of the parameters, by name.
+        t: The time.
+        inputs: Functions of time for the inputs, by name.
+        branch: Not supported; only None is accepted.
+        gauge: Not supported; only None is accepted.
+
+    Returns:
+        The matrix, its eigenvalues, and a verdict on stability.
+
+    Raises:
+        StateError: On a surface where sign, abs, min or max switch, such as rest under dry friction, and where the motion is not
+            determined.
 
     >>> from chetaev import System, derive
     >>> pendulum = derive(System("theta", "g l", lagrangian="l^2*theta'^2/2 + g*l*cos(theta)", name="pendulum"))

@@ -39,7 +39,9 @@ class Equilibrium(Mapping[str, float]):
     """An equilibrium or steady motion: its jets by name, usable as a start; `now` has multipliers and accelerations too."""
 
     now: Evaluation
+    """The evaluation at this state."""
     names: tuple[str, ...]
+    """The jets of the state."""
     residual: float
     """The largest error of a rate that should be zero."""
     sizes: Mapping[str, float] = field(default_factory=dict)

@@ -29,10 +29,26 @@ def eigenvalue_sweep(
     branch: None = None,
     gauge: None = None,
 ) -> Complex:
-    """Return the eigenvalues of the linearised motion for each value of a parameter, a row per value, a column per continued eigenvalue.
+    """Eigenvalues of the linearised motion over a range of values of a parameter.
 
-    `state` is a state, or a function that returns one for a value, if the equilibrium moves with the parameter. `parameter` may also be a
-    jet of the state such as `psi'`. Neighbouring rows are matched as a whole so that the columns are as smooth as possible.
+    Args:
+        equations: Equations or a model.
+        state: A state, or a function from a value to a state, for an equilibrium that depends on the parameter; None for a model's start.
+        parameter: The name of a parameter, or of a jet of the state such as `psi'`.
+        values: The values.
+        parameters: Values of the other parameters, by name.
+        t: The time.
+        inputs: Functions of time for the inputs, by name.
+        branch: Not supported; only None is accepted.
+        gauge: Not supported; only None is accepted.
+
+    Returns:
+        An array with a row per value. Each column follows one eigenvalue: neighbouring rows are matched so that columns are smooth.
+
+    Raises:
+        StateError: If the number of eigenvalues changes, or the motion has no linearisation.
+        ParameterError: If `parameter` is neither a parameter nor a jet of the state.
+        UsageError: If `values` is not a sequence of numbers, or a branch or a gauge is given.
 
     >>> from chetaev import System, derive
     >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))

@@ -44,11 +44,21 @@ _DIGITS = 30
 
 
 def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:
-    """Structural analysis of equations (or a model): verdict, hidden constraints, free data, singular locus.
+    """Structural analysis: verdict, hidden constraints, free data, singular locus.
 
-    Where corners (sign, step, abs, min, max, piecewise) stand in a mass or a constraint, each side of them is a system of its own. If
-    the verdicts or the numbers of free values differ, the verdict is BRANCHING, with an Analysis for each; a `start`, with values of the
-    parameters if the corners depend on them, selects the side it lies on.
+    Where a corner function (sign, step, abs, min, max, piecewise) occurs in a mass or a constraint, each side of the corner is a system of
+    its own. If the verdicts or the numbers of free values differ, the verdict is BRANCHING, with an Analysis for each side.
+
+    Args:
+        equations: Equations or a model.
+        start: Initial data, which select the side of the corners on which they lie.
+        parameters: Values of the parameters, if the corners depend on them.
+
+    Returns:
+        The verdict with its evidence.
+
+    Raises:
+        UsageError: If `equations` is neither equations nor a model.
 
     >>> from chetaev import System
     >>> print(analyze(derive(System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="spring"))))

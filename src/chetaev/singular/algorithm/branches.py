@@ -272,7 +272,7 @@ def determinant(space: Space, matrix: Sequence[Sequence[Poly]]) -> Poly:
 
 
 def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:
-    """The irreducible factors of what must not vanish; None if one vanishes."""
+    """The irreducible factors of the polynomials that must not vanish; None if one vanishes."""
     found: list[Poly] = []
     for n in task.nonzero:
         rest = substitute(space, n, task.solved)
@@ -298,8 +298,8 @@ def _entangled(basis: Sequence[Poly], nonzero: Sequence[Poly]) -> list[Poly]:
             else:
                 apart.append((known, number))
         groups = [*apart, (variables, count)]
-    knotted = set().union(*[variables for variables, count in groups if count > 1])
-    return [n for n in nonzero if support(n) & knotted]
+    connected = set().union(*[variables for variables, count in groups if count > 1])
+    return [n for n in nonzero if support(n) & connected]
 
 
 def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) -> bool:

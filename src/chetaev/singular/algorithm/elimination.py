@@ -1,4 +1,4 @@
-r"""Linear equations for the rates, solved modulo the ideal of a branch without dividing by what may vanish.
+r"""Linear equations for the rates, solved modulo the ideal of a branch without divisors that may vanish.
 
 The unknowns are components $\xi_j$ of the vector field; a row is $\sum_j a_j \xi_j + r = 0$ with $a_j, r$ in the ring. Pivots are taken in
 this order: constants; products of factors that do not vanish on the branch; square blocks whose determinant is constant on the branch.

@@ -62,7 +62,7 @@ class Space(Ring):
         return found
 
     def _occurring(self, rationals: Sequence[Expr]) -> tuple[set[Jet], bool]:
-        """The jets that occur outside functions or as rates of what occurs, and whether time does."""
+        """The jets that occur outside functions or as rates of occurring jets, and whether time occurs."""
         everything = [*rationals, *self._partials.values(), *self.translation.nonzero]
         everything += [g.relation for g in self.translation.generators if g.relation is not None]
         present = set().union(*[e.free_symbols for e in everything])

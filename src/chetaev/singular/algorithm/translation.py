@@ -124,7 +124,7 @@ class Translation:
             return self._corner(e)
         if isinstance(e, _OPAQUE):
             return self._opaque(e)
-        raise NotImplementedError(f"{e} is no function this algorithm knows")
+        raise NotImplementedError(f"the function {e} is not supported here")
 
     def _power(self, e: Expr) -> Expr:
         base, exponent = e.args

@@ -27,7 +27,7 @@ from chetaev.core.errors import PrincipleError
 from chetaev.core.symbols import Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import vanishes
-from chetaev.mechanics.ranks.generic import RANK_POINTS, generic_rank, points_on
+from chetaev.mechanics.ranks.generic import RANK_POINTS, SCALED_POINTS, generic_rank, points_on
 from chetaev.singular.algorithm.ideals import groebner
 from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.dirac_bergmann.source import Source
@@ -120,7 +120,7 @@ def _inverse(block: Matrix) -> Matrix:
 def _general(source: Source, slopes: Sequence[Expr], hessian: Matrix, where: str) -> Primary:
     """Primary constraints by elimination of the velocities; their number must be the corank of the second derivatives."""
     symbols = sorted(hessian.free_symbols, key=lambda z: z.name)
-    corank = hessian.rows - generic_rank(hessian.tolist(), points_on([], symbols, count=9))
+    corank = hessian.rows - generic_rank(hessian.tolist(), points_on([], symbols, count=SCALED_POINTS))
     velocities = [q.d() for q in source.coordinates]
     energy = Add(*[e * v for e, v in zip(slopes, velocities, strict=True)]) - source.lagrangian
     still = vanishes(energy) is True

@@ -50,7 +50,8 @@ from chetaev.singular.forms.exterior import (
 class Adapted:
     r"""A form on $J^r Y$ in the basis $dt, \omega_0, \dots, \omega_{r-1}, dq_r$ adapted to the contact structure.
 
-    In `terms` a jet of order below `order` stands for its contact form, any other variable for its differential.
+    `degree` is that of the form. In `terms` a jet of order below `order` stands for its contact form, any other variable for its
+    differential.
     """
 
     order: int

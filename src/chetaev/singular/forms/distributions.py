@@ -1,8 +1,9 @@
 r"""Distributions of vector fields on jets: rank, annihilator, brackets, Frobenius' theorem, derived flag.
 
 A distribution is spanned by fields, or annihilated by 1-forms; the two descriptions are exchanged by one elimination, and Frobenius'
-condition and the derived flag are those of `chetaev.mechanics.distributions.Pfaffian`. Ranks are generic: they come from random points
-of the whole space, or of a submanifold to which the fields are tangent (`on`). On a submanifold numbers decide; elsewhere zeros are proved.
+condition and the derived flag are those of `chetaev.mechanics.distributions.Pfaffian`. Ranks are generic: they are computed at random
+points of the whole space, or of a submanifold to which the fields are tangent (`on`). On a submanifold numbers decide; elsewhere zeros are
+proved.
 
     >>> from chetaev.singular.forms.exterior import d
     >>> from chetaev.core.symbols import coordinates

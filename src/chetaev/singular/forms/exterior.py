@@ -197,6 +197,9 @@ def d(form: FormLike) -> Form:
 
     Returns:
         The derivative, of one degree more.
+
+    Raises:
+        UsageError: If an argument is not a form, an expression or a number.
     """
     form = as_form(form)
     parts: dict[Blade, list[Expr]] = {}
@@ -216,6 +219,9 @@ def wedge(*forms: FormLike) -> Form:
 
     Returns:
         The product; the function 1 without arguments.
+
+    Raises:
+        UsageError: If an argument is not a form, an expression or a number.
     """
     return reduce(_wedge, map(as_form, forms), as_form(S.One))
 
@@ -238,6 +244,9 @@ def interior(field: Mapping[Symbol, Expr], form: Form) -> Form:
 
     Returns:
         The product, of one degree less; 0 for a function.
+
+    Raises:
+        UsageError: If an argument is not a form, an expression or a number.
     """
     form = as_form(form)
     if form.degree == 0:
@@ -290,6 +299,9 @@ def is_zero(form: FormLike) -> bool | None:
 
     Returns:
         True if that is proved, False if a point is known where it is not zero, None if undecided.
+
+    Raises:
+        UsageError: If an argument is not a form, an expression or a number.
     """
     return all_of(vanishes(c) for c in as_form(form).terms.values())
 

@@ -211,7 +211,7 @@ def lagrangian_of(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate
 
 
 def _polished(found: Candidate, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate:
-    """The same Lagrangian in a shorter form, if SymPy finds one at once and it still gives the rows."""
+    """The same Lagrangian in a shorter form, if SymPy finds one that still gives the rows."""
     if all(p.base.is_Symbol for p in found.lagrangian.atoms(sympy.Pow)) and not found.lagrangian.atoms(sympy.Function):
         return found  # powers of symbols: nothing to gain
     shorter = tidy(sympy.simplify(found.lagrangian))

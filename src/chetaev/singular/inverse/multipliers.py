@@ -168,7 +168,7 @@ _KINDS = {
 
 
 def _factors_of(z: Symbol, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Expr]:
-    """Functions of z that some pair of rows asks for."""
+    """Functions of z that make an identity of order s - 1 hold for some pair of rows."""
     order = highest_order(rows, coordinates)
     if order < (1 if z == TIME else 2):
         return
@@ -182,7 +182,7 @@ def _factors_of(z: Symbol, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> 
 
 
 def _own_factor(z: Symbol, q: Jet, row: Expr) -> Expr | None:
-    """The function of z that a single row asks for in its own coordinate."""
+    """The function of z that makes the identity of order s - 1 hold for a single row in its own coordinate."""
     order = highest_order([row], [q])
     if order < (1 if z == TIME else 2):
         return None
@@ -203,7 +203,7 @@ def _from_quotient(z: Symbol, expression: Expr, leading: Expr, order: int) -> Ex
 
 
 def _monomials(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Expr]:
-    """exp(c t) times powers, with the exponents the identities ask for; those they leave free are 0."""
+    """exp(c t) times powers, with exponents that solve the identities; free exponents are 0."""
     present = set().union(*[jets_of(row, coordinates) for row in rows])
     bases = [z for q in coordinates for z in (q, q.d()) if z in present]
     exponents = [sympy.Dummy(f"a{k}", real=True) for k in range(len(bases) + 1)]

@@ -1,1 +1,1 @@
-"""What the theorems share: morphisms and what they carry, momenta, null spaces, pull-backs, frames, Noether's theorem."""
+"""Parts that several theorems use: morphisms and the motions they map, momenta, null spaces, pull-backs, frames, Noether's theorem."""

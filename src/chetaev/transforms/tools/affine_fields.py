@@ -1,7 +1,7 @@
 r"""The search for symmetries: affine fields $X = \tau\,\partial_t + (a^i + B^i_j q^j + c^i t)\,\partial_{q^i}$ by linear algebra.
 
 That a field leaves a Lagrangian, its Euler-Lagrange expressions or a constraint unchanged is linear in its coefficients. At random points
-these conditions become rows of numbers; a vector of their null space is made rational, and what is claimed is proved afterwards.
+these conditions become rows of numbers; a vector of their null space is rounded to rational numbers, and the symmetry is proved afterwards.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from chetaev.mechanics.ranks.generic import Point, points_on
 Matrix = NDArray[np.float64]
 
 _CUT = 1e-9
+"""Singular values below this part of the largest count as zero. Points are found to 1e-11; a wrong vector fails the proof."""
 _SMALL = 1e-7
+"""Entries of a null vector below this are zero, and entries are rational if they are this near to a fraction."""
 _LARGEST_DENOMINATOR = 1000
+"""Largest denominator of a coefficient. Much larger ones would fit any number within `_SMALL`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Ansatz:
 
 
 class Condition(ABC):
-    """Something linear in the coefficients of a field."""
+    """Abstract: a condition that is linear in the coefficients of a field."""
 
     ansatz: Ansatz
     count: int
@@ -120,7 +123,7 @@ class Annihilation(Condition):
 
 
 class Invariance(Condition):
-    """Expressions and their gradients, ready for numbers."""
+    """Expressions that do not change along a field."""
 
     def __init__(self, ansatz: Ansatz, expressions: tuple[Expr, ...], weights: bool) -> None:
         self.ansatz, self.weights, self.count = ansatz, weights, len(expressions)

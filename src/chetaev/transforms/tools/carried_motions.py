@@ -1,4 +1,4 @@
-"""Numbers carried by a Morphism: starts, motions, and how well both sides agree."""
+"""Starts and motions mapped by a Morphism, and a numerical comparison of both sides."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ from chetaev.transforms.tools.morphism import Morphism
 
 Array = NDArray[np.float64]
 _POINTS = 101
+"""Times at which two motions are compared."""
 _SHADOW = 1e-6
+"""Relative difference that is always allowed between a reconstructed motion and the motion of the target; the square root of the tolerance
+is allowed if that is larger."""
 
 
 @dataclass(frozen=True, repr=False)
 class Image:
-    """A motion of the source read with the names of the target: `image["v1'"]` is an array over `image.t`."""
+    """A motion of the source with the names of the target: `image["v1'"]` is an array over `image.t`."""
 
     morphism: Morphism
     motion: Trajectory
@@ -108,10 +111,9 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
 
 
 def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Trajectory:
-    """The motion of the source over the same time from the state that the target's motion begins with, completed by what is given.
+    """The motion of the source over the same time, from the start of the target's `motion` completed by `given`.
 
-    Its shadow is compared with the motion it was made from: they agree within what their tolerance allows, or a StateError says they do
-    not.
+    Its image is compared with `motion`; a StateError if they differ by more than the tolerance allows.
     """
     back = morphism.inverse
     _require_motion_of(back, motion)
@@ -133,14 +135,14 @@ def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Traject
             raise StateError(
                 f"{z.name} of the two motions differs by {off:.1e}.",
                 where=f"reconstruct {morphism.source.system.label}",
-                why="The motion that was found is not the one whose shadow is given.",
+                why="The image of the reconstructed motion is not the given motion.",
                 hint="the same values for both, and a smaller tolerance",
             )
     return found
 
 
 def _require_motion_of(morphism: Morphism, motion: Any) -> None:
-    """A map carries motions of its own source, not starts or motions of other equations."""
+    """Raise a UsageError unless `motion` is a motion of the morphism's source."""
     where = f"map to {morphism.target.system.label}"
     if not isinstance(motion, Trajectory):
         raise UsageError(
@@ -180,7 +182,7 @@ def _start(
     t: float = 0.0,
     inputs: Mapping[str, Any] | None = None,
 ) -> State:
-    """The image of a start: every jet of the target's state that the map, or a choice, determines."""
+    """The image of a start: all jets of the target's state that the map or its choices determine."""
     known = {z.base: z for z in morphism.to_target}
     chosen = {z.name: e for z, e in morphism.chosen.items()}
     wanted: dict[str, Expr] = {}
@@ -192,7 +194,7 @@ def _start(
     lost = [q.base for q in morphism.target.system.coordinates if q.base not in known and q.name not in chosen]
     if lost:
         raise UsageError(
-            f"the map says nothing about {' '.join(lost)}.",
+            f"the map does not determine {' '.join(lost)}.",
             where=f"map to {morphism.target.system.label}",
             why="No formula for these coordinates is known.",
             hint="change_coordinates or restrict with inverse={...}",
@@ -202,7 +204,7 @@ def _start(
 
 
 def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:
-    """Times evenly over the motion with the states there; those that were kept if nothing between them is known."""
+    """Equally spaced times with the states there; the stored ones if the motion has no dense output."""
     if not motion.reader.dense:  # type: ignore[attr-defined]
         return motion.t, motion.states
     times = np.linspace(motion.t[0], motion.end[0], points)
@@ -215,7 +217,7 @@ def _state(equations: Equations) -> tuple[Jet, ...]:
 
 
 def _stated(equations: Equations, jets: Sequence[Jet]) -> list[Jet]:
-    """Jets that a start may state: the rate of a reaction's multiplier is none, because it follows from the equations."""
+    """The jets that a start may contain: all but rates of the multipliers of reactions, which follow from the equations."""
     return [z for z in jets if not (z.order and equations.lowered.is_reaction(z))]
 
 

@@ -1,8 +1,8 @@
 r"""A Morphism: two sets of equations and maps between their motions, in both directions.
 
-A map is given by what it does to the unknowns: every unknown of the other side as an expression in jets of this side. Derivatives follow by
-the total derivative $D$, because a map of curves commutes with $d/dt$. So one small table carries states, trajectories and expressions, and
-maps compose by substitution.
+A map is a table of every unknown of the other side as an expression in jets of this side. Derivatives follow by
+the total derivative $D$, because a map of curves commutes with $d/dt$. So one table maps states, trajectories and expressions, and maps
+compose by substitution.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Table = Frozen[Jet, Expr]
 class Morphism:
     """Equivalent equations, and the maps of their motions.
 
-    `morphism.target` are the equations of the other side, `morphism.system` their system. `morphism.forward(start, parameters=...)`
-    takes a start of the source to one of the target, `morphism.forward(motion)` a motion; `backward` goes the other way. Where the target
-    has further parameters (constants of motion) `morphism.parameters(start, parameters=...)` gives all of its values. `check(motion)`
-    simulates the target and compares. `then` composes, `inverse` turns round; `pulled_back("p_x")` reads an expression of the target on
-    the source, `pushed_forward("x'")` one of the source on the target; `expressions["H"]` is what the theorem names.
+    `morphism.target` are the equations of the other side, `morphism.system` their system. `morphism.forward(start, parameters=...)` maps a
+    start of the source to one of the target, `morphism.forward(motion)` a motion; `backward` is the other direction. If the target has
+    further parameters (constants of motion), `morphism.parameters(start, parameters=...)` gives all its values. `check(motion)` simulates
+    the target and compares. `then` composes, `inverse` exchanges source and target; `pulled_back("p_x")` is an expression of the target on
+    the source, `pushed_forward("x'")` one of the source on the target; `expressions["H"]` is an expression that the theorem names.
 
     >>> from chetaev import System, hamiltonian, simulate
     >>> legendre = hamiltonian(System("x", "m", lagrangian="m*x'^2/2 - x^2/2", name="spring"))
@@ -46,27 +46,29 @@ class Morphism:
     """
 
     source: Equations
+    """The given equations."""
     target: Equations
+    """The equivalent equations."""
     to_target: Table
     """Unknowns of the target in jets of the source."""
     to_source: Table
     """Unknowns of the source in jets of the target."""
     theorem: str
-    """What says that the two are equivalent, and where it stands."""
+    """The theorem by which they are equivalent, with its reference."""
     chosen: Frozen[Jet, Expr] = field(default_factory=Frozen)
-    """Values of the target's state that no motion of the source fixes: scales and constants of motion, set at the start."""
+    """Values of the target's state that no motion of the source determines, such as scales; they are set at the start."""
     also_chosen: Frozen[Jet, Expr] = field(default_factory=Frozen)
-    """The same for the source."""
+    """The same for the source's state."""
     notes: tuple[str, ...] = ()
-    """What a user should know: where it is valid, what was chosen and why."""
+    """Remarks for the user: the domain of validity, and choices."""
     constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
     """Parameters of the target that are constants of motion of the source."""
     also_constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
-    """The same for the source."""
+    """Parameters of the source that are constants of motion of the target."""
     expressions: Frozen[str, Expr] = field(default_factory=Frozen)
-    """What the theorem speaks of by name: the Hamiltonian "H", the Routhian "R", ..., on the target."""
+    """Expressions on the target that the theorem names: the Hamiltonian "H", the Routhian "R", ..."""
     also_expressions: Frozen[str, Expr] = field(default_factory=Frozen)
-    """The same on the source."""
+    """Expressions on the source that the theorem names."""
 
     @property
     def system(self) -> Any:
@@ -75,7 +77,7 @@ class Morphism:
 
     @property
     def inverse(self) -> Morphism:
-        """The same equivalence read the other way."""
+        """The same equivalence with source and target exchanged."""
         return Morphism(
             self.target,
             self.source,
@@ -115,11 +117,11 @@ class Morphism:
         )
 
     def pulled_back(self, expression: Expr | str) -> Expr:
-        """An expression of the target read on the source."""
+        """An expression of the target as one on the source."""
         return _read_across(expression, self.target, self.to_target, self.source)
 
     def pushed_forward(self, expression: Expr | str) -> Expr:
-        """An expression of the source read on the target."""
+        """An expression of the source as one on the target."""
         return _read_across(expression, self.source, self.to_source, self.target)
 
     def forward(self, given: Any, **values: Any) -> Any:
@@ -133,9 +135,9 @@ class Morphism:
         return self.inverse.forward(given, **values)
 
     def reconstruct(self, motion: Any, given: Any = None) -> Any:
-        """The motion of the source that a motion of the target is the shadow of; `given` says what the target does not know at the start.
+        """The motion of the source whose image is `motion`; `given` holds initial values that the target does not determine.
 
-        For a system reduced by a symmetry this is where the group coordinate stands: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
+        For a system reduced by a symmetry this is the group coordinate: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
         """
         from chetaev.transforms.tools.carried_motions import reconstructed
 
@@ -148,7 +150,7 @@ class Morphism:
         return target_parameters(self, start, **values)
 
     def check(self, motion: Any, **settings: Any) -> Agreement:
-        """Simulate the target from the image of the motion's start, and say how far the two are apart, in both directions."""
+        """Simulate the target from the image of the motion's start; returns the largest differences in both directions."""
         from chetaev.transforms.tools.carried_motions import agreement
 
         return agreement(self, motion, **settings)
@@ -185,21 +187,21 @@ def image_of(expression: Expr, table: Mapping[Jet, Expr], onto: Equations) -> Ex
             raise UsageError(
                 f"{z.base} has no image under this map.",
                 where=f"map to {onto.system.label}",
-                why="It is a scale, or a constant of motion, that the other side does not know.",
+                why="It is a scale, or a constant of motion, that the other side does not have.",
             )
         replaced[z] = onto.total(table[root], z.order)
     return expression.xreplace(replaced)
 
 
 def _through(outer: Mapping[Any, Expr], inner: Table, onto: Equations) -> Frozen[Any, Expr]:
-    """A table after another: its expressions with the inner table inserted, where the inner table reaches that far."""
+    """The composition of two tables: `outer` with `inner` substituted; entries with unknowns that `inner` lacks are left out."""
     known = {z.base for z in inner}
     reached = {z: e for z, e in outer.items() if {w.base for w in jets_in(e) if not isinstance(w, Input)} <= known}
     return Frozen({z: image_of(e, inner, onto) for z, e in reached.items()})
 
 
 def _chosen_through(chosen: Mapping[Jet, Expr], outer: Table, inner: Table, inner_chosen: Mapping[Jet, Expr], onto: Equations) -> Table:
-    """What is chosen at the start of a composed map: its own choices, and what depends on choices of the first map."""
+    """The choices at the start of a composed map: those of the outer map, and unknowns that depend on choices of the inner one."""
     free = {z: e for z, e in inner_chosen.items() if z.order == 0 and z not in inner}
     table = Frozen({**inner, **free})
     depending = {z: e for z, e in outer.items() if (jets_in(e) & set(free)) and not _moves(e, free)}
@@ -207,7 +209,7 @@ def _chosen_through(chosen: Mapping[Jet, Expr], outer: Table, inner: Table, inne
 
 
 def _moves(expression: Expr, chosen: Mapping[Jet, Expr]) -> bool:
-    """Whether a derivative of something chosen occurs, of which a choice at the start says nothing."""
+    """Whether `expression` contains a derivative of a chosen unknown, which a choice at the start does not determine."""
     bases = {z.base for z in chosen}
     return any(z.order and z.base in bases for z in jets_in(expression))
 

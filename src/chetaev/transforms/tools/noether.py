@@ -4,8 +4,8 @@ For a field $X = \tau\,\partial_t + \xi^i\,\partial_{q^i}$ with $\mathrm{pr}\,X(
 $J = \sum_k p_i^{(k)} D^k\xi^i - \tau E - G$ changes by
 $$ \dot J = L_s\, J + (\xi^i - \tau\dot q^i)\,\bigl(u_i - \partial F/\partial\dot q^i + \lambda_a R_V^a{}_i\bigr) . $$
 It is conserved if no force works on the field and the field is a virtual displacement; in contact dynamics it is dissipated,
-$\dot J = L_s J$. Otherwise the row itself is the answer. Where no symmetry is a virtual displacement a combination $f^b(q) X_b$ of
-several may be one; then $\dot J = (D f^b) J_b$ without multipliers, the nonholonomic momentum equation (A. M. Bloch, P. S.
+$\dot J = L_s J$. Otherwise its rate is given. Where no symmetry is a virtual displacement a combination $f^b(q) X_b$ of several may be
+one; then $\dot J = (D f^b) J_b$ without multipliers, the nonholonomic momentum equation (A. M. Bloch, P. S.
 Krishnaprasad, J. E. Marsden, R. M. Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99).
 """
 
@@ -27,19 +27,22 @@ from chetaev.core.zero import known_zero, random_point, vanishes
 from chetaev.mechanics.assemble import right_hand_side
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.exact import exactly_zero
-from chetaev.mechanics.ranks.generic import Points, points_on
+from chetaev.mechanics.ranks.generic import SCALED_POINTS, Points, points_on
 from chetaev.transforms.tools.affine_fields import Field
 from chetaev.transforms.tools.momenta import energy, momenta
 from chetaev.transforms.tools.nullspace import null_basis, solution, tidy
 
 _ZERO = 1e-8
-_POINTS = 9
+"""Sum relative to its largest term below which an expression vanishes at a point, which is found to 1e-11."""
+
 _LONG = 300
+"""Operations above which an expression is not expanded for a shorter form."""
 _GAUGE_SECONDS = 3.0
+"""Seconds for SymPy to integrate the function G; without it the field is not reported."""
 
 
 class Fate(StrEnum):
-    """What becomes of a momentum."""
+    """The behaviour of a momentum along motions."""
 
     CONSERVED = "conserved"
     DISSIPATED = "dissipated"
@@ -48,17 +51,20 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class Symmetry:
-    """A field that leaves the Lagrangian unchanged, its `momentum`, its rate and its `fate` (conserved, dissipated, changes)."""
+    """A field that leaves the Lagrangian unchanged, with its momentum."""
 
     field: Field
+    """The field."""
     momentum: Expr
+    """The momentum of the field."""
     rate: Expr
     """The rate of the momentum on every motion: 0 if it is conserved, `L_s J` if it is dissipated."""
     fate: Fate
+    """Whether the momentum is conserved, dissipated, or changes otherwise."""
     gauge: Expr = S.Zero
-    """G, where the Lagrangian changes by the total derivative of G."""
+    """G, if the Lagrangian changes by the total derivative of G."""
     proved: bool = True
-    """Whether the rate is proved; otherwise it was found at random points with fifty digits."""
+    """Whether the rate is proved; otherwise it was verified at random points."""
 
     def __str__(self) -> str:
         words = {Fate.CONSERVED: "is conserved", Fate.DISSIPATED: "is dissipated", Fate.CHANGES: "changes"}
@@ -80,7 +86,7 @@ class Noether:
         self.points = _states(equations) if equations.lowered.reactions else Points()
 
     def symmetry(self, field: Field, exact: bool) -> Symmetry | None:
-        """The momentum of a field and its rate; None if the field is no symmetry after all, or G was not found."""
+        """The momentum of a field and its rate; None if the proof fails that it is a symmetry, or G is not found."""
         equations = self.equations
         if field.time != 0 and not field.components:
             field = Field((), S.NegativeOne)  # so that the momentum is the energy and not its negative
@@ -123,7 +129,7 @@ class Noether:
         return Add(*terms) - (field.time * energy(self.equations) if field.time != 0 else 0)
 
     def _judged(self, field: Field, momentum: Expr, moved: Expr, gauge: Expr) -> Symmetry:
-        """The symmetry with its rate, its fate and whether that is proved; `moved` is what its own coefficients add to the rate."""
+        """The symmetry with its rate and fate; `moved` is the part of the rate from coefficients that depend on the position."""
         parts = [Add(moved, *[field.characteristic(q) * self.forces[q] for q in self.coordinates])]
         for m, row in self.equations.lowered.reactions.items():
             parts.append(m * Add(*[c * field.characteristic(q) for q, c in row.items()]))
@@ -135,7 +141,7 @@ class Noether:
         return Symmetry(field, _short(momentum), S.Zero if fate is Fate.CONSERVED else _short(rate), fate, gauge, proved)
 
     def _is_identity(self, field: Field, momentum: Expr, work: Expr) -> bool:
-        """Whether the rate of the momentum, less what the rows of motion say, is proved to be what is claimed."""
+        """Whether the rate of the momentum is proved to be the claimed one by virtue of the rows of motion."""
         equations = self.equations
         rows = {row.label: row.residual for row in equations.rows}
         shown = [field.characteristic(q) * rows[f"E_{q.base}"] for q in self.coordinates if f"E_{q.base}" in rows]
@@ -147,14 +153,14 @@ class Noether:
         return vanishes(left) is True
 
     def _vanishes_on_motions(self, e: Expr) -> bool | None:
-        """True: proved zero where the constraints hold. False: it is not. None: zero at all points tried."""
+        """True: proved zero where the constraints hold. False: not zero there. None: zero at all points tried."""
         answer = vanishes(e)
         if answer is True or not self.points:
             return answer
         exact = exactly_zero([e], self.points.rows)
         if exact is not None:
             return exact[0]
-        tape = Tape(Add.make_args(sympy.expand(e)))  # the size of the terms that cancel is what a remainder is compared with
+        tape = Tape(Add.make_args(sympy.expand(e)))  # the remainder is compared with the size of the terms that cancel
         for point in self.points:
             try:
                 parts = tape({**random_point(tape.symbols, 1), **point})
@@ -165,7 +171,7 @@ class Noether:
         return True if vanishes(e.xreplace(self._admissible())) is True else None
 
     def _admissible(self) -> dict[Jet, Expr]:
-        """The velocities the constraints admit, by as many free symbols; nothing where the constraints are not linear."""
+        """The admissible velocities in free symbols; empty if the constraints are not linear."""
         system = self.equations.system
         if any(row.kind not in ("linear", "affine") for row in system.kinematic):
             return {}
@@ -198,7 +204,7 @@ def _states(equations: Equations) -> Points:
     """Random points where the constraints hold, and holonomic ones with their derivatives."""
     rows = [row.residual for row in equations.system.kinematic]
     moving = [equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]
-    return points_on([*rows, *moving], [], count=_POINTS)
+    return points_on([*rows, *moving], [], count=SCALED_POINTS)
 
 
 def _short(e: Expr) -> Expr:

@@ -1,4 +1,4 @@
-"""Null spaces of matrices of expressions, with entries that stay regular where it can be had."""
+"""Null spaces of matrices of expressions, and solutions of linear equations, without denominators that vanish if possible."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from chetaev.mechanics.ranks.row_reduction import row_reduce
 Vector = tuple[Expr, ...]
 
 _SHORT = 150
-"""Operations up to which an expression is brought into a shorter form."""
+"""Operations up to which an expression is shortened; SymPy takes seconds for longer ones."""
 _ANGLES = 3
-"""Arguments of sines and cosines up to which that is tried."""
+"""Angles up to which an expression is shortened; the polynomials have twice as many variables."""
 
 
 def null_basis(rows: Sequence[Sequence[Expr]], width: int, points: Sequence[Point]) -> tuple[Vector, ...]:
-    """A basis of the vectors on which all rows vanish, without denominators that vanish somewhere if these can be multiplied out.
+    """A basis of the null space of `rows`, without denominators that depend on jets if these can be multiplied out.
 
-    The row `y'*cos(theta) - x'*sin(theta)` gives `(cos(theta), sin(theta), 0)`, which is good for all theta, and not `(1, tan(theta), 0)`.
+    The row `y'*cos(theta) - x'*sin(theta)` gives `(cos(theta), sin(theta), 0)`, which is defined for all theta, not `(1, tan(theta), 0)`.
     """
     reduced = row_reduce(rows, points)
     basis = []
@@ -39,7 +39,7 @@ def null_basis(rows: Sequence[Sequence[Expr]], width: int, points: Sequence[Poin
 
 
 def solution(rows: Sequence[Sequence[Expr]], right: Sequence[Expr], points: Sequence[Point]) -> Vector:
-    """A vector with `rows @ vector = right`: by pivots where these are constant, else the shortest one."""
+    """A vector with `rows @ vector = right`: by constant pivots if there are such, else the one of least norm."""
     width = len(rows[0])
     if all(e == 0 for e in right):
         return (S.Zero,) * width
@@ -83,7 +83,7 @@ def independent(rows: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool
 
 
 def tidy(e: Expr) -> Expr:
-    r"""The shorter of an expression and its form after $\cos^2 + \sin^2 = 1$; long ones are left alone."""
+    r"""The shorter of `e` and its form after $\cos^2 + \sin^2 = 1$; a long expression stays as it is."""
     if not e.has(sympy.sin, sympy.cos) or _is_long(e):
         return e
     forms = [e]
@@ -112,7 +112,7 @@ def _even(e: Expr, function: Expr, square: Expr) -> Expr:
 
 
 def _primitive(vector: Sequence[Expr]) -> Vector:
-    """A multiple of a vector without moving denominators and without moving common factors."""
+    """A multiple of a vector without denominators and common factors that depend on jets."""
     if _is_long(*vector):
         return tuple(vector)
     numerators, denominators = zip(*[sympy.fraction(sympy.together(e)) for e in vector], strict=True)
@@ -148,7 +148,7 @@ def explicit_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> l
 
 
 def is_singular(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
-    """Whether a square matrix is singular wherever it was looked at."""
+    """Whether a square matrix is singular, by its determinant, or by its rank at `points` if it is larger than 2 x 2."""
     if len(matrix) <= 2:
         return known_zero(Matrix(matrix).det(method="berkowitz"))
     return generic_rank(matrix, points) < len(matrix)

@@ -1,4 +1,4 @@
-r"""A system read in other coordinates: $q = f(t, y)$ inserted everywhere, derivatives by $D$, variations by $\delta q = f_y\,\delta y$."""
+r"""A system in other coordinates: $q = f(t, y)$ substituted everywhere, derivatives by $D$, variations by $\delta q = f_y\,\delta y$."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
 
 _POINTS = 24
+"""Random points at which a given inverse is tested; an inverse that holds on a part of the surface must hold at one of them."""
 _LEADS_BACK = 1e-9
+"""Largest difference of positions, of order one, after the formulas and their inverse."""
 
 
 def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
@@ -63,11 +65,11 @@ def read_inverse(system: System, given: Mapping[str, Any], where: str) -> dict[J
 
 
 def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: str) -> None:
-    """A given inverse must lead back on the surface, $f(g(f(y))) = f(y)$, at least on a part of it: charts need not be global."""
+    """Raise a PrincipleError unless $f(g(f(y))) = f(y)$ for a given inverse g, at least on a part of the surface."""
     new = {z for e in table.values() for z in jets_in(e, Coordinate)} - set(table)
     strange = [z for z in inverse if z not in new]
     if strange:
-        raise UsageError(f"{strange[0].base} is no new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
+        raise UsageError(f"{strange[0].base} is not a new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
     rule = substitution_rule(table)
     there = {z: rule(e) for z, e in inverse.items()}
     left = [e.xreplace(there) - e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
@@ -145,7 +147,7 @@ def _names(value: Any, where: str) -> list[str]:
 
 
 def rewritten(row: Constraint, rule: Callable[[Expr], Expr]) -> Constraint:
-    """A row after a rule; derivatives that only seem to occur in it are left out first."""
+    """`rule` applied to both sides of a row, or to its residual if derivatives in it cancel."""
     seeming = max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order
     return Constraint(rule(row.residual)) if seeming else Constraint(rule(row.lhs), rule(row.rhs))
 

@@ -1,7 +1,7 @@
-r"""$\sin^2 a + \cos^2 a = 1$, and $\cosh^2 a - \sinh^2 a = 1$, where they make an expression shorter.
+r"""Shorter expressions by $\sin^2 a + \cos^2 a = 1$ and $\cosh^2 a - \sinh^2 a = 1$.
 
-Charts with angles produce squares of sines and cosines that cancel in the end: in polar coordinates $\dot x^2 + \dot y^2$ has eight terms
-of which two are left. Even powers of the sine are written by the cosine, or the other way round; what is not shorter is not used.
+Charts with angles produce squares of sines and cosines that cancel: in polar coordinates two of the eight terms of $\dot x^2 + \dot y^2$
+remain. Even powers of the sine are replaced by the cosine, or the other way round; the shortest form is used.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from sympy import Expr, Pow, cos, cosh, sin, sinh
 from chetaev.core.support.budget import deadline
 
 _SECONDS = 1.0
+"""Seconds for shorter forms of one expression."""
 _LONGEST = 2000
-"""Operations beyond which nothing is expanded."""
+"""Operations above which an expression is not expanded."""
 
 
 def collapsed(e: Expr) -> Expr:

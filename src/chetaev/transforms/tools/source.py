@@ -1,4 +1,4 @@
-"""What a transformation is given: a system, a model or equations, brought under the principle the theorem speaks of."""
+"""The input of a transformation: a system, a model or equations, under the principle that the theorem needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chetaev.mechanics.principles import Hamilton, Principle, VirtualWork
 
 
 def source_under(given: Any, principle: Principle, verb: str) -> Equations:
-    """The equations of a system under a principle; of a model, or of equations, that are under this principle already."""
+    """The equations of `given` under `principle`; a model or equations must be under this principle already."""
     if isinstance(given, Equations):
         equations = given
     elif hasattr(given, "principle"):
@@ -23,7 +23,7 @@ def source_under(given: Any, principle: Principle, verb: str) -> Equations:
     require_coordinates(equations.system, verb)
     if equations.principle != principle:
         raise PrincipleError(
-            f"{equations.system.label} is under {equations.principle}; {verb} speaks of {principle}.",
+            f"{equations.system.label} is under {equations.principle}; {verb} needs {principle}.",
             where=f"{verb} {equations.system.label}",
             hint=_way_to(equations, principle, verb),
         )
@@ -31,7 +31,7 @@ def source_under(given: Any, principle: Principle, verb: str) -> Equations:
 
 
 def _way_to(equations: Equations, principle: Principle, verb: str) -> Advice:
-    """How a system comes under a principle, if it can: not by that principle alone where constraints or an action forbid it."""
+    """The hint how to bring a system under `principle`; where constraints or an action forbid that, another transformation."""
     if equations.lowered.action is not None:
         return "contact_as_vakonomic(...) first" if equations.lowered.costates else "symmetries(...) gives the momenta of contact systems"
     if isinstance(principle, Hamilton) and equations.system.kinematic:
@@ -40,7 +40,7 @@ def _way_to(equations: Equations, principle: Principle, verb: str) -> Advice:
 
 
 def with_reactions(given: Any, verb: str) -> Equations:
-    """Equations whose multipliers stand before rows of R_V; a system that states its variations is taken under general virtual work."""
+    """Equations of `given` with reactions only; a system that states its variations is derived under `VirtualWork`."""
     if isinstance(given, Equations):
         equations = given
     elif getattr(given, "variational", None) is not None and not hasattr(given, "principle"):
@@ -52,7 +52,7 @@ def with_reactions(given: Any, verb: str) -> Equations:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}.",
             where=f"{verb} {equations.system.label}",
-            why="The theorem speaks of constraints with reactions (kinematic and variational constraints).",
+            why="The theorem is about constraints with reactions (kinematic and variational constraints).",
             hint="vakonomic_as_free, contact_as_nonholonomic or contact_as_vakonomic first",
         )
     return equations

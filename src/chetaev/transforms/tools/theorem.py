@@ -1,4 +1,4 @@
-"""Theorems by name, with the options of the command line that each takes: what `chetaev transform` can call."""
+"""Theorems by name with their options on the command line, for `chetaev transform`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Theorem:
 
     verb: Verb
     options: dict[str, str] = field(default_factory=dict)
-    """Options of the command line, by the arguments of the verb that they become."""
+    """The argument of the verb for each option of the command line."""
     needed: tuple[str, ...] = ()
-    """Options that cannot be left out."""
+    """Options that are required."""
 
 
 THEOREMS: dict[str, Theorem] = {}
@@ -28,7 +28,7 @@ THEOREMS: dict[str, Theorem] = {}
 
 
 def theorem(*, needed: tuple[str, ...] = (), **options: str) -> Callable[[Verb], Verb]:
-    """Make a verb known to the command line: `@theorem(order="n")` gives `--order` to the argument `n`."""
+    """Register a verb for the command line: `@theorem(order="n")` maps the option `--order` to the argument `n`."""
 
     def known(verb: Verb) -> Verb:
         name = verb.__name__.replace("_", "-")
@@ -42,9 +42,9 @@ def theorem(*, needed: tuple[str, ...] = (), **options: str) -> Callable[[Verb],
 
 
 def register_theorem(verb: Verb) -> Verb:
-    """Make a verb of somebody else known: a function of the source that returns a Morphism.
+    """Register the verb of an extension: a function of the source that returns a Morphism.
 
-    Its other arguments are options of the command line under their own names, and those without a default cannot be left out.
+    Its other arguments are options of the command line under their own names; those without a default are required.
     """
     given = list(signature(verb).parameters.values())
     if not given or given[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):

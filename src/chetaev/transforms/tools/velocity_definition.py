@@ -29,8 +29,9 @@ from chetaev.transforms.tools.nullspace import independent
 from chetaev.transforms.tools.velocity_frame import VelocityFrame
 
 _MOST = 5000
-"""Choices of coordinates that are compared with each other."""
+"""Choices of coordinates that are compared with each other; for more, row reduction chooses."""
 _TINY = 1e-9
+"""Relative determinant below which a frame is singular at a point."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Definition:
 
     @cached_property
     def plain(self) -> System:
-        """The system without named expressions, which do not reach the target, so that their names are free."""
+        """The system without named expressions: the target has none, so their names are free."""
         return self.source.system.replace(where={}, quasi={})
 
     @cached_property
@@ -96,7 +97,7 @@ class Definition:
         return dict(zip(names, [*self.read.values(), *[q.d() for q in added]], strict=True))
 
     def _free_columns(self, slopes: Sequence[Sequence[Expr]]) -> list[int]:
-        """The coordinates whose velocities complete a frame: the determinant is as far from zero as can be, at the origin too."""
+        """The coordinates whose velocities complete the frame with the largest determinant, at random points and at the origin."""
         count, width = len(slopes), len(self.source.system.coordinates)
         if comb(width, count) > _MOST:
             return row_reduce(slopes, self.points).free_columns()
@@ -119,7 +120,7 @@ class Definition:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was added."""
+        """A note on the velocities that were added."""
         added = list(self.formulas.items())[len(self.read) :]
         if not added:
             return ()
@@ -148,6 +149,6 @@ def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr,
             why="Quasi-velocities are coordinates on the linear space of velocities.",
             hint=f"{name} as a sum of coefficient times velocity",
         )
-    anywhere = dict.fromkeys(velocities, Rational(7, 5))  # all cancels; at rest a formula may read 0/0
+    anywhere = dict.fromkeys(velocities, Rational(7, 5))  # velocities cancel here; at rest a formula may be 0/0
     slopes = tuple(e.diff(v).xreplace(anywhere) for v in velocities)
     return slopes, (e - Add(*[c * v for c, v in zip(slopes, velocities, strict=True)])).xreplace(anywhere)

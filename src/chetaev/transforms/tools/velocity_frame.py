@@ -1,7 +1,7 @@
 r"""Quasi-velocities as a frame: the fields dual to them, and the structure functions that follow from their definition.
 
 Quasi-velocities $w^a = A^a_i(t, q)\,\dot q^i + b^a(t, q)$ are the velocities of the frame $X_a = (A^{-1})^i_a\,\partial_i$. Where time or
-given functions of time enter, or $b$ does not vanish, the frame is that of the configuration space and time, as in relativity: the forms
+given functions of time enter, or $b$ does not vanish, the frame is that of the configuration space and time: the forms
 $\omega^a = A^a_i\,dq^i + b^a\,dt$ and $dt$ have the dual fields $X_a$ and $X_t = \partial_t - b^a X_a$, whose velocity is 1. In either
 case $[X_a, X_b] = C_{ab}^c X_c$ with
 
@@ -31,11 +31,11 @@ from chetaev.transforms.tools.nullspace import tidy
 _CLOCK = Input("t")
 """Time as a direction of the frame; its velocity is 1."""
 _TERMS = 300
-"""Terms up to which an expression is multiplied out for reading."""
+"""Terms up to which an expression is expanded and sorted for reading."""
 _SQUARES = 100
-"""Terms up to which squares of sines and cosines are looked for."""
+"""Terms up to which squares of sines and cosines are replaced."""
 _FRACTION = 12
-"""Terms up to which a fraction is reduced."""
+"""Terms up to which a fraction is reduced; SymPy takes seconds for longer ones."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class VelocityFrame:
 
     @cached_property
     def _blocks(self) -> tuple[tuple[list[int], list[int], Matrix, Expr], ...]:
-        """The parts of $A$ that have no row and no column in common: each is inverted for itself."""
+        """The blocks of $A$ without common rows and columns, which are inverted separately."""
         blocks = []
         for rows, columns in _parts(self.matrix):
             block = Matrix([[self.matrix[a][i] for i in columns] for a in rows])
@@ -118,22 +118,26 @@ class VelocityFrame:
         """The structure functions that do not vanish, by name: `C_v_omega^u` is the component along u of the bracket of v and omega."""
         labels = [*[w.base for w in self.names], *[z.name for z in self.drivers]]
         brackets = self.frame.structure
-        return {f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.present(e) for (a, b), parts in brackets.items() for c, e in parts.items()}
+        return {
+            f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.with_unit_time_rate(e)
+            for (a, b), parts in brackets.items()
+            for c, e in parts.items()
+        }
 
     @cached_property
     def rates(self) -> dict[Jet, Expr]:
         r"""$\dot q^i = (A^{-1})^i_a (w^a - b^a)$."""
         calculus = Calculus(SYMBOLIC, self.frame)
-        return {q.d(): self.present(calculus.total(q)) for q in self.coordinates}
+        return {q.d(): self.with_unit_time_rate(calculus.total(q)) for q in self.coordinates}
 
     def euler_lagrange(self, lagrangian: Expr, action: Action | None = None, action_rate: Expr | None = None) -> list[Expr]:
-        """The rows $E_a$ of the one assembler, for a Lagrangian written in quasi-velocities."""
+        """The rows $E_a$ of the assembler, for a Lagrangian written in quasi-velocities."""
         timed = {TIME: _CLOCK} if _CLOCK in self.drivers else {}
         rate = None if action_rate is None else action_rate.xreplace(timed)
         found = euler_lagrange(Calculus(SYMBOLIC, self.frame, action, rate), lagrangian.xreplace(timed))
-        return [self.present(e) for e in found[: len(self.names)]]
+        return [self.with_unit_time_rate(e) for e in found[: len(self.names)]]
 
-    def present(self, e: Expr) -> Expr:
+    def with_unit_time_rate(self, e: Expr) -> Expr:
         """An expression with the velocity of time set to 1."""
         clocks = {z: S.One if z.order == 1 else S.Zero for z in jets_in(e, Input) if z.base == _CLOCK.base and z.order}
         return e.xreplace({**clocks, _CLOCK: TIME})
@@ -148,7 +152,7 @@ class VelocityFrame:
         return [self.gathered(Add(*[line[a] * e for line, e in rows])) for a in range(len(self.names))]
 
     def gathered(self, e: Expr) -> Expr:
-        """An expression sorted by what stands with quasi-velocities, multipliers and their derivatives, if that makes it shorter."""
+        """`e` sorted by monomials in quasi-velocities, multipliers and their derivatives, if that is shorter."""
         if _terms(e) > _TERMS:
             return e
         moving = [z for z in e.free_symbols if isinstance(z, Jet) and z not in self.coordinates and not isinstance(z, Input)]
@@ -160,13 +164,13 @@ class VelocityFrame:
         return min(e, whole, key=sympy.count_ops)
 
     def _jets(self, e: Expr) -> dict[Jet, Expr]:
-        """What every derivative of a coordinate in an expression is."""
+        """The derivatives of coordinates in `e`, in quasi-velocities."""
         calculus = Calculus(SYMBOLIC, self.frame)
         wanted = {z for z in jets_in(e, Coordinate) if z.order and z.d(-z.order) in self.coordinates}
-        return {z: self.present(calculus.total(z.d(-z.order), z.order)) for z in wanted}
+        return {z: self.with_unit_time_rate(calculus.total(z.d(-z.order), z.order)) for z in wanted}
 
     def _written(self, e: Expr, jets: Mapping[Jet, Expr]) -> Expr:
-        """Parts that are affine in the velocities are written by their coefficients, so that the definition of `w` becomes `w` itself."""
+        """`e` with derivatives replaced; parts affine in the velocities are combined, so that the definition of `w` becomes `w` itself."""
         velocities = [z for z in jets if z in e.free_symbols]
         if not velocities:
             return e
@@ -180,7 +184,7 @@ class VelocityFrame:
 
 
 def reduced(e: Expr) -> Expr:
-    """A short form of an expression in positions: trigonometric squares replaced, fractions reduced where they are short."""
+    """A shorter form of an expression in positions: trigonometric squares replaced, short fractions reduced."""
     e = _tidied(e)
     if _terms(e) > _FRACTION:
         return e
@@ -198,7 +202,7 @@ def _tidied(e: Expr) -> Expr:
 
 
 def _terms(e: Expr) -> int:
-    """How many terms an expression has when it is multiplied out, before like ones are gathered."""
+    """The number of terms of `e` after expansion, before like terms are combined."""
     if e.is_Add:
         return sum(map(_terms, e.args))
     if e.is_Mul:
