@@ -16,10 +16,10 @@ demo: $(READY)
 	$(RUN)/chetaev compare examples/disk.toml --plot $(DEMO)/disk.png
 	@echo "Look at $(DEMO)/rocard.html in a browser, and at $(DEMO)/disk.png."
 
-# Everything. The stepping loop is compiled once, beside the checks, before two processes of the tests would both compile it.
+# Everything. The stepping loop is compiled once, before two processes of the tests would both compile it; checks run beside it, and
+# beside the first tests where they take longer, so that no core waits.
 test: $(READY)
-	$(MAKE) --no-print-directory -j 2 loop checks
-	$(MAKE) --no-print-directory tests
+	$(MAKE) --no-print-directory -j 2 tests checks
 
 # What a change needs, within 90 seconds on two cores; CONTRIBUTING.md says which tests these are.
 quick: $(READY)

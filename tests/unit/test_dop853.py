@@ -11,7 +11,6 @@ from scipy.integrate import solve_ivp
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle, tableau
 
 
-
 class kernel:  # noqa: N801 - a decorator
     """A function that is compiled when its address is first asked for: nothing is compiled to collect the tests."""
 
