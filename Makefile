@@ -25,10 +25,10 @@ $(SHOW)/.ready: pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -
 	@$(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar on ".[report]"
 	@touch $(SHOW)/.ready
 
-# Everything. The stepping loop is compiled once, beside the checks, before two processes of the tests would both compile it.
+# Everything. The stepping loop is compiled once, before two processes of the tests would both compile it; checks run beside it, and
+# beside the first tests where they take longer, so that no core waits.
 test: $(READY)
-	$(MAKE) --no-print-directory -j 2 loop checks
-	$(MAKE) --no-print-directory tests
+	$(MAKE) --no-print-directory -j 2 tests checks
 
 # What a change needs, within 90 seconds on two cores; CONTRIBUTING.md says which tests these are.
 quick: $(READY)

@@ -20,7 +20,12 @@ CHETAEV = [sys.executable, "-m", "chetaev.cli"]
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 
-SEVERAL = "import shlex, sys\nfrom chetaev.cli import application\nfor line in sys.argv[1:]:\n    application(shlex.split(line), standalone_mode=False)"
+SEVERAL = """
+import sys
+from chetaev.cli import application
+for line in sys.argv[1:]:
+    application(line.split(), standalone_mode=False)
+"""
 """A program that calls the command for each line it is given."""
 
 

@@ -22,7 +22,7 @@ REGULAR = [(name, principle) for name, principle in MODELS if name not in SINGUL
 ON_GROUPS = [case for case in REGULAR if ch.gallery(case[0]).system.groups]
 ORDINARY = [case for case in REGULAR if case not in ON_GROUPS]
 WITHOUT_THE_LARGEST = [case for case in REGULAR if case[0] != "bicycle"]
-"""Its rows have a thousand terms; laws that rewrite them say of it what they say of the trailer, and tests of its own compare its motion."""
+"""Its rows have a thousand terms; laws that rewrite them say of it what they say of the trailer, and its motion has tests of its own."""
 ONCE = [case for case in ON_GROUPS if case[1] != ch.Chetaev()]  # on linear rows it is d'Alembert's, by a law below
 
 

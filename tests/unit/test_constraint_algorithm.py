@@ -9,6 +9,7 @@ from leaf_soundness import faults, on_a_leaf, prolonged_points
 
 import chetaev as ch
 from chetaev.core.symbols import TIME
+from chetaev.singular.algorithm.ring import irreducible
 from chetaev.singular.algorithm.translation import Translation
 
 
@@ -408,3 +409,12 @@ def test_a_small_factor_makes_no_real_point():
     """1e-12 (x^4 + x^2 y^2 + 1) is below any absolute threshold near x = 0, and nowhere zero."""
     tree = ch.constraint_algorithm(ch.DynamicalForm("x y", ["1e-12*(x^4 + x^2*y^2 + sin(y)^2 + 1)", "x'' + x"]))
     assert all(leaf.real != "yes" for leaf in tree.leaves)
+
+
+def test_factors_are_split_off_linear_variables():
+    """Products of factors that are irreducible at sight: linear in a variable with coprime coefficients, or a sum of squares."""
+    ring, a, b, x, y = sympy.ring("a b x y", sympy.QQ)
+    factors = {a * x + b: 1, a**2 - x * y: 1, y**2 + 1: 2, 2 * a * y - 3 * x: 1}
+    whole = math.prod((f**power for f, power in factors.items()), start=ring(sympy.Rational(-5, 7)))
+    assert dict(irreducible(whole)) == factors
+    assert dict(irreducible(6 * x * (y - 1))) == {x: 1, y - 1: 1}

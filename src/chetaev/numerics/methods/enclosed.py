@@ -164,11 +164,15 @@ def proved_changes(
     return found, sign
 
 
-def level_part(f: Callable[[float], float], turn: float) -> float:
-    """The part of a step in which a determinant does not come close to zero and turn back; 1 = the whole. `turn` is how far angles move."""
+def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequence[float]], None]) -> float:
+    """The part of a step in which a determinant does not come close to zero and turn back; 1 = the whole.
+
+    `turn` is how far angles move; `look` is told places at which `f` will be asked.
+    """
     looks = max(_LOOKS, int(min(_MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else _MOST_LOOKS
     places = np.linspace(0.0, 1.0, looks)
-    values = np.array([abs(f(float(theta))) for theta in places])
+    look(places.tolist())
+    values = np.array([abs(f(theta)) for theta in places.tolist()])
     lower = min(values[0], values[-1])
     if f(0.0) * f(1.0) < 0 or not np.isfinite(lower):
         return 1.0

@@ -176,7 +176,7 @@ class _March:
             along = _Along(self, t, t_new - t, y, rows, {1.0: self._watched(t_new, end)})
             tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
             turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
-            whole = level_part(partial(along.value, 0), turn)
+            whole = level_part(partial(along.value, 0), turn, along.look)
             if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):  # it touches zero here, however far the pivots fell
                 raise StepFailed(Status.FLOOR)
         return whole

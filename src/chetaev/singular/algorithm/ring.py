@@ -50,7 +50,7 @@ def _degree(f: Poly) -> int:
     return max((sum(m) for m in f), default=0)
 
 
-def _irreducible(f: Poly) -> list[tuple[Poly, int]]:
+def irreducible(f: Poly) -> list[tuple[Poly, int]]:
     r"""The irreducible factors of a polynomial over the rationals, with their powers.
 
     What is linear in a variable, $a x + b$, is irreducible when the common divisor of $a$ and $b$ is taken out. Equations of mechanics are
@@ -64,7 +64,7 @@ def _irreducible(f: Poly) -> list[tuple[Poly, int]]:
     common = slope.gcd(f - slope * f.ring.gens[i])
     whole = f.exquo(common).clear_denoms()[1].primitive()[1]
     own = whole if whole[max(whole)] > 0 else -whole  # the sign that SymPy gives its factors
-    return [(own, 1), *(() if common.is_ground else _irreducible(common))]
+    return [(own, 1), *(() if common.is_ground else irreducible(common))]
 
 
 class Ring:
@@ -221,7 +221,7 @@ class Ring:
         small = PolyRing([self.flat_ring.symbols[i] for i in used], QQ, grevlex)
         spend(_FACTORS * len(flat) * (1 + _degree(flat)))
         found = []
-        for g, power in _irreducible(small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()})):
+        for g, power in irreducible(small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()})):
             whole = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
             if not whole.is_ground:
                 found.append((whole, power))

@@ -24,11 +24,12 @@ from typing import Any, Literal, TypeAlias
 
 from sympy import Add, Expr, Rational, S, Symbol
 
+from chetaev.core.calculus import partials
 from chetaev.core.errors import UsageError
 from chetaev.core.notation.show import in_notation, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import MOST_PRIMES
-from chetaev.core.symbols import TIME, Input, Jet, Parameter
+from chetaev.core.symbols import TIME, Input, Jet, Parameter, symbols_in
 from chetaev.core.zero import vanishes
 
 Place = tuple[int, int, str]
@@ -181,11 +182,12 @@ def in_order(variables: Sequence[Symbol]) -> tuple[int, Blade]:
 def gradient(function: Expr) -> dict[Symbol, Expr]:
     """The coefficients of the differential of a function. Inputs are functions of time and add to the coefficient of `dt`."""
     found: dict[Symbol, list[Expr]] = {}
-    for z in sorted(function.free_symbols, key=place):
+    moving = sorted((z for z in symbols_in(function) if not isinstance(z, Parameter)), key=place)
+    for z, slope in zip(moving, partials(function, moving), strict=True):
         if isinstance(z, Input):
-            found.setdefault(TIME, []).append(function.diff(z) * z.d())
-        elif not isinstance(z, Parameter):
-            found.setdefault(z, []).append(function.diff(z))
+            found.setdefault(TIME, []).append(slope * z.d())
+        else:
+            found.setdefault(z, []).append(slope)
     return {z: Add(*parts) for z, parts in found.items()}
 
 
