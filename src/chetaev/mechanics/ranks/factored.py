@@ -96,8 +96,7 @@ def singular_values(matrices: Matrix) -> Matrix:
     """The singular values alone."""
     if 1 in matrices.shape[1:]:
         return np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None]
-    found: Matrix = np.linalg.svd(matrices, compute_uv=False)
-    return found
+    return np.asarray(np.linalg.svd(matrices, compute_uv=False), dtype=np.float64)
 
 
 class FactoredStack:

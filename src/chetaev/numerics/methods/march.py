@@ -20,9 +20,10 @@ from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import Task
-from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
+from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
+from chetaev.numerics.methods.dop853.location import sign_of
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
