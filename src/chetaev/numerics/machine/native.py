@@ -238,24 +238,27 @@ largest. Whether a largest value grew.
 """
 
 
-def _sum_relative(typingctx: Any, x: Any, y: Any, inverse: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
-    for name, kind in (("x", x), ("y", y), ("inverse", inverse)):
+def _sum_relative(typingctx: Any, x: Any, y: Any, sizes: Any, tiny: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("x", x), ("y", y), ("sizes", sizes)):
         _check_pointer("sum_relative", name, kind)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        fresh, known, weights, length = arguments
+        fresh, known, usual, least, length = arguments
         total = cgutils.alloca_once_value(builder, _ZEROS)
         with _columns(builder, length) as column:
-            moved = builder.fsub(_load_fresh(builder, fresh, column), _load(builder, known, column))
-            ratio = builder.fmul(moved, _load(builder, weights, column))
+            old = _load(builder, known, column)
+            unit = builder.fadd(builder.fadd(_size(builder, old), _load(builder, usual, column)), _spread(builder, least))
+            ratio = builder.fdiv(builder.fsub(_load_fresh(builder, fresh, column), old), unit)
             builder.store(_fused(builder, ratio, ratio, builder.load(total)), total)
         return _total(builder, builder.load(total))
 
-    return types.float64(*[_POINTER] * 3, types.intp), generate
+    return types.float64(*[_POINTER] * 3, types.float64, types.intp), generate
 
 
 sum_relative: Callable[..., float] = intrinsic(_sum_relative)
-"""`sum_relative(x.ctypes, y.ctypes, inverse.ctypes, width)`: the sum of squares of (x - y) inverse. A kernel has just written x."""
+"""`sum_relative(x.ctypes, y.ctypes, sizes.ctypes, tiny, width)`: the sum of squares of x - y in units of |y| + sizes + tiny. A kernel has
+just written x.
+"""
 
 
 def _reach_rows(

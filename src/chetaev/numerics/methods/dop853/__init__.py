@@ -67,7 +67,7 @@ from chetaev.numerics.methods.dop853.room import (
     with_room,
     work_of,
 )
-from chetaev.numerics.methods.dop853.scale_constants import SHAKEN, TINY
+from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
 from chetaev.numerics.methods.dop853.types import Array, Flags, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
 
 __all__ = [
@@ -390,7 +390,6 @@ def settle(
     among = np.zeros(n)
     np.maximum.at(among, control.kinds, np.fmax(control.rows[codes.GIVEN, :n], np.abs(given).max(axis=0, initial=0.0)))
     control.rows[codes.AMONG, :n] = among[control.kinds]
-    control.rows[codes.INVERSE, :n] = 1.0 / (among[control.kinds] + TINY)
     _loop.settle(system, control, wanted, moved, np.zeros(width_of(n)), far)
     return np.ascontiguousarray(moved[:, :n]), far
 

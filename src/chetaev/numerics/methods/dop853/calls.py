@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, copy_fresh, inner, part, sum_relative
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, HISS, INVERSE
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, HISS
 from chetaev.numerics.methods.dop853.scale_constants import TINY
 from chetaev.numerics.methods.dop853.types import Array, Control, System
 
@@ -50,13 +50,13 @@ def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
 
 @inner
 def _relative(control: Control, x: Array, y: Array) -> float:
-    """The root mean square of x - y relative to the largest of its kind, without a division; x was just computed."""
+    """The same relative to the component and the largest of its kind."""
     rows = control.rows
-    total = sum_relative(x.ctypes, y.ctypes, rows[INVERSE].ctypes, rows.shape[1])
+    total = sum_relative(x.ctypes, y.ctypes, rows[AMONG].ctypes, TINY, rows.shape[1])
     if not total < HUGE**2:
         total = 0.0
         for j in range(y.size):
-            total += bounded(abs(x[j] - y[j]) * rows[INVERSE, j]) ** 2
+            total += bounded(abs(x[j] - y[j]) / (abs(y[j]) + rows[AMONG, j] + TINY)) ** 2
     return np.sqrt(total / y.size)
 
 

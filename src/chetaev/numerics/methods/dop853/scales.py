@@ -12,8 +12,8 @@ import numpy as np
 
 from chetaev.numerics.machine.native import inner, part, renew_largest
 from chetaev.numerics.methods.dop853.calls import call, in_tolerances
-from chetaev.numerics.methods.dop853.codes import AMONG, BEFORE, EVALUATIONS, GIVEN, HISS, INVERSE, LARGEST, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART, TINY
+from chetaev.numerics.methods.dop853.codes import AMONG, BEFORE, EVALUATIONS, GIVEN, HISS, LARGEST, PROJECTIONS, SIZES
+from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
 EPSILON = 2.0**-52
@@ -43,7 +43,7 @@ def _renew_sizes(control: Control, y: Array) -> None:
     """Typical sizes, and the largest of each kind, from the largest values so far."""
     rows = control.rows
     for j in range(y.size):
-        rows[AMONG, j], rows[INVERSE, j] = 0.0, 1.0 / TINY
+        rows[AMONG, j] = 0.0
         rows[SIZES, j] = rows[GIVEN, j] if rows[GIVEN, j] >= 0.0 else max(abs(y[j]), SMALL_PART * rows[LARGEST, j])
     for j in range(y.size):
         _raise_among(control, j, max(rows[LARGEST, j], rows[SIZES, j]))
@@ -54,10 +54,9 @@ def _raise_among(control: Control, j: int, size: float) -> None:
     """A component has such a size: those of its kind are measured by it, unless there is a larger one."""
     rows = control.rows
     if size > rows[AMONG, j]:
-        inverse = 1.0 / (size + TINY)
         for i in range(control.kinds.size):
             if control.kinds[i] == control.kinds[j]:
-                rows[AMONG, i], rows[INVERSE, i] = size, inverse
+                rows[AMONG, i] = size
 
 
 @inner
