@@ -22,7 +22,7 @@ from chetaev.numerics.flow.flow import _lasting
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import columns_read
+from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, measured_by, rows_of
 from chetaev.numerics.motion.run import _REORDERINGS, FALLEN_PIVOT
 from chetaev.numerics.motion.trajectory import Outcome
@@ -180,11 +180,12 @@ class Integration:
         """Members with the same pivots, in portions that are at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
-        names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds", "turns", "determinant")
+        names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds", "turns", "determinant", "ends")
         flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
         nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if self.touching else None
         touched = compiled.determinant if self.touching else None
-        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds, turns, touched)
+        ends = ends_kernel(compiled.rhs, kernels.watch, compiled.measure)
+        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds, turns, touched, ends)
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
         common: dict[str, Any] = {
             "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.measures.rtol, "atol": self.measures.atol,

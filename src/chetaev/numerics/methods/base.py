@@ -19,9 +19,10 @@ from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.kernels import Kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
+from chetaev.numerics.methods.dop853.room import width_of
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
 from chetaev.numerics.methods.registry import METHODS
 
@@ -151,10 +152,21 @@ class Explicit(Method):
             done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
                 return done
-        return _run(task, [0 if kernel is None else kernel.address for kernel in kernels], task.max_steps)
+        ends = ends_kernel(task.rhs, task.watch if task.watches else None, task.compiled.measure)
+        addresses = [0 if kernel is None else kernel.address for kernel in kernels]
+        return _run(task, addresses, task.max_steps, 0 if ends is None else ends.address)
 
 
-def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
+def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | None:
+    """Rates, watched functions and residuals at once, as `dop853.run` wants them where a step ends: most of what the watched functions
+    take is computed for the rates too. None if that would take too long to make.
+    """
+    width = width_of(rhs.n_out)
+    watched = () if watch is None else ((watch, width),)
+    return joined_kernel((rhs, 0), *watched, (measure, width + (0 if watch is None else watch.n_out)))
+
+
+def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
     rhs, project, inputs, watch, measure, nodes, bounds, turns, determinant = addresses
     return dop853.run(
         rhs,
@@ -185,6 +197,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         turns=turns,
         determinant=determinant,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
+        ends=ends,
         flag=task.flag,
         paused=task.reached,
     )

@@ -12,6 +12,7 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
+| `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
 | `turns` | how far angles turn in a tube, at most |
@@ -62,6 +63,7 @@ from chetaev.numerics.methods.dop853.room import (
     solid,
     tube_of,
     watches_of,
+    width_of,
     with_room,
     work_of,
 )
@@ -182,6 +184,7 @@ def run(
     turns: int = 0,
     determinant: int = 0,
     columns: ArrayLike | None = None,
+    ends: int = 0,
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
     sizes: ArrayLike = -1.0,
@@ -199,7 +202,7 @@ def run(
     now and then, and handlers of signals run then. It changes nothing else.
     """
     y = row_of(y0, "y0")
-    system = System(rhs, project, inputs, watch, measure, first_input, row_of(p, "p"))
+    system = System(rhs, project, inputs, watch, measure, first_input, row_of(p, "p"), ends)
     control = control_of(y.size, rtol, atol, first_step, max_step, max_steps, sizes, before, kinds)
     wanted = row_of(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
@@ -207,7 +210,7 @@ def run(
     check(system, t0, t1, n_watch, n_measure, keep)
     watches = watches_of(n_watch, directions, terminal, floor, closely, places)
     kept, found, seen = room_to_keep(keep, wanted.size, y.size), room_for_roots(n_watch, y.size), room_for_extremes(y.size, n_measure)
-    work = work_of(y.size, n_watch, system.p.size)
+    work = work_of(y.size, n_watch, n_measure, system.p.size)
     progress = Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
     tube = tube_of(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant, columns)
@@ -287,6 +290,7 @@ def run_many(
     turns: int = 0,
     determinant: int = 0,
     columns: ArrayLike | None = None,
+    ends: int = 0,
     flag: Integers | None = None,
     threads: int | None = None,
     sizes: ArrayLike = -1.0,
@@ -323,14 +327,14 @@ def run_many(
     watches = watches_of(n_watch, directions, terminal, floor, closely, places)
 
     def some(first: int) -> None:
-        last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
+        last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1]), ends), np.empty(0)
         control = control_of(n, *limits)
         tube, counted = tube_of(n, n_watch, nodes, n_nodes, bounds, turns, determinant, columns), np.zeros(codes.COUNTS, np.int64)
         room = (
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
             room_for_extremes(n, n_measure),
-            work_of(n, n_watch, given.shape[1]),
+            work_of(n, n_watch, n_measure, given.shape[1]),
             tube,
             counted,
         )
@@ -375,15 +379,19 @@ def settle(
 
     `sizes` are typical sizes of the components, besides those of the states themselves.
     """
-    moved = np.array(states, np.float64, order="C", ndmin=2)
+    given = np.array(states, np.float64, ndmin=2)
+    n = given.shape[1]
+    moved = np.zeros((len(given), width_of(n)))
+    moved[:, :n] = given
     system = System(project, project, inputs, 0, 0, first_input, row_of(p, "p"))
     wanted = row_of(times, "times")
     far = np.empty(wanted.size)
-    control = control_of(moved.shape[1], rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
-    largest = np.fmax(control.rows[codes.GIVEN, : moved.shape[1]], np.abs(moved).max(axis=0, initial=0.0))
-    np.maximum.at(control.rows[codes.AMONG], control.kinds, largest)
-    _loop.settle(system, control, wanted, moved, np.empty(moved.shape[1]), far)
-    return moved, far
+    control = control_of(n, rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
+    among = np.zeros(n)
+    np.maximum.at(among, control.kinds, np.fmax(control.rows[codes.GIVEN, :n], np.abs(given).max(axis=0, initial=0.0)))
+    control.rows[codes.AMONG, :n] = among[control.kinds]
+    _loop.settle(system, control, wanted, moved, np.zeros(width_of(n)), far)
+    return np.ascontiguousarray(moved[:, :n]), far
 
 
 def echo(

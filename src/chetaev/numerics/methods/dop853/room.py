@@ -17,6 +17,9 @@ _ROOM = 64
 _FOUND = 4
 """Roots, for each watched function."""
 _NEVER = 2**62
+_LINE = 64
+"""Bytes of a line of a processor's cache. Four numbers that lie in two lines take longer to read, and much longer if they were just
+written; NumPy's arrays begin anywhere."""
 
 
 def row_of(values: ArrayLike, name: str) -> Array:
@@ -41,7 +44,7 @@ def control_of(
     """Tolerances and limits of a run, with room for the scales of its components."""
     if n == 0:
         raise ValueError("a state needs at least one component")
-    rows = np.zeros((codes.SCALES, _width(n)))
+    rows = _rows(codes.SCALES, width_of(n))
     absolute = rows[codes.ATOL, :n]
     absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = atol, sizes, before
     if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
@@ -77,28 +80,29 @@ def watches_of(
     )
 
 
-def work_of(n: int, watched: int, parameters: int) -> Work:
+def work_of(n: int, watched: int, measures: int, parameters: int) -> Work:
     """Rows have room up to a multiple of four, which stays zero."""
-    width = _width(n)
-    k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
-    stage, free, end, slope, trial, start = rows[:, :n]
+    width = width_of(n)
+    k, rows, values, ends = _rows(16, width), _rows(5, width), np.zeros((4, watched)), _rows(width + watched + measures)
+    stage, free, end, trial, start = rows[:, :n]
     return Work(
         k=k,
         stage=stage,
         free=free,
         end=end,
-        slope=slope,
-        dense=np.zeros((7, width)),
+        slope=ends[:n],
+        dense=_rows(7, width),
         ready=np.zeros(1, np.bool_),
         trial=trial,
         start=start,
         before=values[0],
-        after=values[1],
-        values=values[2],
+        after=ends[width : width + watched],
+        residuals=ends[width + watched :],
+        values=values[1],
         signs=np.zeros(watched, np.int64),
-        roots=values[3],
+        roots=values[2],
         samples=np.zeros((codes.SAMPLES, watched)),
-        rough=values[4],
+        rough=values[3],
         room=np.zeros(16),
         inaccurate=np.zeros(1, np.bool_),
         saved=np.zeros(parameters),
@@ -106,7 +110,15 @@ def work_of(n: int, watched: int, parameters: int) -> Work:
     )
 
 
-def _width(n: int) -> int:
+def _rows(*shape: int) -> Array:
+    """An array of zeros whose rows of four numbers each lie in one line of the cache."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + _LINE // 8)
+    first = -room.ctypes.data % _LINE // 8
+    return room[first : first + size].reshape(shape)
+
+
+def width_of(n: int) -> int:
     """The room of a row of n numbers."""
     return -(-n // 4) * 4
 
@@ -120,7 +132,7 @@ def tube_of(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: 
         determinant=determinant,
         columns=np.arange(n) if columns is None else np.array(columns, np.int64),
         box=np.zeros(4 * n + 2),
-        rows=np.zeros((6, n)),
+        rows=_rows(6, width_of(n)),
         values=np.zeros((5, n_nodes)),
         limits=np.zeros(4 * watched),
         notes=np.array([1.0, -1.0, 0.0, 0.0]),
@@ -141,8 +153,8 @@ def room_for_roots(watched: int, n: int) -> Found:
 
 def room_for_extremes(n: int, measures: int) -> Seen:
     """Room for extremes of n components, and for residuals."""
-    extremes = np.zeros((2, _width(n)))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures), np.zeros(2))
+    extremes = _rows(2, width_of(n))[:, :n]
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(2))
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
