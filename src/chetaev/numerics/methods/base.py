@@ -167,39 +167,25 @@ def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | 
 
 
 def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
-    rhs, project, inputs, watch, measure, nodes, bounds, turns, determinant = addresses
-    return dop853.run(
-        rhs,
-        project,
-        inputs,
-        watch,
-        measure,
-        t0=task.t0,
-        t1=task.t1,
-        y0=task.y0,
-        p=task.p,
+    code = dop853.Code(*addresses)._replace(
+        ends=ends,
         first_input=task.first_input,
-        **task.measures.without_work(task.compiled.flow.has_power).options,
-        max_step=task.max_step,
-        max_steps=max_steps,
-        keep=task.keep,
-        times=task.times if task.keep == dop853.TIMES else (),
         n_watch=len(task.watches),
         n_measure=task.compiled.measure.n_out,
+        n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
+        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
+    )
+    limits = task.measures.without_work(task.compiled.flow.has_power).limits(task.max_step, max_steps)
+    watching = dop853.Watching(
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
         places=[w.place for w in task.watches],
-        nodes=nodes,
-        n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
-        bounds=bounds,
-        turns=turns,
-        determinant=determinant,
-        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
-        ends=ends,
-        flag=task.flag,
-        paused=task.reached,
+    )
+    times = task.times if task.keep == dop853.TIMES else ()
+    return dop853.run(
+        code, task.t0, task.t1, task.y0, task.p, limits, watching, keep=task.keep, times=times, flag=task.flag, paused=task.reached
     )
 
 
