@@ -171,10 +171,10 @@ def states_along(equations: ch.Equations, model: ch.Model, t: float) -> tuple[in
     optimise(equations)
     with recorded() as calls:
         motion = ch.simulate(equations, model.start, times, parameters=model.parameters)
-    y0, p = np.array(calls[0].arguments["y0"]), np.array(calls[0].arguments["p"])
+    y0, p = np.array(calls[0].arguments[3]), np.array(calls[0].arguments[4])
     states = np.zeros((_SAMPLES, y0.size))
     states[:, : len(motion.jets)] = motion.states[:, : len(motion.jets)]
-    return calls[0].addresses[0], states, p
+    return calls[0].arguments[0].rhs, states, p
 
 
 def _per_rhs(all_sides: list[_Sides], effort: Effort) -> Table:

@@ -18,24 +18,25 @@ except ModuleNotFoundError:  # a checkout from before the rooms of `numerics`, i
 
 
 class Call(NamedTuple):
-    """Arguments of one run of the compiled loop."""
+    """Arguments of one run of the compiled loop: code, ends of the interval, state, parameters, limits, watched functions; options."""
 
-    addresses: tuple[int, ...]
-    arguments: dict[str, Any]
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
 
     def again(self, project: bool = True) -> dop853.Run:
         """The same run once more, or without projection."""
-        rhs, onto, *rest = self.addresses
-        return dop853.run(rhs, onto if project else 0, *rest, **self.arguments)
+        code, *rest = self.arguments
+        return dop853.run(code if project else code._replace(project=0), *rest, **self.options)
 
-    def many(self, starts: Any, threads: int | None = None, floor: Any = None) -> dop853.Ensemble:
+    def many(self, starts: Any, threads: int | None = None, floor: Any = 0.0) -> dop853.Ensemble:
         """The same run from other states, keeping the ends only; floors, which belong to one start, must be given."""
-        own = {name: v for name, v in self.arguments.items() if name not in ("y0", "keep", "times", "flag", "floor", "paused", "before")}
-        return dop853.run_many(*self.addresses, y0=starts, threads=threads, floor=floor, **own)
+        code, t0, t1, _, p, limits, watching = self.arguments
+        return dop853.run_many(code, t0, t1, starts, p, limits, watching._replace(floor=floor), threads=threads)
 
     def copies(self, number: int) -> dop853.Ensemble:
         """The same run several times, in one thread."""
-        return self.many(np.tile(np.asarray(self.arguments["y0"]), (number, 1)), threads=1, floor=self.arguments["floor"])
+        start, watching = self.arguments[3], self.arguments[6]
+        return self.many(np.tile(np.asarray(start), (number, 1)), threads=1, floor=watching.floor)
 
 
 def optimise(equations: ch.Equations) -> None:
@@ -52,9 +53,9 @@ def recorded() -> Iterator[list[Call]]:
     calls: list[Call] = []
     original = dop853.run
 
-    def run(*addresses: int, **arguments: Any) -> dop853.Run:
-        calls.append(Call(addresses, arguments))
-        return original(*addresses, **arguments)
+    def run(*arguments: Any, **options: Any) -> dop853.Run:
+        calls.append(Call(arguments, options))
+        return original(*arguments, **options)
 
     dop853.run = run
     try:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Status, interpolate, run, run_many, settle, tableau
+from chetaev.numerics.methods.dop853 import FINAL, STEPS, TIMES, Code, Limits, Status, Watching, interpolate, run, run_many, settle, tableau
 
 
 class kernel:  # noqa: N801 - a decorator
@@ -183,9 +183,18 @@ def first_input_itself(t, y, p, out):
     out[0] = p[1]
 
 
+def split(code, options):
+    """Options by name: records of code, limits and watched functions, and what remains."""
+    records = [record(**{k: options[k] for k in record._fields if k in options}) for record in (Limits, Watching)]
+    code = code._replace(**{k: options[k] for k in Code._fields if k in options})
+    known = {*Code._fields, *Limits._fields, *Watching._fields}
+    return code, *records, {k: v for k, v in options.items() if k not in known}
+
+
 def go(rhs, t, y0, p=(), *, project=None, inputs=None, watch=None, measure=None, **options):
     addresses = [0 if k is None else k.address for k in (rhs, project, inputs, watch, measure)]
-    return run(*addresses, t[0], t[1], y0, p, **options)
+    code, limits, watching, rest = split(Code(*addresses), options)
+    return run(code, t[0], t[1], y0, p, limits, watching, **rest)
 
 
 def ellipse(e):
@@ -395,7 +404,7 @@ def test_settle_projects_between_the_nodes():
     kept = go(pendulum, (0, 5), [0.6, -0.8, 0.8, 0.6], [9.81], project=onto_circle, rtol=1e-6, atol=1e-6)
     times = np.linspace(0.01, 4.99, 60)
     states = interpolate(kept.nodes, kept.states, kept.coefficients, times)[0]
-    settled, far = settle(onto_circle.address, 0, times, states, [9.81], rtol=1e-6, atol=1e-6)
+    settled, far = settle(Code(0, onto_circle.address), times, states, [9.81], Limits(rtol=1e-6, atol=1e-6))
     assert np.abs(states[:, 0] ** 2 + states[:, 1] ** 2 - 1).max() > 1e-9
     assert np.abs(settled[:, 0] ** 2 + settled[:, 1] ** 2 - 1).max() < 1e-15
     assert 0 < far.max() < 1000
@@ -670,10 +679,10 @@ def test_ensemble_equals_single_runs_bit_for_bit(threads):
     starts, p = members(50)
     starts[17] = math.nan  # fails alone
     addresses = pendulum.address, onto_circle.address, 0, first_and_third.address, circle_residuals.address
-    options = {"rtol": 1e-8, "atol": 1e-8, "n_watch": 2, "n_measure": 2, "terminal": [False, True], "max_steps": 60}
-    many = run_many(*addresses, 0, 3, starts, p, threads=threads, **options)
+    code, limits, watching = Code(*addresses, n_watch=2, n_measure=2), Limits(1e-8, 1e-8, max_steps=60), Watching(terminal=[False, True])
+    many = run_many(code, 0, 3, starts, p, limits, watching, threads=threads)
     for i in range(50):
-        one = run(*addresses, 0, 3, starts[i], p[i], keep=FINAL, **options)
+        one = run(code, 0, 3, starts[i], p[i], limits, watching, keep=FINAL)
         assert many.projections[i] <= one.projections  # of roots that are recorded
         for field in set(many._fields) - {"projections"}:
             assert np.array_equal(getattr(many, field)[i], getattr(one, field), equal_nan=True), (i, field)
@@ -682,7 +691,7 @@ def test_ensemble_equals_single_runs_bit_for_bit(threads):
 
 def test_ensemble_with_inputs_and_one_row_of_parameters():
     starts = np.array([[0.0, 0.0], [1.0, 2.0], [-3.0, 0.5]])
-    many = run_many(driven.address, 0, two_inputs.address, 0, 0, 0, 2, starts, [1.7, 0, 0], 1)
+    many = run_many(Code(driven.address, inputs=two_inputs.address, first_input=1), 0, 2, starts, [1.7, 0, 0])
     for i, start in enumerate(starts):
         one = go(driven, (0, 2), start, [1.7, 0, 0], inputs=two_inputs, first_input=1, keep=FINAL)
         assert np.array_equal(many.y[i], one.y)
@@ -692,7 +701,7 @@ def test_ensemble_with_inputs_and_one_row_of_parameters():
 def test_ensemble_is_interrupted():
     starts, p = members(8)
     flag = np.ones(1, np.int64)
-    many = run_many(pendulum.address, 0, 0, 0, 0, 0, 1e9, starts, p, flag=flag)
+    many = run_many(Code(pendulum.address), 0, 1e9, starts, p, flag=flag)
     assert np.all(many.status == Status.INTERRUPTED) and np.array_equal(many.y, starts)
 
 
@@ -709,27 +718,14 @@ def test_any_numbers_reach_the_loop():
 
 def test_kept_steps_outgrow_their_room():
     """More steps than the first room holds, rejections among them: nodes, states and polynomials agree with a run in pieces."""
-    whole = run(double_pendulum.address, 0, 0, 0, 0, 0.0, 20.0, [2.0, 1.0, 0.3, 0.0], [9.81], rtol=1e-11, atol=1e-11)
+    whole = go(double_pendulum, (0.0, 20.0), [2.0, 1.0, 0.3, 0.0], [9.81], rtol=1e-11, atol=1e-11)
     assert whole.accepted > 300
     assert whole.rejected > 0
     assert len(whole.nodes) == whole.accepted + 1
     assert whole.coefficients.shape == (whole.accepted, 7, 4)
     cut = float(whole.nodes[64])
-    part = run(
-        double_pendulum.address,
-        0,
-        0,
-        0,
-        0,
-        0.0,
-        20.0,
-        [2.0, 1.0, 0.3, 0.0],
-        [9.81],
-        rtol=1e-11,
-        atol=1e-11,
-        keep=TIMES,
-        times=[0.0, cut, 20.0],
-    )
+    tolerances = {"rtol": 1e-11, "atol": 1e-11}
+    part = go(double_pendulum, (0.0, 20.0), [2.0, 1.0, 0.3, 0.0], [9.81], **tolerances, keep=TIMES, times=[0.0, cut, 20.0])
     np.testing.assert_array_equal(part.states[1], whole.states[64])
     np.testing.assert_array_equal(part.states[2], whole.states[-1])
     np.testing.assert_array_equal(interpolate(whole.nodes, whole.states, whole.coefficients, whole.nodes)[0], whole.states)

@@ -158,7 +158,7 @@ def test_bounds_hold_at_all_states():
 def watched(values, monkeypatch, **options):
     """How many functions are watched along a motion of the sleigh."""
     counts, run = [], dop853.run
-    monkeypatch.setattr(dop853, "run", lambda *a, **k: counts.append(k["n_watch"]) or run(*a, **k))
+    monkeypatch.setattr(dop853, "run", lambda code, *a, **k: counts.append(code.n_watch) or run(code, *a, **k))
     start = {"x": 0, "y": 0, "theta": 0.4, "x'": np.cos(0.4), "y'": np.sin(0.4), "theta'": 0.3}
     motion = ch.simulate(ch.derive(SLEIGH, ch.DAlembert()), start, (0, 1), parameters=values, **options)
     monkeypatch.undo()

@@ -99,9 +99,9 @@ def test_boxes_of_what_is_read_are_enough(monkeypatch):
     monkeypatch.setattr(dop853, "run", lambda *a, **k: calls.append((a, k)) or original(*a, **k))
     motion = ch.simulate(ch.derive(system), {"x": 0, "x'": 1.2, "y": 1, "y'": 0}, (0, 6))
     assert motion.final["x'"] == pytest.approx(-1.2, abs=1e-7)  # 1.2^2/2 < 1: it turns back
-    addresses, options = calls[-1]
-    assert options["nodes"]
-    assert options["columns"] == [0]
-    few, all_of_them = original(*addresses, **options), original(*addresses, **{**options, "columns": None})
+    (code, *arguments), options = calls[-1]
+    assert code.nodes
+    assert code.columns == [0]
+    few, all_of_them = (original(c, *arguments, **options) for c in (code, code._replace(columns=None)))
     assert few.y.tobytes() == all_of_them.y.tobytes()
     assert (few.shortened, few.worst) == (all_of_them.shortened, all_of_them.worst)

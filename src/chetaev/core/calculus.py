@@ -308,4 +308,16 @@ def _tidy(e: Expr) -> Expr:
 def _gathered(term: Expr) -> Expr:
     if not term.is_Mul or not any(factor.is_Add for factor in term.args):
         return term
-    return sympy.Mul(*[part for factor in term.args for part in (factor.primitive() if factor.is_Add else (factor,))])
+    return sympy.Mul(*[part for factor in term.args for part in (_content(factor) if factor.is_Add else (factor,))])
+
+
+def _content(e: Expr) -> tuple[Expr, ...]:
+    """The number that all terms of a sum have in common, and the rest. `b*x^2 + 4/5` stays whole: `(5*b*x^2 + 4)/5` has more numbers."""
+    number, rest = e.primitive()
+    more = _plain_terms(rest) > _plain_terms(e)
+    return (number, rest) if number.is_Integer or more else (e,)
+
+
+def _plain_terms(e: Expr) -> int:
+    """How many terms of a sum have no number before them."""
+    return sum(abs(term.as_coeff_Mul()[0]) == 1 for term in e.args)

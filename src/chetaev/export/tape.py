@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import casadi as ca
 
 from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.machine.tape import fold
 
 INPUT, CONSTANT = int(ca.OP_INPUT), int(ca.OP_CONST)
-_OUTPUT, _ASSIGN = int(ca.OP_OUTPUT), int(ca.OP_ASSIGN)
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,20 @@ def tape_of(graph: GraphAlgebra, inputs: ca.SX, outputs: Sequence[ca.SX]) -> Tap
     function = graph.function("exported", [inputs], column, cse=True)
     nodes: list[Node] = []
     known: dict[Node, int] = {}
-    register: dict[int, int] = {}
-    results: list[int | None] = [None] * len(outputs)
-    for k in range(function.n_instructions()):
-        operation = int(function.instruction_id(k))
-        read, written = function.instruction_input(k), function.instruction_output(k)
-        if operation == _OUTPUT:
-            results[written[1]] = register[read[0]]
-        elif operation == _ASSIGN:
-            register[written[0]] = register[read[0]]
-        else:
-            node = _node(function, k, operation, read, register)
-            if node not in known:
-                known[node] = len(nodes)
-                nodes.append(node)
-            register[written[0]] = known[node]
+
+    def number_of(node: Node) -> int:
+        if node not in known:
+            known[node] = len(nodes)
+            nodes.append(node)
+        return known[node]
+
+    results = fold(
+        function,
+        lambda _, entry: number_of(Node(INPUT, place=entry)),
+        lambda value: number_of(Node(CONSTANT, value=value)),
+        lambda operation, arguments: number_of(Node(operation, arguments)),
+    )
     return Tape(tuple(nodes), tuple(None if k is not None and _is_zero(nodes[k]) else k for k in results))
-
-
-def _node(function: ca.Function, k: int, operation: int, read: Sequence[int], register: dict[int, int]) -> Node:
-    if operation == INPUT:
-        return Node(operation, place=int(read[1]))
-    if operation == CONSTANT:
-        return Node(operation, value=float(function.instruction_constant(k)))
-    return Node(operation, tuple(register[r] for r in read))
 
 
 def _is_zero(node: Node) -> bool:

@@ -51,7 +51,7 @@ class Equations:
     @cached_property
     def rows(self) -> tuple[Row[Expr], ...]:
         """The rows as SymPy expressions."""
-        return self.assembled(SYMBOLIC)
+        return self._assembled(SYMBOLIC)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,7 +64,10 @@ class Equations:
         return origins(self.lowered) if self.rewritten is None else tuple(row.origin for row in self.rewritten)
 
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
-        """The rows in any algebra."""
+        """The rows in any algebra; SymPy's are formed once, each graph is asked for them once."""
+        return self.rows if algebra is SYMBOLIC else self._assembled(algebra)
+
+    def _assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
         with deep():
             if self.rewritten is None:
                 return assemble(self.lowered, algebra)

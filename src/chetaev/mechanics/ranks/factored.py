@@ -101,8 +101,8 @@ def thin_svd(matrices: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 def singular_values(matrices: Matrix) -> Matrix:
     """The singular values alone."""
     if 1 in matrices.shape[1:]:
-        return np.asarray(np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None], dtype=float)
-    return np.asarray(np.linalg.svd(matrices, compute_uv=False), dtype=float)
+        return np.sqrt(np.square(matrices).sum(axis=(1, 2)))[:, None]
+    return np.asarray(np.linalg.svd(matrices, compute_uv=False), dtype=np.float64)
 
 
 class FactoredStack:

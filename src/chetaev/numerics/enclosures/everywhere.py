@@ -6,7 +6,6 @@ and 1 and a square is not negative, which is enough for many mass matrices.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
 from math import inf, isnan, sqrt
 
@@ -16,7 +15,7 @@ from sympy import Symbol
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.tape import lines_of, tape_of
+from chetaev.numerics.machine.tape import fold
 
 Range = tuple[float, float]
 
@@ -45,23 +44,13 @@ def _may_vanish(flow: Flow, parameters: Mapping[Symbol, Range]) -> bool:
 
 
 def _run(function: ca.Function, arguments: list[Range]) -> list[Range]:
-    held: dict[int, Range] = {}
-    found: dict[int, Range] = {}
-    for operation, target, a, b in lines_of(tape_of(function)):
-        if operation == ca.OP_CONST:
-            number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
-            held[target] = (number, number)
-        elif operation == ca.OP_INPUT:
-            held[target] = arguments[b]
-        elif operation == ca.OP_OUTPUT:
-            found[b] = held[a]
-        elif operation in _OF_TWO:
-            held[target] = _checked(_OF_TWO[operation](held[a], held[b]))
-        elif operation in _OF_ONE:
-            held[target] = _checked(_OF_ONE[operation](held[a]))
-        else:
-            held[target] = _EVERYTHING
-    return [found[k] for k in range(len(found))]
+    found = fold(function, lambda _, entry: arguments[entry], lambda number: (number, number), _applied)
+    return [(0.0, 0.0) if one is None else one for one in found]
+
+
+def _applied(operation: int, arguments: tuple[Range, ...]) -> Range:
+    known: Callable[..., Range] | None = (_OF_ONE if len(arguments) == 1 else _OF_TWO).get(operation)
+    return _EVERYTHING if known is None else _checked(known(*arguments))
 
 
 def _checked(a: Range) -> Range:
@@ -97,7 +86,6 @@ _OF_ONE: dict[int, Callable[[Range], Range]] = {
     ca.OP_COS: lambda _: (-1.0, 1.0),
     ca.OP_TANH: lambda _: (-1.0, 1.0),
     ca.OP_FABS: lambda a: (max(a[0], -a[1], 0.0), max(-a[0], a[1])),
-    ca.OP_ASSIGN: lambda a: a,
 }
 _OF_TWO: dict[int, Callable[[Range, Range], Range]] = {
     ca.OP_ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),

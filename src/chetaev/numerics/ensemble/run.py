@@ -22,7 +22,7 @@ from chetaev.numerics.flow.flow import _lasting
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import columns_read
+from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, measured_by, rows_of
 from chetaev.numerics.motion.run import _REORDERINGS, FALLEN_PIVOT
 from chetaev.numerics.motion.trajectory import Outcome
@@ -180,28 +180,35 @@ class Integration:
         """Yield tasks of members with the same pivots at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
-        names = ("rhs", "project", "inputs", "watch", "measure", "nodes", "bounds", "turns", "determinant")
         flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
         nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if self.touching else None
         touched = compiled.determinant if self.touching else None
-        code = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds, turns, touched)
+        ends = ends_kernel(compiled.rhs, kernels.watch, compiled.measure)
+        used = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds, turns, touched, ends)
+        code = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
+            first_input=len(self.read.equations.system.parameters),
+            n_watch=2 + n,
+            n_measure=compiled.measure.n_out,
+            n_nodes=0 if nodes is None else nodes.n_out // 2,
+            columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+        )
+        limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
+        watching = dop853.Watching(
+            directions=[0, 0, *[-1] * n],
+            terminal=[True, False, *[True] * n],
+            floor=[0.0, 0.5, *[0.0] * n],
+            closely=[False, False, *[True] * n],
+            places=[-1, -1, *kernels.places],
+        )
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
-        common: dict[str, Any] = {
-            "t1": t1, "first_input": len(self.read.equations.system.parameters), "rtol": self.measures.rtol, "atol": self.measures.atol,
-            "sizes": self.measures.sizes, "kinds": self.measures.kinds, "max_steps": self.max_steps, "max_step": self.max_step,
-            "n_nodes": 0 if nodes is None else nodes.n_out // 2, "n_watch": 2 + n, "n_measure": compiled.measure.n_out,
-            "directions": [0, 0, *[-1] * n], "terminal": [True, False, *[True] * n], "floor": [0.0, 0.5, *[0.0] * n],
-            "closely": [False, False, *[True] * n],
-            "places": [-1, -1, *kernels.places], "flag": self.workers.flag,
-            "columns": columns_read(flow.size, nodes, kernels.bounds, turns),
-            **{name: 0 if k is None else k.address for name, k in zip(names, code, strict=True)},
-        }  # fmt: skip
 
         def together(t0: float, some: Indices) -> None:
-            self._store(members[some], dop853.run_many(t0=t0, y0=starts[some], p=p[some], threads=1, **common))
+            run = dop853.run_many(code, t0, t1, starts[some], p[some], limits, watching, flag=self.workers.flag, threads=1)
+            self._store(members[some], run)
 
         def alone(k: int) -> None:
-            self._store(members[k : k + 1], dop853.run(t0=times[k], y0=starts[k], p=p[k], keep=dop853.FINAL, **common))
+            run = dop853.run(code, times[k], t1, starts[k], p[k], limits, watching, keep=dop853.FINAL, flag=self.workers.flag)
+            self._store(members[k : k + 1], run)
 
         for same in _classes(times):
             portion = max(_FEW, len(same) // (_PORTIONS * self.workers.threads))

@@ -277,8 +277,8 @@ class Flow:
         """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
         determinant = ca.SX(self.solved.sign)
         for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
-            determinant = determinant * (pivot / reference)
-        if not self.system.plain:  # one minor of several: where it vanishes another may not, so its sign has no meaning
+            determinant = determinant * (pivot * (1 / reference))
+        if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
         return determinant
 

@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from chetaev.mechanics.ranks.factored import Matrix
-from chetaev.numerics.machine.tape import lines_of, tape_of
+from chetaev.numerics.machine.tape import fold
 
 EPSILON = float(np.finfo(float).eps)
 """The distance from 1 to the next double: one unit in the last place, relative to the number."""
@@ -28,25 +28,16 @@ Pair = tuple[float, float]
 
 
 def values_and_doubts(function: ca.Function, arguments: Matrix, doubts: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the values of a function of one column, and a bound of the error of each; infinite where no bound can be computed."""
-    table = tape_of(function)
-    memory: dict[int, Pair] = {}
-    found = np.zeros((int(function.numel_out(0)), 2))
+    """The values of a function of one column, and a bound of the error of each; infinite doubts where the bound has no value."""
     given = list(zip(map(float, arguments), map(float, doubts), strict=True))
-    for code, target, a, b in lines_of(table):
-        if code == ca.OP_INPUT:
-            memory[target] = given[b]
-        elif code == ca.OP_OUTPUT:
-            found[b] = memory[a]
-        elif code == ca.OP_CONST:
-            memory[target] = float(np.array([a, b], np.int32).view(np.float64)[0]), 0.0
-        else:
-            memory[target] = _rounded(code, memory[a], memory.get(b, (0.0, 0.0)))
+    pairs = fold(function, lambda _, entry: given[entry], lambda number: (number, 0.0), _rounded)
+    found = np.array([(0.0, 0.0) if pair is None else pair for pair in pairs], dtype=float).reshape(-1, 2)
     return found[:, 0], np.where(np.isfinite(found[:, 1]), found[:, 1], np.inf)
 
 
-def _rounded(code: int, a: Pair, b: Pair) -> Pair:
-    """Execute one instruction: return its value, and the doubts of its arguments propagated with one more rounding."""
+def _rounded(code: int, arguments: tuple[Pair, ...]) -> Pair:
+    """One instruction: its value, and the doubts of its arguments carried through it with one rounding more."""
+    a, b = arguments[0], arguments[-1]
     try:
         if code in _EXACT:
             return _EXACT[code](a[0], b[0]), max(a[1], b[1])
@@ -78,7 +69,6 @@ _EXACT: dict[int, Callable[[float, float], float]] = {
     ca.OP_FMAX: max,
     ca.OP_NEG: lambda a, b: -a,
     ca.OP_FABS: lambda a, b: abs(a),
-    ca.OP_ASSIGN: lambda a, b: a,
 }
 _BINARY: dict[int, Callable[[float, float], tuple[float, float, float]]] = {
     ca.OP_ADD: lambda a, b: (a + b, 1.0, 1.0),

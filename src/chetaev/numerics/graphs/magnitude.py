@@ -7,21 +7,15 @@ from the leaves up. A value far below the sum of its terms is round-off, in any 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
 
 from chetaev.numerics.graphs.algebra import dense
-from chetaev.numerics.machine.tape import lines_of, tape_of
+from chetaev.numerics.machine.tape import fold
 
-_TWO = frozenset(
-    int(getattr(ca, f"OP_{name}"))
-    for name in "ADD SUB MUL DIV POW CONSTPOW ATAN2 FMIN FMAX LT LE EQ NE AND OR IF_ELSE_ZERO FMOD REMAINDER COPYSIGN HYPOT".split()
-)
-"""Operations of two arguments."""
-_SAME = {ca.OP_ASSIGN, ca.OP_NEG, ca.OP_FABS}
+_SAME = {ca.OP_NEG, ca.OP_FABS}
 _SUMS = {ca.OP_ADD, ca.OP_SUB}
 _FLAT = {ca.OP_SIGN, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR, ca.OP_IF_ELSE_ZERO, ca.OP_FLOOR, ca.OP_CEIL}
 """Operations with piecewise constant values: their size is the size of the value."""
@@ -37,23 +31,18 @@ def magnitudes(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     column = dense(ca.vertcat(*expressions)) if expressions else ca.SX(0, 1)
     symbols = ca.symvar(column)
     function = ca.Function("terms", [ca.vertcat(*symbols)], [column])
-    value: dict[int, _Lazy] = {}
-    size: dict[int, Any] = {}
-    found = [ca.SX(0)] * len(expressions)
-    for code, target, a, b in lines_of(tape_of(function)):
-        if code == ca.OP_OUTPUT:
-            found[b] = size[a]
-        elif code == ca.OP_CONST:
-            number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
-            value[target], size[target] = _Lazy(code, (), ca.SX(number)), ca.SX(abs(number))
-        elif code == ca.OP_INPUT:
-            value[target], size[target] = _Lazy(code, (), symbols[b]), _unary(ca.OP_FABS, symbols[b])
-        else:
-            source = (a, b) if code in _TWO else (a,)
-            own = _Lazy(code, tuple(value[s] for s in source))
-            size[target] = _size(code, own, [size[s] for s in source])
-            value[target] = own
-    return found
+
+    def apply(code: int, arguments: tuple[tuple[_Lazy, Any], ...]) -> tuple[_Lazy, Any]:
+        own = _Lazy(code, tuple(value for value, _ in arguments))
+        return own, _size(code, own, [size for _, size in arguments])
+
+    found = fold(
+        function,
+        lambda _, entry: (_Lazy(ca.OP_INPUT, (), symbols[entry]), _unary(ca.OP_FABS, symbols[entry])),
+        lambda number: (_Lazy(ca.OP_CONST, (), ca.SX(number)), ca.SX(abs(number))),
+        apply,
+    )
+    return [ca.SX(0) if pair is None else pair[1] for pair in found]
 
 
 class _Lazy:

@@ -10,6 +10,7 @@ so that the interpreter and the compiled code give the same result to the last b
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -100,6 +101,10 @@ _POWERS = frozenset((_POW, casadi.OP_CONSTPOW))
 
 # operations that CasADi does not have
 CONST, TIME, STATE, PARAMETER, STORE, _FUSED_SUM, _FUSED_LESS, _FUSED_FROM = range(128, 136)
+_SYMMETRIC = _COMMUTING | {_FUSED_SUM, _FUSED_LESS, _FUSED_FROM}
+"""Operations for which a and b may change places."""
+_FIRST = frozenset((CONST, TIME, STATE, PARAMETER))
+"""Operations that read no other value."""
 
 CASES = LINES | {
     # a number in place of {i} is an index, not a value
@@ -119,7 +124,7 @@ def _mentioning(place: str) -> NDArray[np.bool_]:
     return np.array([place in CASES.get(operation, "") for operation in range(_FUSED_FROM + 1)])
 
 
-_READS_A, _READS_B = _mentioning("{a}"), _mentioning("{b}")
+_READS_A, _READS_B, _READS_C = (_mentioning(place) for place in ("{a}", "{b}", "{c}"))
 _OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
 _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 
@@ -249,10 +254,28 @@ def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
         fused[chosen, 3] = other
         gone[product] = True
     numbers = np.cumsum(~gone) - 1
-    for column, reads in enumerate((_READS_A, _READS_B, _mentioning("{c}")), start=1):
+    for column, reads in enumerate((_READS_A, _READS_B, _READS_C), start=1):
         reading = reads[fused[:, 0]]
         fused[reading, column] = numbers[fused[reading, column]]
     return fused[~gone]
+
+
+def joined(parts: Sequence[tuple[bytes, int]]) -> bytes:
+    """One program for several of the same (t, y, p): what they have in common is computed once, each value as its own program has it, to
+    the last bit. The entries of a part are stored from its place on.
+    """
+    known: dict[tuple[int, int, int, int], int] = {}
+    for program, first in parts:
+        numbers: list[int] = []
+        for operation, a, b, c in lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)):
+            if operation == STORE:
+                a, b = a + first, numbers[b]
+            elif operation not in _FIRST:
+                a, b, c = numbers[a], numbers[b] if _READS_B[operation] else b, numbers[c] if _READS_C[operation] else c
+                if b < a and operation in _SYMMETRIC:
+                    a, b = b, a
+            numbers.append(known.setdefault((operation, a, b, c), len(known)))
+    return np.fromiter(chain.from_iterable(known), np.int32).tobytes()
 
 
 def entries_read(program: bytes) -> tuple[int, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chetaev.numerics.machine.engine import CALLED, SAME_BITS, bind, machine_code
-from chetaev.numerics.machine.instructions import entries_read, program_of, text_of
+from chetaev.numerics.machine.instructions import entries_read, joined, program_of, text_of
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 
 _LARGE = 20_000
@@ -26,6 +26,9 @@ _SMALL = 200
 _ONCE_A_STEP = 400
 """Most instructions of code called once per step that is optimised, in long runs only. It takes 10 to 20 ms, about as long as the rates of
 the same system. Unoptimised code of that size would make a step a tenth to a sixth longer."""
+
+_LINE = 16
+"""Bytes of a program for each value."""
 
 _OFTEN = 50
 """After this many requests for code for few calls, code for many calls is compiled instead."""
@@ -110,7 +113,7 @@ def _made(text: str, optimised: bool) -> int:
 def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
     """Return the kernel of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
 
-    `hot=False` marks code that is called once per step, not once per stage: it is optimised only if it is small, and for many calls.
+    Code that is not `hot`, called rarely, is optimised only if it is small, and for many calls.
 
     >>> t, y, p = casadi.SX.sym("t"), casadi.SX.sym("y", 2), casadi.SX.sym("p", 1)
     >>> pendulum = casadi.Function("pendulum", [t, y, p], [casadi.vertcat(y[1], -p[0] * casadi.sin(y[0]))])
@@ -133,8 +136,20 @@ def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
     if not _is_vector(out):
         raise ValueError(f"the output of {name} is a matrix of shape {out.shape}; make it a vector: casadi.vec")
     instructions = function.n_instructions()
-    program = program_of(function, out, fusing=hot and instructions <= _LARGE)
+    program = program_of(function, out, fusing=instructions <= _LARGE)
     return Kernel(program, n_state, n_parameters, out.numel(), instructions, hot)
+
+
+@lru_cache(maxsize=128)
+def joined_kernel(*parts: tuple[Kernel, int]) -> Kernel | None:
+    """Several kernels in one, each with the place of its first entry; None if it would take too long to make."""
+    kernels = [kernel for kernel, _ in parts]
+    program = joined([(kernel.program, first) for kernel, first in parts])
+    instructions = len(program) // _LINE
+    length = max(first + kernel.n_out for kernel, first in parts)
+    if instructions > _LARGE or not SAME_BITS:
+        return None
+    return Kernel(program, max(k.n_state for k in kernels), max(k.n_parameters for k in kernels), length, instructions)
 
 
 def _is_vector(sparsity: casadi.Sparsity) -> bool:

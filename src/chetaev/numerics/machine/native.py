@@ -88,7 +88,10 @@ def _sum_rows(typingctx: Any, out: Any, h: Any, k: Any, width: Any, rows: Any) -
         target, step, table, length, which = arguments
         places, weights = (cgutils.unpack_tuple(builder, pair) for pair in cgutils.unpack_tuple(builder, which))
         with _columns(builder, length) as column:
-            total = _weighed(builder, table, length, column, list(zip(places, weights, strict=True)))
+            *older, (place, weight) = zip(places, weights, strict=True)
+            total = _weighed(builder, table, length, column, older)
+            newest = _load_fresh(builder, table, builder.add(builder.mul(place, length), column))
+            total = _fused(builder, _spread(builder, weight), newest, total)
             _store(builder, builder.fmul(_spread(builder, step), total), target, column)
         return context.get_dummy_value()
 
@@ -96,7 +99,24 @@ def _sum_rows(typingctx: Any, out: Any, h: Any, k: Any, width: Any, rows: Any) -
 
 
 sum_rows: Callable[[Any, float, Any, int, Any], None] = intrinsic(_sum_rows)
-r"""`sum_rows(out.ctypes, h, k.ctypes, width, (rows, weights))`: $out = h \sum_i w_i k_i$, as in `add_rows`."""
+r"""`sum_rows(out.ctypes, h, k.ctypes, width, (rows, weights))`: $out = h \sum_i w_i k_i$, as in `add_rows`: the row named last is fresh."""
+
+
+def _all_finite(typingctx: Any, x: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    _check_pointer("all_finite", "x", x)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        fresh, length = arguments
+        total = cgutils.alloca_once_value(builder, _ZEROS)
+        with _columns(builder, length) as column:
+            builder.store(_fused(builder, _load_fresh(builder, fresh, column), _ZEROS, builder.load(total)), total)
+        return _all_zero(builder, builder.load(total))
+
+    return types.boolean(_POINTER, types.intp), generate
+
+
+all_finite: Callable[[Any, int], bool] = intrinsic(_all_finite)
+"""`all_finite(x.ctypes, width)`: whether all of what a kernel has just written is finite."""
 
 
 def _add_row(typingctx: Any, out: Any, y: Any, z: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
@@ -119,21 +139,26 @@ add_row: Callable[[Any, Any, Any, int], bool] = intrinsic(_add_row)
 """`add_row(out.ctypes, y.ctypes, z.ctypes, width)`: out = y + z; whether all of it is finite."""
 
 
-def _copy_row(typingctx: Any, x: Any, out: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
-    for name, kind in (("x", x), ("out", out)):
-        _check_pointer("copy_row", name, kind)
+def _copying(load: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    def generated(typingctx: Any, x: Any, out: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+        for name, kind in (("x", x), ("out", out)):
+            _check_pointer("copy_row", name, kind)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source, target, length = arguments
-        with _columns(builder, length) as column:
-            _store(builder, _load(builder, source, column), target, column)
-        return context.get_dummy_value()
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            source, target, length = arguments
+            with _columns(builder, length) as column:
+                _store(builder, load(builder, source, column), target, column)
+            return context.get_dummy_value()
 
-    return types.void(*[_POINTER] * 2, types.intp), generate
+        return types.void(*[_POINTER] * 2, types.intp), generate
+
+    return generated
 
 
-copy_row: Callable[[Any, Any, int], None] = intrinsic(_copy_row)
+copy_row: Callable[[Any, Any, int], None] = intrinsic(_copying(lambda *place: _load(*place)))
 """`copy_row(x.ctypes, out.ctypes, width)`: out = x."""
+copy_fresh: Callable[[Any, Any, int], None] = intrinsic(_copying(lambda *place: _load_fresh(*place)))
+"""The same of what a kernel has just written."""
 
 
 def _widen_range(typingctx: Any, low: Any, high: Any, x: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
@@ -144,7 +169,7 @@ def _widen_range(typingctx: Any, low: Any, high: Any, x: Any, width: Any) -> tup
         least, most, source, length = arguments
         with _columns(builder, length) as column:
             new, old = _load(builder, source, column), _load(builder, least, column)
-            _store(builder, builder.select(builder.fcmp_ordered("<", new, old), new, old), least, column)
+            _store(builder, _smaller(builder, old, new), least, column)
             _store(builder, _larger(builder, _load(builder, most, column), new), most, column)
         return context.get_dummy_value()
 
@@ -213,6 +238,78 @@ largest. Whether a largest value grew.
 """
 
 
+def _sum_relative(typingctx: Any, x: Any, y: Any, sizes: Any, tiny: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("x", x), ("y", y), ("sizes", sizes)):
+        _check_pointer("sum_relative", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        fresh, known, usual, least, length = arguments
+        total = cgutils.alloca_once_value(builder, _ZEROS)
+        with _columns(builder, length) as column:
+            old = _load(builder, known, column)
+            unit = builder.fadd(builder.fadd(_size(builder, old), _load(builder, usual, column)), _spread(builder, least))
+            ratio = builder.fdiv(builder.fsub(_load_fresh(builder, fresh, column), old), unit)
+            builder.store(_fused(builder, ratio, ratio, builder.load(total)), total)
+        return _total(builder, builder.load(total))
+
+    return types.float64(*[_POINTER] * 3, types.float64, types.intp), generate
+
+
+sum_relative: Callable[..., float] = intrinsic(_sum_relative)
+"""`sum_relative(x.ctypes, y.ctypes, sizes.ctypes, tiny, width)`: the sum of squares of x - y in units of |y| + sizes + tiny. A kernel has
+just written x.
+"""
+
+
+def _reach_rows(
+    typingctx: Any, out: Any, y: Any, end: Any, free: Any, slope: Any, k: Any, h: Any, slack: Any, width: Any, rows: Any
+) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in {"out": out, "y": y, "end": end, "free": free, "slope": slope, "k": k}.items():
+        _check_pointer("reach_rows", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, *pointers, table, h, slack, length, count = arguments
+        step, wider = _spread(builder, h), _spread(builder, slack)
+        slow, fast = (cgutils.alloca_once(builder, _VECTOR) for _ in range(2))
+        with _columns(builder, length) as column:
+            start, end, free = (_load(builder, pointer, column) for pointer in pointers[:3])
+            last = _load_fresh(builder, pointers[3], column)
+            builder.store(last, slow)
+            builder.store(last, fast)
+            with cgutils.for_range(builder, count) as loop:
+                rate = _load(builder, table, builder.add(builder.mul(loop.index, length), column))
+                builder.store(_smaller(builder, builder.load(slow), rate), slow)
+                builder.store(_larger(builder, builder.load(fast), rate), fast)
+            least, most = builder.load(slow), builder.load(fast)
+            moved = [builder.fmul(step, rate) for rate in (least, most)]
+            down, up = _smaller(builder, _ZEROS, _smaller(builder, *moved)), _larger(builder, _ZEROS, _larger(builder, *moved))
+            low = _larger(builder, builder.fadd(start, down), builder.fsub(end, up))
+            high = _smaller(builder, builder.fadd(start, up), builder.fsub(end, down))
+            turns = builder.and_(builder.fcmp_ordered("<", down, _ZEROS), builder.fcmp_ordered(">", up, _ZEROS))
+            more = builder.select(turns, builder.fmul(wider, builder.fsub(high, low)), _ZEROS)
+            more = builder.fadd(more, _size(builder, builder.fsub(end, free)))
+            width = builder.fmul(wider, builder.fsub(most, least))
+            found = [
+                _smaller(builder, builder.fsub(low, more), _smaller(builder, start, end)),
+                _larger(builder, builder.fadd(high, more), _larger(builder, start, end)),
+                builder.fsub(least, width),
+                builder.fadd(most, width),
+            ]
+            for i, row in enumerate(found):
+                _store(builder, row, target, builder.add(builder.mul(length, length.type(i)), column))
+        return context.get_dummy_value()
+
+    return types.void(*[_POINTER] * 6, types.float64, types.float64, types.intp, types.intp), generate
+
+
+reach_rows: Callable[..., None] = intrinsic(_reach_rows)
+"""`reach_rows(out, y, end, free, slope, k, h, slack, width, rows)`, rows given by `.ctypes`: what can be reached in a step of size h from
+either end, y or `end`, with rates between those in the first rows of k and the slope: four rows, the least and the largest states, then the
+least and the largest rates. States that turn back on the way, and rates, are given `slack` times their range on both sides; `free` is the
+end before it was projected, and the distance is added.
+"""
+
+
 @contextmanager
 def _columns(builder: Any, length: Any) -> Iterator[Any]:
     """A loop over the columns of a row, four at a time."""
@@ -234,6 +331,10 @@ def _size(builder: Any, vector: Any) -> Any:
 
 def _larger(builder: Any, a: Any, b: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", b, a), b, a)
+
+
+def _smaller(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", b, a), b, a)
 
 
 def _total(builder: Any, vector: Any) -> Any:
@@ -272,6 +373,15 @@ def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 def _load(builder: Any, pointer: Any, place: Any) -> Any:
     return builder.load(builder.bitcast(builder.gep(pointer, [place]), _VECTOR.as_pointer()), align=8)
+
+
+def _load_fresh(builder: Any, pointer: Any, place: Any) -> Any:
+    """Four numbers that a kernel has just written, in the portions in which it wrote them: see `_add_fresh`."""
+    found = ir.Constant(_VECTOR, ir.Undefined)
+    for i in range(BLOCK):
+        number = builder.load_atomic(builder.gep(pointer, [builder.add(place, place.type(i))]), "unordered", 8)
+        found = builder.insert_element(found, number, ir.Constant(ir.IntType(32), i))
+    return found
 
 
 def _add_fresh(builder: Any, found: Any, weight: Any, pointer: Any, place: Any, target: Any, column: Any) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 import casadi
 import numpy as np
@@ -20,6 +21,7 @@ from chetaev.core.exact.program import Program, fraction_of
 from chetaev.core.functions import SMOOTH
 
 Table = NDArray[np.int32]
+V = TypeVar("V")
 
 _FIRST = 8
 """Instructions by which the table is found; with too few, another part of the text could match."""
@@ -53,6 +55,31 @@ def lines_of(table: Table) -> Iterator[tuple[int, int, int, int]]:
     """Yield the lines of a table as tuples; thousands of lists would trigger the garbage collector."""
     numbers = iter(table.ravel().tolist())
     return zip(numbers, numbers, numbers, numbers, strict=True)
+
+
+def fold(
+    function: casadi.Function, read: Callable[[int, int], V], number: Callable[[float], V], apply: Callable[[int, tuple[V, ...]], V]
+) -> list[V | None]:
+    """The entries of the output of a function in another algebra; None for those that are zero everywhere.
+
+    `read` gives an entry of an input, `number` a constant, `apply` what an operation makes of one or two arguments. Copies need nothing.
+    """
+    held: dict[int, V] = {}
+    found: list[V | None] = [None] * int(function.numel_out(0))
+    for operation, target, a, b in lines_of(tape_of(function)):
+        if operation in _TWO:
+            held[target] = apply(operation, (held[a], held[b]))
+        elif operation == _OUTPUT:
+            found[b] = held[a]
+        elif operation == _INPUT:
+            held[target] = read(a, b)
+        elif operation == _CONST:
+            held[target] = number(_double(a, b))
+        elif operation == casadi.OP_ASSIGN:
+            held[target] = held[a]
+        else:
+            held[target] = apply(operation, (held[a],))
+    return found
 
 
 def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()) -> Program:
@@ -100,9 +127,13 @@ def _output(program: Program, target: int, slot: int, entry: int) -> None:
 
 
 def _number(a: int, b: int) -> Fraction | None:
-    """A constant from its bits."""
-    number = struct.unpack("=d", struct.pack("=ii", a, b))[0]
+    """A constant from its bits, exactly."""
+    number = _double(a, b)
     return fraction_of(number) if math.isfinite(number) else None
+
+
+def _double(a: int, b: int) -> float:
+    return float(struct.unpack("=d", struct.pack("=ii", a, b))[0])
 
 
 def _add_number(program: Program, target: int, number: Fraction | str) -> None:
@@ -119,6 +150,11 @@ def _add_number(program: Program, target: int, number: Fraction | str) -> None:
 
 _INPUT, _OUTPUT, _CONST = casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST
 _POWERS = (casadi.OP_POW, casadi.OP_CONSTPOW)
+_TWO = frozenset(
+    int(getattr(casadi, f"OP_{name}"))
+    for name in "ADD SUB MUL DIV POW CONSTPOW ATAN2 FMIN FMAX LT LE EQ NE AND OR IF_ELSE_ZERO FMOD REMAINDER COPYSIGN HYPOT".split()
+)
+"""Operations of two arguments."""
 _EXACT: dict[int, str] = {
     **{getattr(casadi, f"OP_{name.upper()}"): name for name in "add sub mul div neg sq twice inv assign not sign atan2".split()},
     **{getattr(casadi, f"OP_{name.upper()}"): name for name in SMOOTH},

@@ -14,6 +14,7 @@ from chetaev.core.errors import InitialError, UsageError, did_you_mean
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Place
 from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.methods.dop853.room import Limits
 
 Array = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What errors of a state vector are measured by; arguments of `dop853.run`."""
+    """What errors of a state vector are measured by."""
 
     rtol: float
     atol: float
@@ -81,10 +82,9 @@ class Measures:
             sizes[-1] = _UNLIMITED
         return Measures(self.rtol, self.atol, sizes, self.before, self.kinds)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """As arguments of a run."""
-        return {"rtol": self.rtol, "atol": self.atol, "sizes": self.sizes, "before": self.before, "kinds": self.kinds}
+    def limits(self, max_step: float = np.inf, max_steps: int = 1_000_000) -> Limits:
+        """As limits of a run."""
+        return Limits(self.rtol, self.atol, self.sizes, self.before, self.kinds, max_step=max_step, max_steps=max_steps)
 
 
 def _of_quaternion(z: Jet, state: Sequence[Jet]) -> bool:

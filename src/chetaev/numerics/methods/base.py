@@ -19,9 +19,10 @@ from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.kernels import Kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
+from chetaev.numerics.methods.dop853.room import width_of
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
 from chetaev.numerics.methods.registry import METHODS
 
@@ -151,42 +152,40 @@ class Explicit(Method):
             done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
                 return done
-        return _run(task, [0 if kernel is None else kernel.address for kernel in kernels], task.max_steps)
+        ends = ends_kernel(task.rhs, task.watch if task.watches else None, task.compiled.measure)
+        addresses = [0 if kernel is None else kernel.address for kernel in kernels]
+        return _run(task, addresses, task.max_steps, 0 if ends is None else ends.address)
 
 
-def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
-    rhs, project, inputs, watch, measure, nodes, bounds, turns, determinant = addresses
-    return dop853.run(
-        rhs,
-        project,
-        inputs,
-        watch,
-        measure,
-        t0=task.t0,
-        t1=task.t1,
-        y0=task.y0,
-        p=task.p,
+def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | None:
+    """Rates, watched functions and residuals at once, as `dop853.run` wants them where a step ends: most of what the watched functions
+    take is computed for the rates too. None if that would take too long to make.
+    """
+    width = width_of(rhs.n_out)
+    watched = () if watch is None else ((watch, width),)
+    return joined_kernel((rhs, 0), *watched, (measure, width + (0 if watch is None else watch.n_out)))
+
+
+def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
+    code = dop853.Code(*addresses)._replace(
+        ends=ends,
         first_input=task.first_input,
-        **task.measures.without_work(task.compiled.flow.has_power).options,
-        max_step=task.max_step,
-        max_steps=max_steps,
-        keep=task.keep,
-        times=task.times if task.keep == dop853.TIMES else (),
         n_watch=len(task.watches),
         n_measure=task.compiled.measure.n_out,
+        n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
+        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
+    )
+    limits = task.measures.without_work(task.compiled.flow.has_power).limits(task.max_step, max_steps)
+    watching = dop853.Watching(
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
         places=[w.place for w in task.watches],
-        nodes=nodes,
-        n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
-        bounds=bounds,
-        turns=turns,
-        determinant=determinant,
-        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
-        flag=task.flag,
-        paused=task.reached,
+    )
+    times = task.times if task.keep == dop853.TIMES else ()
+    return dop853.run(
+        code, task.t0, task.t1, task.y0, task.p, limits, watching, keep=task.keep, times=times, flag=task.flag, paused=task.reached
     )
 
 

@@ -12,13 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from chetaev.numerics.machine.kernels import Kernel
-from chetaev.numerics.methods.changes import Change, sign_of
+from chetaev.numerics.methods.changes import Change
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,
     FALL,
     FINEST_PART,
     FIRST_PART,
-    GOLDEN,
     LONGEST_PART,
     NOTHING,
     RADIAN,
@@ -27,6 +26,7 @@ from chetaev.numerics.methods.dop853.codes import (
     SLACK,
     TRIES,
 )
+from chetaev.numerics.methods.dop853.location import certain_sign, decided, section_closer, section_place, sign_of
 from chetaev.numerics.methods.dop853.types import Array
 
 _LOOKS, _MOST_LOOKS = 33, 4000
@@ -139,12 +139,11 @@ def proved_changes(
         if tries > TRIES:
             return None
         end = min(left + width, right)
-        low, high, slow, fast = bounds(left, end)
-        new = 1 if low > 0 else -1 if high < 0 else 0
-        finite = bool(np.isfinite(low) and np.isfinite(high))
+        found_bounds = bounds(left, end)
+        low, high, slow, fast = found_bounds
+        new, finite = certain_sign(found_bounds, 0), bool(np.isfinite(low) and np.isfinite(high))
         if not new and low <= high:  # otherwise it has no value there
-            settled = (finite and (slow > 0 or fast < 0)) or low == high == 0
-            if not settled and width > SHORTEST_PART:
+            if not decided(found_bounds, 0) and width > SHORTEST_PART:
                 width *= 0.5
                 continue
             new = sign_of(f(end))
@@ -200,13 +199,6 @@ def _refined(f: Callable[[float], float], best: float, least: float, width: floa
     """Where a determinant is smallest near a place, and how small."""
     a, c = max(best - width, 0.0), min(best + width, 1.0)
     for _ in range(SECTIONS):
-        theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
-        value = abs(f(theta))
-        if value < least:
-            a, c = (best, c) if theta > best else (a, best)
-            best, least = theta, value
-        elif theta > best:
-            c = theta
-        else:
-            a = theta
+        theta = section_place(a, best, c)
+        a, best, least, c = section_closer(a, best, least, c, theta, abs(f(theta)))
     return best, least

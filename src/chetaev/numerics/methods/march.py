@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import Task
-from chetaev.numerics.methods.changes import Change, root, sign_changes, sign_of
+from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
+from chetaev.numerics.methods.dop853.location import sign_of
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
@@ -290,23 +291,24 @@ class _March:
         if task.project is None:
             return np.array(states), np.zeros(len(times))
         self.projections += len(times)
-        return dop853.settle(*self._addresses, times, states, task.p, task.first_input, **self._measures)
+        return dop853.settle(self._code, times, states, task.p, self._limits)
 
     @property
-    def _addresses(self) -> tuple[int, int]:
+    def _code(self) -> dop853.Code:
         task = self.task
-        return 0 if task.project is None else task.project.address, 0 if task.inputs is None else task.inputs.address
+        project, inputs = (0 if kernel is None else kernel.address for kernel in (task.project, task.inputs))
+        return dop853.Code(0, project, inputs, first_input=task.first_input)
 
     @property
-    def _measures(self) -> dict[str, Any]:
+    def _limits(self) -> dop853.Limits:
         measures = self.task.measures
         sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.low, self.high))
         sizes = usual_sizes(sizes, self.task.compiled.flow.state, self.task.t1 - self.task.t0)
-        return {"rtol": measures.rtol, "atol": measures.atol, "sizes": sizes, "kinds": measures.kinds}
+        return dop853.Limits(measures.rtol, measures.atol, sizes, kinds=measures.kinds)
 
     def _echo(self, t: float, y: Array) -> float:
         """How far round-off alone has a state moved by the projection, in tolerances."""
-        return dop853.echo(*self._addresses, t, y, self.task.p, self.task.first_input, **self._measures)
+        return dop853.echo(self._code, t, y, self.task.p, self._limits)
 
     def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
         if self.task.keep == dop853.STEPS and t_new != t:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from chetaev.numerics.methods.accuracy import Array, Measures
-from chetaev.numerics.methods.dop853.calls import TINY
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART, TINY
 
 _FAINT = 30 * 2.0**-52
 """Part of the largest value of its kind below which a component is round-off: these methods do not look for it otherwise."""

@@ -15,6 +15,7 @@ from chetaev.core.functions import SMOOTH
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.tape import fold
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array
@@ -145,34 +146,23 @@ def _written_out(rhs: ca.Function, flow: Flow, inputs: list[ca.SX]) -> ca.Functi
 def expressions(function: ca.Function, arguments: list[list[Any]]) -> list[Any]:
     """The outputs of an SX function as heyoka expressions. Integer powers become products: heyoka's own power has no value at 0^3."""
     heyoka = _package()
-    held: dict[int, Any] = {}
-    constants: dict[int, float] = {}
-    found: list[Any] = [heyoka.expression(0.0)] * function.size1_out(0)
-    for k in range(function.n_instructions()):
-        operation, target, source = function.instruction_id(k), function.instruction_output(k), function.instruction_input(k)
-        if operation == ca.OP_OUTPUT:
-            found[target[1]] = held[source[0]]
-            continue
-        slot = target[0]
-        constant = None
-        if operation == ca.OP_CONST:
-            constant = float(function.instruction_constant(k))
-            value = heyoka.expression(constant)
-        elif operation == ca.OP_INPUT:
-            value = arguments[source[0]][source[1]]
-        elif operation == ca.OP_LT and source[0] in constants:  # a limit (`vanishing`), on one side of which a step begins
-            value = heyoka.lt(held[source[0]], held[source[1]])
-        elif operation == ca.OP_NOT:
-            value = 1.0 - held[source[0]]
-        elif operation in (ca.OP_POW, ca.OP_CONSTPOW):
-            value = _power(held[source[0]], held[source[1]], constants.get(source[1]))
-        else:
-            value = _operation(operation)(*[held[s] for s in source])
-        held[slot] = value
-        constants.pop(slot, None)
-        if constant is not None:
-            constants[slot] = constant
-    return found
+
+    def apply(operation: int, known: tuple[_Known, ...]) -> _Known:
+        values = [value for value, _ in known]
+        if operation == ca.OP_LT and known[0][1] is not None:  # a limit (`vanishing`), on one side of which a step begins
+            return heyoka.lt(*values), None
+        if operation == ca.OP_NOT:
+            return 1.0 - values[0], None
+        if operation in (ca.OP_POW, ca.OP_CONSTPOW):
+            return _power(values[0], values[1], known[1][1]), None
+        return _operation(operation)(*values), None
+
+    found = fold(function, lambda k, entry: (arguments[k][entry], None), lambda number: (heyoka.expression(number), number), apply)
+    return [heyoka.expression(0.0) if known is None else known[0] for known in found]
+
+
+_Known = tuple[Any, float | None]
+"""An expression, and its value if it is a number."""
 
 
 def _operation(code: int) -> Callable[..., Any]:
@@ -186,7 +176,6 @@ def _operation(code: int) -> Callable[..., Any]:
         ca.OP_SQ: lambda a: a * a,
         ca.OP_TWICE: lambda a: a + a,
         ca.OP_INV: lambda a: 1.0 / a,
-        ca.OP_ASSIGN: lambda a: a,
         ca.OP_ATAN2: lambda a, b: heyoka.atan2(a, b),
         **{getattr(ca, f"OP_{name.upper()}"): getattr(heyoka, name) for name in SMOOTH},
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -404,17 +403,11 @@ class Course:
         if compiled.project is None:
             return dict(jets), 0.0
         inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
-        addresses = (compiled.project.early, 0 if inputs is None else inputs.early)
+        code = dop853.Code(0, compiled.project.early, 0 if inputs is None else inputs.early, first_input=first)
         measures = self.request.accuracy.measures(there.flow.state, there.flow.size)
         sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
-        how: dict[str, Any] = {
-            "rtol": measures.rtol,
-            "atol": measures.atol,
-            "sizes": np.fmax(measures.sizes, sizes),
-            "kinds": measures.kinds,
-        }
-        p = there.parameters(t)
-        moved, far = dop853.settle(*addresses, [t], native[None, :], p, first, **how)
+        limits = dop853.Limits(measures.rtol, measures.atol, np.fmax(measures.sizes, sizes), kinds=measures.kinds)
+        moved, far = dop853.settle(code, [t], native[None, :], there.parameters(t), limits)
         return {**jets, **there.named(moved[0])}, float(far[0])
 
     def _accumulates(self, kind: str, t: float) -> float | None:

@@ -232,7 +232,8 @@ class Piece:
         first = len(self.setting.flow.system.equations.system.parameters)
         sizes = np.abs(np.array(self.run.states)).max(axis=0, initial=0.0)
         kinds = kinds_of(self.setting.flow.state, self.setting.flow.size)
-        return dop853.settle(project, inputs, times, found, p, first, sizes=sizes, kinds=kinds)[0]
+        code, limits = dop853.Code(0, project, inputs, first_input=first), dop853.Limits(sizes=sizes, kinds=kinds)
+        return dop853.settle(code, times, found, p, limits)[0]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
+| `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
 | `turns` | how far angles turn in a tube, at most |
@@ -40,11 +41,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +55,11 @@ from chetaev.numerics.machine.processor import TARGETS
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
 from chetaev.numerics.methods.dop853.room import (
+    ANY_CHANGE,
+    USUAL_LIMITS,
+    Code,
+    Limits,
+    Watching,
     check,
     control_of,
     room_for_extremes,
@@ -63,19 +69,23 @@ from chetaev.numerics.methods.dop853.room import (
     solid,
     tube_of,
     watches_of,
+    width_of,
     with_room,
     work_of,
 )
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
-from chetaev.numerics.methods.dop853.types import Array, Flags, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
+from chetaev.numerics.methods.dop853.types import Array, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
 
 __all__ = [
     "FINAL",
     "STEPS",
     "TIMES",
+    "Code",
     "Ensemble",
+    "Limits",
     "Run",
     "Status",
+    "Watching",
     "echo",
     "evaluate",
     "interpolate",
@@ -157,66 +167,37 @@ class Ensemble(NamedTuple):
 
 
 def run(
-    rhs: int,
-    project: int,
-    inputs: int,
-    watch: int,
-    measure: int,
+    code: Code,
     t0: float,
     t1: float,
     y0: ArrayLike,
     p: ArrayLike = (),
-    first_input: int = 0,
-    rtol: float = 1e-9,
-    atol: ArrayLike = 0.0,
-    first_step: float = 0.0,
-    max_step: float = np.inf,
-    max_steps: int = 1_000_000,
+    limits: Limits = USUAL_LIMITS,
+    watching: Watching = ANY_CHANGE,
+    *,
     keep: int = STEPS,
     times: ArrayLike = (),
-    n_watch: int = 0,
-    n_measure: int = 0,
-    *,
-    directions: Sequence[int] | Integers | None = None,
-    terminal: Sequence[bool] | Flags | None = None,
-    floor: Sequence[float] | Array | None = None,
-    closely: Sequence[bool] | Flags | None = None,
-    places: Sequence[int] | Integers | None = None,
-    nodes: int = 0,
-    n_nodes: int = 0,
-    bounds: int = 0,
-    turns: int = 0,
-    determinant: int = 0,
-    columns: ArrayLike | None = None,
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
-    sizes: ArrayLike = -1.0,
-    before: ArrayLike = 0.0,
-    kinds: ArrayLike | None = None,
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
-    p holds the parameters, then room for the inputs from index `first_input` on. `atol` may differ by component. `sizes` are typical
-    sizes of the components, negative where the run itself shows them; `before` are the largest values before the run; `kinds` tells by
-    equal numbers which components are comparable, none of them unless given; `columns` are those that code for tubes reads, all unless
-    given. `first_step` 0 = choose; `max_steps` counts rejected steps too. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES
-    (states at `times`, which run from t0 towards t1). Watched functions are not terminal, fire in both directions and are not watched
-    closely unless said otherwise. Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every
-    now and then, and handlers of signals run then. It changes nothing else.
+    p holds the parameters, then room for the inputs. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which
+    run from t0 towards t1). Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now
+    and then, and handlers of signals run then. It changes nothing else.
     """
     y = row_of(y0, "y0")
-    system = System(rhs, project, inputs, watch, measure, first_input, row_of(p, "p"))
-    control = control_of(y.size, rtol, atol, first_step, max_step, max_steps, sizes, before, kinds)
+    system, control = code.system(row_of(p, "p")), control_of(y.size, limits)
     wanted = row_of(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
-    check(system, t0, t1, n_watch, n_measure, keep)
-    watches = watches_of(n_watch, directions, terminal, floor, closely, places)
-    kept, found, seen = room_to_keep(keep, wanted.size, y.size), room_for_roots(n_watch, y.size), room_for_extremes(y.size, n_measure)
-    work = work_of(y.size, n_watch, system.p.size)
+    check(code, system.p.size, t0, t1, keep)
+    watches = watches_of(code.n_watch, watching)
+    kept, found = room_to_keep(keep, wanted.size, y.size), room_for_roots(code.n_watch, y.size)
+    seen, work = room_for_extremes(y.size, code.n_measure), work_of(y.size, code, system.p.size)
     progress = Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
     work.start[:] = y
-    tube = tube_of(y.size, n_watch, nodes, n_nodes, bounds, turns, determinant, columns)
+    tube = tube_of(y.size, code)
     stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
     while status in (codes.NEW, codes.NO_ROOM):
         progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
@@ -226,7 +207,7 @@ def run(
         _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
         status = int(progress.counts[codes.STATUS])
         if status == codes.NO_ROOM:
-            kept, found = with_room(keep, kept, found, n_watch, progress.counts)
+            kept, found = with_room(keep, kept, found, code.n_watch, progress.counts)
         if status == codes.NO_ROOM and paused is not None:
             paused(float(progress.clock[codes.NOW]))
             portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
@@ -264,39 +245,16 @@ def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen
 
 
 def run_many(
-    rhs: int,
-    project: int,
-    inputs: int,
-    watch: int,
-    measure: int,
+    code: Code,
     t0: float,
     t1: float,
     y0: ArrayLike,
     p: ArrayLike,
-    first_input: int = 0,
-    rtol: float = 1e-9,
-    atol: ArrayLike = 0.0,
-    first_step: float = 0.0,
-    max_step: float = np.inf,
-    max_steps: int = 1_000_000,
-    n_watch: int = 0,
-    n_measure: int = 0,
+    limits: Limits = USUAL_LIMITS,
+    watching: Watching = ANY_CHANGE,
     *,
-    directions: Sequence[int] | Integers | None = None,
-    terminal: Sequence[bool] | Flags | None = None,
-    floor: Sequence[float] | Array | None = None,
-    closely: Sequence[bool] | Flags | None = None,
-    places: Sequence[int] | Integers | None = None,
-    nodes: int = 0,
-    n_nodes: int = 0,
-    bounds: int = 0,
-    turns: int = 0,
-    determinant: int = 0,
-    columns: ArrayLike | None = None,
     flag: Integers | None = None,
     threads: int | None = None,
-    sizes: ArrayLike = -1.0,
-    kinds: ArrayLike | None = None,
 ) -> Ensemble:
     """Integrate from every row of y0 with the same row of p (one row of p serves all), several members at a time.
 
@@ -308,10 +266,9 @@ def run_many(
     members, n = starts.shape
     given = np.array(p, np.float64, order="C", ndmin=2)
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
-    code = (rhs, project, inputs, watch, measure, first_input)
-    check(System(*code, given[0]), t0, t1, n_watch, n_measure, FINAL)
-    limits = (rtol, atol, first_step, max_step, max_steps, sizes, 0.0, kinds)
-    control_of(n, *limits)
+    limits = limits._replace(before=0.0)
+    check(code, given.shape[1], t0, t1, FINAL)
+    control_of(n, limits)
     results = Results(
         status=np.full(members, codes.INTERRUPTED),
         index=np.full(members, -1),
@@ -319,26 +276,25 @@ def run_many(
         y=starts.copy(),
         minima=starts.copy(),
         maxima=starts.copy(),
-        measured=np.zeros((members, n_measure)),
+        measured=np.zeros((members, code.n_measure)),
         counts=np.zeros((members, 4), np.int64),
         shortened=np.zeros(members, np.int64),
         worst=np.ones(members),
         usual=np.zeros(members),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
-    watches = watches_of(n_watch, directions, terminal, floor, closely, places)
+    watches = watches_of(code.n_watch, watching)
 
     def some(first: int) -> None:
-        last, system, nothing = min(first + portion, members), System(*code, np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, *limits)
-        tube, counted = tube_of(n, n_watch, nodes, n_nodes, bounds, turns, determinant, columns), np.zeros(codes.COUNTS, np.int64)
+        last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
+        control = control_of(n, limits)
         room = (
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
-            room_for_extremes(n, n_measure),
-            work_of(n, n_watch, given.shape[1]),
-            tube,
-            counted,
+            room_for_extremes(n, code.n_measure),
+            work_of(n, code, given.shape[1]),
+            tube_of(n, code),
+            np.zeros(codes.COUNTS, np.int64),
         )
         _loop.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
@@ -365,45 +321,30 @@ def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLi
     return found[0], found[1]
 
 
-def settle(
-    project: int,
-    inputs: int,
-    times: ArrayLike,
-    states: ArrayLike,
-    p: ArrayLike = (),
-    first_input: int = 0,
-    rtol: float = 1e-9,
-    atol: ArrayLike = 0.0,
-    sizes: ArrayLike = 0.0,
-    kinds: ArrayLike | None = None,
-) -> tuple[Array, Array]:
+def settle(code: Code, times: ArrayLike, states: ArrayLike, p: ArrayLike = (), limits: Limits = USUAL_LIMITS) -> tuple[Array, Array]:
     """States projected at their times, as `run` does after a step, and how far each was moved at first, in units of the tolerance.
 
-    `sizes` are typical sizes of the components, besides those of the states themselves.
+    Sizes among the limits count besides those of the states themselves.
     """
-    moved = np.array(states, np.float64, order="C", ndmin=2)
-    system = System(project, project, inputs, 0, 0, first_input, row_of(p, "p"))
+    given = np.array(states, np.float64, ndmin=2)
+    n = given.shape[1]
+    moved = np.zeros((len(given), width_of(n)))
+    moved[:, :n] = given
+    system = System(code.project, code.project, code.inputs, 0, 0, code.first_input, row_of(p, "p"))
     wanted = row_of(times, "times")
     far = np.empty(wanted.size)
-    control = control_of(moved.shape[1], rtol, atol, 0.0, np.inf, 0, sizes, 0.0, kinds)
-    largest = np.fmax(control.rows[codes.GIVEN, : moved.shape[1]], np.abs(moved).max(axis=0, initial=0.0))
-    np.maximum.at(control.rows[codes.AMONG], control.kinds, largest)
-    _loop.settle(system, control, wanted, moved, np.empty(moved.shape[1]), far)
-    return moved, far
+    control = control_of(n, limits._replace(before=0.0))
+    among = np.zeros(n)
+    np.maximum.at(among, control.kinds, np.fmax(control.rows[codes.GIVEN, :n], np.abs(given).max(axis=0, initial=0.0)))
+    control.rows[codes.AMONG, :n] = among[control.kinds]
+    _loop.settle(system, control, wanted, moved, np.zeros(width_of(n)), far)
+    return np.ascontiguousarray(moved[:, :n]), far
 
 
-def echo(
-    project: int,
-    inputs: int,
-    t: float,
-    state: Array,
-    p: ArrayLike,
-    first_input: int,
-    **how: Any,
-) -> float:
+def echo(code: Code, t: float, state: Array, p: ArrayLike, limits: Limits) -> float:
     """How much further the projection moves a state on the constraints, in tolerances, if it is shaken by some units in the last place."""
     sides = np.vstack([np.zeros(state.size), np.random.default_rng(0).choice([-1.0, 1.0], (_SHAKES, state.size))])
-    far = settle(project, inputs, np.full(len(sides), t), state * (1.0 + SHAKEN * sides), p, first_input, **how)[1]
+    far = settle(code, np.full(len(sides), t), state * (1.0 + SHAKEN * sides), p, limits)[1]
     return float(far[1:].max() - far[0])
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, inner, part
+from chetaev.numerics.machine.native import call_kernel, copy_fresh, inner, part, sum_relative
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, HISS
+from chetaev.numerics.methods.dop853.scale_constants import TINY
 from chetaev.numerics.methods.dop853.types import Array, Control, System
 
-TINY = 1e-300
-"""Errors below this are none, in any unit: the digits of smaller numbers are lost. Without it what has no size has no error that is
-allowed."""
 HUGE = 1e100
 _SQUARE_SETTLED = 3e-9
 """A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
@@ -45,7 +43,7 @@ def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
     """The root mean square of x - y, y the end of a step of size h, in tolerances of the component and of the largest of its kind."""
     rows, total = control.rows, 0.0
     for j in range(y.size):
-        usual = abs(y[j]) + rows[AMONG, control.kinds[j]]
+        usual = abs(y[j]) + rows[AMONG, j]
         total += bounded(abs(x[j] - y[j]) / (rows[ATOL, j] + control.rtol * usual + rows[HISS, j] * abs(h) + TINY)) ** 2
     return np.sqrt(total / y.size)
 
@@ -53,9 +51,12 @@ def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
 @inner
 def _relative(control: Control, x: Array, y: Array) -> float:
     """The same relative to the component and the largest of its kind."""
-    total = 0.0
-    for j in range(y.size):
-        total += bounded(abs(x[j] - y[j]) / (abs(y[j]) + control.rows[AMONG, control.kinds[j]] + TINY)) ** 2
+    rows = control.rows
+    total = sum_relative(x.ctypes, y.ctypes, rows[AMONG].ctypes, TINY, rows.shape[1])
+    if not total < HUGE**2:
+        total = 0.0
+        for j in range(y.size):
+            total += bounded(abs(x[j] - y[j]) / (abs(y[j]) + rows[AMONG, j] + TINY)) ** 2
     return np.sqrt(total / y.size)
 
 
@@ -79,7 +80,7 @@ def _settle(system: System, control: Control, t: float, h: float, y: Array, tria
             first = size / control.rtol if size < near * control.rtol else in_tolerances(control, h, trial, y)
         if not size < previous:
             break
-        copy(trial, y)
+        copy_fresh(trial.ctypes, y.ctypes, control.rows.shape[1])
         if size < _SQUARE_SETTLED:
             break
         previous = size

@@ -19,8 +19,8 @@ INTEGRAL, LATEST = range(2)
 """Places in what is known of the roots of the last residual."""
 ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS = range(7)
 """Rows of what a run knows of its components: absolute tolerances; typical sizes that somebody gave, negative where the run itself shows
-them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest value of
-each kind so far, and the round-off of the rates, as far as it was met."""
+them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest values of
+components of the same kind so far, and the round-off of the rates, as far as it was met."""
 SCALES = 7
 """How many there are."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, copy_row, inner, part, widen_range
+from chetaev.numerics.machine.native import call_kernel, copy_fresh, copy_row, inner, part, widen_range
 from chetaev.numerics.methods.dop853.calls import call, copy, finite
 from chetaev.numerics.methods.dop853.calls import settle as settle_one
 from chetaev.numerics.methods.dop853.codes import (
@@ -39,6 +39,7 @@ from chetaev.numerics.methods.dop853.codes import (
     TIMES,
     TOO_MANY_STEPS,
     TOUCHING,
+    WATCH,
     WORST,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
@@ -69,6 +70,9 @@ _PATIENCE = 20
 _DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
 which the stages do not see and the projection does."""
+_GROWTH, _FIRST_GROWTH = 6.0, 36.0
+"""By how much a step may be longer than the one before, and the second than the first: that is chosen from two evaluations only, so small
+that it fits the fastest component. If it was far too small its error tells."""
 _SHORTENED = 40
 """Trial steps in a row that are shortened for the sake of watched functions."""
 
@@ -114,15 +118,14 @@ def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float
 
 
 @inner
-def _measure(system: System, t: float, h: float, y: Array, seen: Seen) -> None:
+def _measure(h: float, residuals: Array, seen: Seen) -> None:
     """The largest residuals (one that is no number stays), and the integral of the fourth root of the last one over the step."""
     if seen.measured.size > 0:
-        call(system.measure, system, t, y, seen.residuals)
         for j in range(seen.measured.size):
-            size = abs(seen.residuals[j])
+            size = abs(residuals[j])
             if size > seen.measured[j] or size != size:
                 seen.measured[j] = size
-        root = np.sqrt(np.sqrt(abs(seen.residuals[seen.residuals.size - 1])))
+        root = np.sqrt(np.sqrt(abs(residuals[residuals.size - 1])))
         if root < np.inf:
             seen.roots[INTEGRAL] += abs(h) * min(seen.roots[LATEST], root)  # what only one end of a step shows may be a peak
             seen.roots[LATEST] = root
@@ -134,6 +137,7 @@ def _commit(
     t: float,
     t_new: float,
     step: float,
+    cut: bool,
     y: Array,
     keep: int,
     times: Array,
@@ -142,7 +146,7 @@ def _commit(
     work: Work,
     counts: Integers,
 ) -> None:
-    """An accepted step becomes part of the run: what is kept of it, and y at its end."""
+    """An accepted step becomes part of the run: what is kept of it, and y at its end, which may be earlier than where it was looked at."""
     if keep == STEPS and t_new != t:
         interpolant_in_line(system, t, step, y, work, counts)
         _keep_step(kept, t_new, work, counts)
@@ -150,10 +154,12 @@ def _commit(
         _keep_times(times, kept, system, t, t_new, step, y, work, counts)
     width = work.k.shape[1]
     copy_row(work.end.ctypes, y.ctypes, width)
-    copy_row(work.slope.ctypes, work.k.ctypes, width)
+    copy_fresh(work.slope.ctypes, work.k.ctypes, width)
     counts[ACCEPTED] += 1
     widen_range(seen.minima.ctypes, seen.maxima.ctypes, y.ctypes, width)
-    _measure(system, t_new, t_new - t, y, seen)
+    if cut and work.residuals.size > 0:
+        call(system.measure, system, t_new, y, work.residuals)
+    _measure(t_new - t, work.residuals, seen)
 
 
 # ------------------------------------------------------------ the loop
@@ -197,7 +203,9 @@ def _start(
     elif h == 0.0 and t != t1:
         h = first_step(system, control, t, y, t1 - t, work)
         counts[EVALUATIONS] += 1
-    _measure(system, t, 0.0, y, seen)
+    if work.residuals.size > 0:
+        call(system.measure, system, t, y, work.residuals)
+    _measure(0.0, work.residuals, seen)
     return status, h
 
 
@@ -268,7 +276,7 @@ def _follow(
         t_new = t1 if last else t + h
         step = t_new - t
         verdict, error = attempt(system, control, t, step, y, work, counts)
-        growth = factor(verdict, error)
+        growth = factor(verdict, error, _GROWTH if counts[ACCEPTED] > 0 else _FIRST_GROWTH)
         if verdict != ACCURATE:
             counts[REJECTED] += 1
             broken += verdict == BROKEN
@@ -285,7 +293,6 @@ def _follow(
                     return STEP_TOO_SMALL, t, h
                 continue
         if watched > 0:
-            call(system.watch, system, t_new, work.end, work.after)
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
                 whole = seen_part(system, watches, t, step, y, work, tube, counts)
@@ -318,7 +325,7 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        _commit(system, t, t_new, step, y, keep, times, kept, seen, work, counts)
+        _commit(system, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new
         if status != RUNNING:
             return status, t, h
@@ -425,9 +432,12 @@ def interpolate(nodes: Array, states: Matrix, coefficients: Stack, times: Array,
 
 
 def settle(system: System, control: Control, times: Array, states: Matrix, trial: Array, moved: Array) -> None:
-    """Project states in place, as after an accepted step; how far each was moved at first, in units of the tolerance."""
+    """Project states in place, as after an accepted step; how far each was moved at first, in units of the tolerance. States and the trial
+    are rows with room as those of `Work`.
+    """
+    n = control.kinds.size
     for i in range(times.size):
-        moved[i], _ = settle_one(system, control, times[i], 0.0, states[i], trial, 0.0)
+        moved[i], _ = settle_one(system, control, times[i], 0.0, states[i, :n], trial[:n], 0.0)
 
 
 def evaluate(address: int, times: Array, states: Matrix, p: Matrix, out: Matrix) -> None:

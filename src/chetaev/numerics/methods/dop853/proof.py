@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, inner, part
+from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call
-from chetaev.numerics.methods.dop853.codes import FALL, GOLDEN, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
+from chetaev.numerics.methods.dop853.codes import FALL, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
 from chetaev.numerics.methods.dop853.dense import interpolant, state
 from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
@@ -29,10 +30,8 @@ _LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
 """Places in which a determinant is looked at more closely, at least and at most, and sections after which one that is not small is left."""
 
 
-@part
-def sign_of(x: float) -> int:
-    """1, -1, or 0 for zero and for what is no number."""
-    return 1 if x > 0.0 else (-1 if x < 0.0 else 0)
+sign_of, _clear, _decided = part(location.sign_of), part(location.certain_sign), part(location.decided)
+_section_place, _section_closer = part(location.section_place), part(location.section_closer)
 
 
 @part
@@ -70,20 +69,6 @@ def proved_part(system: System, watches: Watches, t: float, h: float, y: Array, 
 @part
 def _bound(system: System, tube: Tube) -> None:
     call_kernel(tube.bounds, 0.0, tube.box.ctypes, system.p.ctypes, tube.limits.ctypes)
-
-
-@part
-def _clear(bounds: Array, place: int) -> int:
-    """The sign that a function has over the tube; 0 if that is not known."""
-    return 1 if bounds[4 * place] > 0.0 else (-1 if bounds[4 * place + 1] < 0.0 else 0)
-
-
-@part
-def _decided(bounds: Array, place: int) -> bool:
-    """Whether a function has one root at most over the tube: it keeps its sign, or has no pole and rises or falls throughout."""
-    low, high = bounds[4 * place], bounds[4 * place + 1]
-    monotone = bounds[4 * place + 2] > 0.0 or bounds[4 * place + 3] < 0.0
-    return low > 0.0 or high < 0.0 or (monotone and -np.inf < low and high < np.inf) or (low == 0.0 and high == 0.0)
 
 
 @part
@@ -193,15 +178,8 @@ def _refined(
     for i in range(SECTIONS):
         if i == _FIRST_SECTIONS and not least < _CLOSE * lower:
             break
-        theta = best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
-        value = _determinant(system, t, h, y, theta, work, tube)
-        if value < least:
-            a, c = (best, c) if theta > best else (a, best)
-            best, least = theta, value
-        elif theta > best:
-            c = theta
-        else:
-            a = theta
+        theta = _section_place(a, best, c)
+        a, best, least, c = _section_closer(a, best, least, c, theta, _determinant(system, t, h, y, theta, work, tube))
     return best, least
 
 

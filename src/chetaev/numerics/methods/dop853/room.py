@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ _ROOM = 64
 _FOUND = 4
 """Roots, for each watched function."""
 _NEVER = 2**62
+_LINE = 64
+"""Bytes of a line of a processor's cache. Four numbers that lie in two lines take longer to read, and much longer if they were just
+written; NumPy's arrays begin anywhere."""
 
 
 def row_of(values: ArrayLike, name: str) -> Array:
@@ -27,23 +30,76 @@ def row_of(values: ArrayLike, name: str) -> Array:
     return row
 
 
-def control_of(
-    n: int,
-    rtol: float,
-    atol: ArrayLike,
-    first_step: float,
-    max_step: float,
-    max_steps: int,
-    sizes: ArrayLike,
-    before: ArrayLike,
-    kinds: ArrayLike | None,
-) -> Control:
+class Code(NamedTuple):
+    """Addresses of machine code, 0 = absent, and what has to be known about it.
+
+    `watch`, `measure` and `nodes` give `n_watch`, `n_measure` and twice `n_nodes` values. Inputs stand in p from index `first_input` on.
+    `columns` are the components that code for tubes reads, all unless given.
+    """
+
+    rhs: int
+    project: int = 0
+    inputs: int = 0
+    watch: int = 0
+    measure: int = 0
+    nodes: int = 0
+    bounds: int = 0
+    turns: int = 0
+    determinant: int = 0
+    ends: int = 0
+    first_input: int = 0
+    n_watch: int = 0
+    n_measure: int = 0
+    n_nodes: int = 0
+    columns: ArrayLike | None = None
+
+    def system(self, p: Array) -> System:
+        """The code that reads states, with its parameters."""
+        return System(self.rhs, self.project, self.inputs, self.watch, self.measure, self.first_input, p, self.ends)
+
+
+class Limits(NamedTuple):
+    """Tolerances and limits of a run.
+
+    `atol` may differ by component. `sizes` are typical sizes of the components, negative where the run itself shows them; `before` are the
+    largest values before the run; `kinds` tells by equal numbers which components are comparable, none of them unless given. `first_step`
+    0 = choose; `max_steps` counts rejected steps too.
+    """
+
+    rtol: float = 1e-9
+    atol: ArrayLike = 0.0
+    sizes: ArrayLike = -1.0
+    before: ArrayLike = 0.0
+    kinds: ArrayLike | None = None
+    first_step: float = 0.0
+    max_step: float = np.inf
+    max_steps: int = 1_000_000
+
+
+class Watching(NamedTuple):
+    """What is asked of the watched functions, one value for all or one for each.
+
+    Unless said otherwise they are not terminal, fire in both directions, have no floor, are not watched closely and have no bounds.
+    """
+
+    directions: Sequence[int] | Integers | int = 0
+    terminal: Sequence[bool] | Flags | bool = False
+    floor: Sequence[float] | Array | float = 0.0
+    closely: Sequence[bool] | Flags | bool = False
+    places: Sequence[int] | Integers | int = -1
+
+
+USUAL_LIMITS, ANY_CHANGE = Limits(), Watching()
+
+
+def control_of(n: int, limits: Limits) -> Control:
     """Tolerances and limits of a run, with room for the scales of its components."""
     if n == 0:
         raise ValueError("a state needs at least one component")
-    rows = np.zeros((codes.SCALES, _width(n)))
+    rows = _rows(codes.SCALES, width_of(n))
     absolute = rows[codes.ATOL, :n]
-    absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = atol, sizes, before
+    absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = limits.atol, limits.sizes, limits.before
+    rtol, first_step, max_step = limits.rtol, limits.first_step, limits.max_step
     if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
         raise ValueError("tolerances must be positive")
     if not (first_step >= 0 and max_step > 0):
@@ -52,53 +108,42 @@ def control_of(
         rtol=float(rtol),
         first_step=float(min(first_step, max_step)),
         max_step=float(max_step),
-        max_steps=int(max_steps),
+        max_steps=int(limits.max_steps),
         pause=np.array([_NEVER], np.int64),
-        kinds=np.arange(n, dtype=np.int64) if kinds is None else np.array(kinds, np.int64).reshape(n),
+        kinds=np.arange(n, dtype=np.int64) if limits.kinds is None else np.array(limits.kinds, np.int64).reshape(n),
         rows=rows,
     )
 
 
-def watches_of(
-    n: int,
-    directions: Sequence[int] | Integers | None,
-    terminal: Sequence[bool] | Flags | None,
-    floor: Sequence[float] | Array | None,
-    closely: Sequence[bool] | Flags | None,
-    places: Sequence[int] | Integers | None,
-) -> Watches:
-    """What is known of n watched functions; the same for all where nothing is said."""
-    return Watches(
-        np.array(np.broadcast_to(0 if directions is None else directions, (n,)), np.int64),
-        np.array(np.broadcast_to(False if terminal is None else terminal, (n,)), np.bool_),
-        np.array(np.broadcast_to(0.0 if floor is None else floor, (n,)), np.float64),
-        np.array(np.broadcast_to(False if closely is None else closely, (n,)), np.bool_),
-        np.array(np.broadcast_to(-1 if places is None else places, (n,)), np.int64),
-    )
+def watches_of(n: int, watching: Watching) -> Watches:
+    """What is known of n watched functions."""
+    types = (np.int64, np.bool_, np.float64, np.bool_, np.int64)
+    return Watches(*[np.array(np.broadcast_to(np.asarray(given), (n,)), kind) for given, kind in zip(watching, types, strict=True)])
 
 
-def work_of(n: int, watched: int, parameters: int) -> Work:
+def work_of(n: int, code: Code, parameters: int) -> Work:
     """Rows have room up to a multiple of four, which stays zero."""
-    width = _width(n)
-    k, rows, values = np.zeros((16, width)), np.zeros((6, width)), np.zeros((5, watched))
-    stage, free, end, slope, trial, start = rows[:, :n]
+    width, watched, measures = width_of(n), code.n_watch, code.n_measure
+    k, rows, values, ends = _rows(16, width), _rows(5, width), np.zeros((4, watched)), _rows(width + watched + measures)
+    stage, free, end, trial, start = rows[:, :n]
     return Work(
         k=k,
         stage=stage,
         free=free,
         end=end,
-        slope=slope,
-        dense=np.zeros((7, width)),
+        slope=ends[:n],
+        dense=_rows(7, width),
         ready=np.zeros(1, np.bool_),
         trial=trial,
         start=start,
         before=values[0],
-        after=values[1],
-        values=values[2],
+        after=ends[width : width + watched],
+        residuals=ends[width + watched :],
+        values=values[1],
         signs=np.zeros(watched, np.int64),
-        roots=values[3],
+        roots=values[2],
         samples=np.zeros((codes.SAMPLES, watched)),
-        rough=values[4],
+        rough=values[3],
         room=np.zeros(16),
         inaccurate=np.zeros(1, np.bool_),
         saved=np.zeros(parameters),
@@ -106,23 +151,31 @@ def work_of(n: int, watched: int, parameters: int) -> Work:
     )
 
 
-def _width(n: int) -> int:
+def _rows(*shape: int) -> Array:
+    """An array of zeros whose rows of four numbers each lie in one line of the cache."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + _LINE // 8)
+    first = -room.ctypes.data % _LINE // 8
+    return room[first : first + size].reshape(shape)
+
+
+def width_of(n: int) -> int:
     """The room of a row of n numbers."""
     return -(-n // 4) * 4
 
 
-def tube_of(n: int, watched: int, nodes: int, n_nodes: int, bounds: int, turns: int, determinant: int, columns: ArrayLike | None) -> Tube:
+def tube_of(n: int, code: Code) -> Tube:
     """Code for tubes, and room for it."""
     return Tube(
-        nodes=nodes,
-        bounds=bounds,
-        turns=turns,
-        determinant=determinant,
-        columns=np.arange(n) if columns is None else np.array(columns, np.int64),
+        nodes=code.nodes,
+        bounds=code.bounds,
+        turns=code.turns,
+        determinant=code.determinant,
+        columns=np.arange(n) if code.columns is None else np.array(code.columns, np.int64),
         box=np.zeros(4 * n + 2),
-        rows=np.zeros((6, n)),
-        values=np.zeros((5, n_nodes)),
-        limits=np.zeros(4 * watched),
+        rows=_rows(6, width_of(n)),
+        values=np.zeros((5, code.n_nodes)),
+        limits=np.zeros(4 * code.n_watch),
         notes=np.array([1.0, -1.0, 0.0, 0.0]),
     )
 
@@ -141,8 +194,8 @@ def room_for_roots(watched: int, n: int) -> Found:
 
 def room_for_extremes(n: int, measures: int) -> Seen:
     """Room for extremes of n components, and for residuals."""
-    extremes = np.zeros((2, _width(n)))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.empty(measures), np.zeros(2))
+    extremes = _rows(2, width_of(n))[:, :n]
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(2))
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
@@ -166,15 +219,15 @@ def solid(values: ArrayLike) -> Array:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def check(system: System, t0: float, t1: float, n_watch: int, n_measure: int, keep: int) -> None:
+def check(code: Code, parameters: int, t0: float, t1: float, keep: int) -> None:
     """Refuse what the compiled loop would not survive."""
     if not np.isfinite(t0) or np.isnan(t1):
         raise ValueError("t0 and t1 must be numbers, t0 finite")
-    if not system.rhs:
+    if not code.rhs:
         raise ValueError("there is no right-hand side")
-    if (n_watch > 0 and not system.watch) or (n_measure > 0 and not system.measure):
+    if (code.n_watch > 0 and not code.watch) or (code.n_measure > 0 and not code.measure):
         raise ValueError("functions are counted for which there is no kernel")
-    if system.inputs and not 0 <= system.first_input < system.p.size:
+    if code.inputs and not 0 <= code.first_input < parameters:
         raise ValueError("p has no room for the inputs")
     if keep not in (FINAL, STEPS, TIMES):
         raise ValueError("keep must be FINAL, STEPS or TIMES")

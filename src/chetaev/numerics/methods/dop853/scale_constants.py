@@ -1,5 +1,8 @@
 """Numbers that the compiled loop and the methods that step in Python share: typical sizes, and the round-off of rates."""
 
+TINY = 1e-300
+"""Errors below this are none, in any unit: the digits of smaller numbers are lost. Without it what has no size has no error that is
+allowed."""
 MEMORY = 0.9
 """Part of the typical size that is left after a step. An oscillation is largest again after some five steps; a planet that leaves its sun
 takes tens of steps, and is not measured by the speed it had there."""

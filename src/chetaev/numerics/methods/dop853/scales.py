@@ -24,13 +24,9 @@ def begin_sizes(control: Control, y: Array) -> None:
     """Sizes at the start of a run: those of its state, and those seen before."""
     rows = control.rows
     for j in range(y.size):
-        rows[AMONG, j] = 0.0
-    for j in range(y.size):
         rows[LARGEST, j] = max(abs(y[j]), rows[BEFORE, j])
-        rows[SIZES, j] = rows[GIVEN, j] if rows[GIVEN, j] >= 0.0 else max(abs(y[j]), SMALL_PART * rows[LARGEST, j])
         rows[HISS, j] = 0.0
-        kind = control.kinds[j]
-        rows[AMONG, kind] = max(rows[AMONG, kind], rows[LARGEST, j], rows[SIZES, j])
+    _renew_sizes(control, y)
 
 
 @part
@@ -38,12 +34,29 @@ def sizes_again(control: Control, y: Array, minima: Array, maxima: Array) -> Non
     """Sizes as if a step had not been made: those of the state, and of the extremes that count."""
     rows = control.rows
     for j in range(y.size):
-        rows[AMONG, j] = 0.0
-    for j in range(y.size):
         rows[LARGEST, j] = max(-minima[j], maxima[j], rows[BEFORE, j])
+    _renew_sizes(control, y)
+
+
+@part
+def _renew_sizes(control: Control, y: Array) -> None:
+    """Typical sizes, and the largest of each kind, from the largest values so far."""
+    rows = control.rows
+    for j in range(y.size):
+        rows[AMONG, j] = 0.0
         rows[SIZES, j] = rows[GIVEN, j] if rows[GIVEN, j] >= 0.0 else max(abs(y[j]), SMALL_PART * rows[LARGEST, j])
-        kind = control.kinds[j]
-        rows[AMONG, kind] = max(rows[AMONG, kind], rows[LARGEST, j], rows[SIZES, j])
+    for j in range(y.size):
+        _raise_among(control, j, max(rows[LARGEST, j], rows[SIZES, j]))
+
+
+@inner
+def _raise_among(control: Control, j: int, size: float) -> None:
+    """A component has such a size: those of its kind are measured by it, unless there is a larger one."""
+    rows = control.rows
+    if size > rows[AMONG, j]:
+        for i in range(control.kinds.size):
+            if control.kinds[i] == control.kinds[j]:
+                rows[AMONG, i] = size
 
 
 @inner
@@ -53,8 +66,7 @@ def remember_sizes(control: Control, y: Array) -> None:
     pointers = (rows[LARGEST].ctypes, rows[SIZES].ctypes, rows[GIVEN].ctypes, y.ctypes)
     if renew_largest(*pointers, MEMORY, SMALL_PART, rows.shape[1]):
         for j in range(y.size):
-            kind = control.kinds[j]
-            rows[AMONG, kind] = max(rows[AMONG, kind], abs(y[j]))
+            _raise_among(control, j, abs(y[j]))
 
 
 @part
@@ -102,7 +114,7 @@ def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
             work.trial[control.kinds[j]] = max(work.trial[control.kinds[j]], abs(work.k[0, j]))
         for j in range(y.size):
             error, kind = abs(work.stage[j]), control.kinds[j]
-            faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, kind]
+            faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, j]
             if faint and error > SLOWLY * work.past[j]:
                 control.rows[HISS, j] = max(control.rows[HISS, j], NOISE * error)
     for j in range(y.size):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import add_row, add_rows, copy_row, inner, part, sum_rows, sum_squares
+from chetaev.numerics.machine.native import add_row, add_rows, all_finite, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
-from chetaev.numerics.methods.dop853.calls import HUGE, TINY, bounded, call, finite, settle_in_line
+from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, WEIGHT
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
@@ -51,7 +51,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
     bend = np.inf
     for j in range(y.size):
         second = abs(k[1, j] - k[0, j]) / guess
-        size = max(abs(y[j]), BESIDE * control.rows[AMONG, control.kinds[j]])
+        size = max(abs(y[j]), BESIDE * control.rows[AMONG, j])
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
@@ -122,8 +122,23 @@ def _bounded_sums(control: Control, h: float, y: Array, work: Work) -> tuple[flo
 
 
 @inner
+def _ends(system: System, t: float, work: Work) -> None:
+    """Rates, watched functions and residuals where a step ends."""
+    if system.ends != 0:
+        call(system.ends, system, t, work.end, work.slope)
+        return
+    call(system.rhs, system, t, work.end, work.slope)
+    if work.after.size > 0:
+        call(system.watch, system, t, work.end, work.after)
+    if work.residuals.size > 0:
+        call(system.measure, system, t, work.end, work.residuals)
+
+
+@inner
 def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
-    """A trial step to `work.end` with its slope; a verdict and the error. The error is estimated before the projection."""
+    """A trial step to `work.end` with its slope, and what is watched and measured there; a verdict and the error. The error is estimated
+    before the projection.
+    """
     work.ready[0] = False
     ends = _stages(system, t, h, y, work)
     counts[EVALUATIONS] += 11
@@ -149,20 +164,20 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
             far /= max(1.0, echo(system, control, t + h, h, work.end, work, counts))
         if not far <= _FAR:
             return (DRIFTED if far > _FAR else BROKEN), error
-    call(system.rhs, system, t + h, work.end, work.slope)
+    _ends(system, t + h, work)
     counts[EVALUATIONS] += 1
-    if not finite(work.slope):
+    if not all_finite(work.slope.ctypes, work.k.shape[1]):
         return BROKEN, error
     remember_sizes(control, work.end)
     return ACCURATE, error
 
 
 @part
-def factor(verdict: int, error: float) -> float:
-    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and 6."""
+def factor(verdict: int, error: float, most: float) -> float:
+    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and the most."""
     if verdict == DRIFTED:
         return 0.5
     if verdict == BROKEN:
         return 0.2
     root = np.sqrt(np.sqrt(np.sqrt(error)))
-    return 6.0 if 6.0 * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
+    return most if most * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)

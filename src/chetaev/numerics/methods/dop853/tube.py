@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, inner, part
+from chetaev.numerics.machine.native import call_kernel, inner, part, reach_rows
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,
@@ -54,22 +54,13 @@ def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
     """The box around a whole step: what can be reached from either end with the rates at the stages. Only those columns are renewed that
     somebody reads.
     """
-    box, k, n = tube.box, work.k, y.size
+    box, rows, n = tube.box, tube.rows, y.size
+    pointers = (rows.ctypes, y.ctypes, work.end.ctypes, work.free.ctypes, work.slope.ctypes, work.k.ctypes)
+    reach_rows(*pointers, h, SLACK, work.k.shape[1], STAGES)
     for which in range(tube.columns.size):
         j = tube.columns[which]
-        slow, fast = min(k[0, j], work.slope[j]), max(k[0, j], work.slope[j])
-        for i in range(1, STAGES):
-            slow, fast = min(slow, k[i, j]), max(fast, k[i, j])
-        start, end = y[j], work.end[j]
-        first, second = h * slow, h * fast
-        down, up = min(0.0, min(first, second)), max(0.0, max(first, second))
-        low, high = max(start + down, end - up), min(start + up, end - down)
-        slack = abs(end - work.free[j]) + (SLACK * (high - low) if down < 0.0 < up else 0.0)
-        box[j] = min(low - slack, min(start, end))
-        box[n + j] = max(high + slack, max(start, end))
-        slack = SLACK * (fast - slow)
-        box[2 * n + j] = slow - slack
-        box[3 * n + j] = fast + slack
+        for i in range(4):
+            box[i * n + j] = rows[i, j]
     box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
 
 

@@ -18,7 +18,8 @@ Flags = NDArray[np.bool_]
 class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
-    `inputs` writes its values to p from index `first_input` on.
+    `inputs` writes its values to p from index `first_input` on. `ends` gives at once what `rhs`, `watch` and `measure` give, to the last
+    bit, in one row as `Work.slope`, `after` and `residuals` follow each other.
     """
 
     rhs: int
@@ -28,6 +29,7 @@ class System(NamedTuple):
     measure: int
     first_input: int
     p: Array
+    ends: int = 0
 
 
 class Control(NamedTuple):
@@ -63,8 +65,8 @@ class Work(NamedTuple):
     """Room for one step.
 
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
-    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step and
-    at a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each
+    (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step,
+    `residuals` after it, watched functions at a trial, their last signs, where in the step they vanish, their values in several places of the step, and how often in a row each
     was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`; room for p; the errors of the
     last inaccurate step, and its size. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the other rows have
     as much room behind them.
@@ -81,6 +83,7 @@ class Work(NamedTuple):
     start: Array
     before: Array
     after: Array
+    residuals: Array
     values: Array
     signs: Integers
     roots: Array
@@ -130,14 +133,13 @@ class Kept(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Extremes of the state, in rows as those of `Work`, the largest residuals so far, and room for residuals; the integral of the
-    fourth root of the last of them over time, and that root where the run is (`codes`).
+    """Extremes of the state, in rows as those of `Work`, and the largest residuals so far; the integral of the fourth root of the last of
+    them over time, and that root where the run is (`codes`).
     """
 
     minima: Array
     maxima: Array
     measured: Array
-    residuals: Array
     roots: Array
 
 

@@ -2,7 +2,7 @@ r"""Watched functions: their changes of sign within a step, found and recorded.
 
 A change of sign from one end of a step to the other is located on the interpolant. How often a function that is watched closely changes its
 sign on the way is proved by bounds over the tube of the step (`roots`). Where there are none, because the function contains unknowns that
-are no part of the state, it is looked at on the way, in `_PLACES`. The step is too long
+are no part of the state, it is looked at on the way, in `PLACES`. The step is too long
 
 - if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
   the function has not been seen, and half of the step is tried. A function that is not seen in the smallest of `_HALVINGS` halves either is
@@ -16,11 +16,10 @@ which is watched closely for this purpose, the step ends if a function has anoth
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from chetaev.numerics.machine.native import part
+from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
     AGAIN,
@@ -29,32 +28,25 @@ from chetaev.numerics.methods.dop853.codes import (
     EARLY,
     FLOOR,
     FOUND,
-    NEAR,
     PROJECTIONS,
     RUNNING,
     SAMPLES,
     STOPPER,
-    UNSEEN,
     WATCH,
 )
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
+from chetaev.numerics.methods.dop853.location import NOWHERE, PLACES, REFINEMENTS, ROOT, WEIGHTS
 from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 
 _NEVER = 2.0
 """A root that is not in the step."""
-_ROOT = 1e-13
-"""Width of the bracket of a root, in steps."""
 _HALVINGS = 12.0
 """So often a step is halved in order to see a function."""
 _POLE = 1e2
 """A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
 there, and no root."""
-_REFINEMENTS = 24
-"""Parabolas at most that look for a turning point."""
-_INSIDE = 1e-3
-"""How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
 _CLEAR = 1e-3
 """A function that is at the start at least so much of what it is at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
@@ -64,12 +56,9 @@ _EARLY_ROOT, _OVERSHOT = 0.5, 10.0
 error is relative to these. Equations have no meaning beyond the surface where they end, and may lead anywhere there."""
 _AGAIN = 1.05
 """That step goes so much further than the root."""
-_EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
-_UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
-"""Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
-_PLACES = tuple(sorted((*_EVEN, *_UNEVEN)))
-_WEIGHTS = tuple(tuple(prod((x - b) / (a - b) for b in _EVEN if b != a) for a in _EVEN) for x in _UNEVEN)
-"""Lagrange's weights of the values at the even places for the polynomial at the uneven ones."""
+
+_smooth, _bracket_place = part(location.smooth), part(location.bracket_place)
+_turning_place, _turning_closer = part(location.turning_place), part(location.turning_closer)
 
 
 @part
@@ -137,10 +126,10 @@ def _sampled_part(system: System, watches: Watches, t: float, h: float, y: Array
     copy(work.before, samples[0])
     copy(work.after, samples[last])
     for i in range(1, last):
-        watched_at(system, t, h, y, _PLACES[i], work, samples[i])
+        watched_at(system, t, h, y, PLACES[i], work, samples[i])
     for which in range(watches.closely.size):
         if watches.closely[which] and watches.places[which] < 0:
-            smooth = _smooth(work, which)
+            smooth = _smooth(work.samples, which, WEIGHTS)
             bend = _NEVER if watches.directions[which] == CORNER else _bend(system, watches, t, h, y, work, which, smooth)
             if bend < 1.0:
                 found = min(found, bend)
@@ -154,24 +143,6 @@ def _sampled_part(system: System, watches: Watches, t: float, h: float, y: Array
 
 
 @part
-def _smooth(work: Work, which: int) -> bool:
-    """Is a function seen in this step? One that is a number in some places only is not, one that is none at all is."""
-    samples, largest, off, numbers = work.samples, 0.0, 0.0, 0
-    for i in range(SAMPLES):
-        numbers += abs(samples[i, which]) < np.inf
-        largest = max(largest, abs(samples[i, which]))
-    if numbers < SAMPLES:
-        return numbers == 0
-    for i in range(4):
-        weights = _WEIGHTS[i]
-        value = samples[2 * i + 1, which]
-        for m in range(5):
-            value -= weights[m] * samples[2 * m, which]
-        off = max(off, abs(value))
-    return not off > UNSEEN * largest
-
-
-@part
 def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Work, which: int) -> float:
     samples, sign, changes, first, before = work.samples, work.signs[which], 0, 0, 0
     for i in range(SAMPLES):
@@ -181,7 +152,7 @@ def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Wo
         if sign != 0 and new != sign:
             changes += 1
             if changes == 2:
-                return 0.5 * (_PLACES[first] + _PLACES[before])
+                return 0.5 * (PLACES[first] + PLACES[before])
             first = i
         sign, before = new, i
     for i in range(1, SAMPLES - 1):
@@ -189,7 +160,7 @@ def _part_with_one_change(system: System, t: float, h: float, y: Array, work: Wo
         if sign != 0 and sign == sign_of(samples[i - 1, which]) and sign == sign_of(samples[i + 1, which]):
             theta = _turn(system, t, h, y, work, which, i)
             if theta < 1.0:  # up to there, or if there is a change before, to where it is still the only one
-                return _PLACES[i - 1] if changes == 1 and i > first else theta
+                return PLACES[i - 1] if changes == 1 and i > first else theta
     return 1.0
 
 
@@ -225,8 +196,8 @@ def _interval_with_root(work: Work, which: int) -> int:
 @part
 def _corner(system: System, t: float, h: float, y: Array, work: Work, which: int, i: int) -> float:
     """Where a function changes its sign after the i-th sample; all functions at that place are left in `work.values`."""
-    left, right, sign = _PLACES[i], _PLACES[i + 1], sign_of(work.samples[i, which])
-    while right - left > _ROOT:
+    left, right, sign = PLACES[i], PLACES[i + 1], sign_of(work.samples[i, which])
+    while right - left > ROOT:
         theta = 0.5 * (left + right)
         watched_at(system, t, h, y, theta, work, work.values)
         if sign_of(work.values[which]) == sign:
@@ -241,29 +212,16 @@ def _corner(system: System, t: float, h: float, y: Array, work: Work, which: int
 def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, i: int) -> float:
     """Where a function that has the same sign at three samples, the i-th in the middle, has the other one between them; 1 = nowhere."""
     a, b, c = work.samples[i - 1, which], work.samples[i, which], work.samples[i + 1, which]
-    left, middle, right, sign = _PLACES[i - 1], _PLACES[i], _PLACES[i + 1], sign_of(b)
-    for _ in range(_REFINEMENTS):
-        # the parabola through three points, and where it is nearest to zero
-        fall, rise = (b - a) / (middle - left), (c - b) / (right - middle)
-        bend = (rise - fall) / (right - left)
-        if not sign * bend > 0.0:
-            return 1.0
-        margin = _INSIDE * (right - left)
-        theta = min(max(0.5 * (left + middle) - 0.5 * fall / bend, left + margin), right - margin)
-        extreme = b + (theta - middle) * (fall + bend * (theta - left))
-        if theta == middle or not sign * extreme < NEAR * max(abs(a), abs(c)):
+    left, middle, right = PLACES[i - 1], PLACES[i], PLACES[i + 1]
+    for _ in range(REFINEMENTS):
+        theta = _turning_place(left, a, middle, b, right, c)
+        if theta == NOWHERE:
             return 1.0
         watched_at(system, t, h, y, theta, work, work.values)
         value = work.values[which]
-        if sign_of(value) == -sign:
+        if sign_of(value) == -sign_of(b):
             return theta
-        nearer = sign * value < sign * b
-        if nearer == (theta < middle):
-            right, c = (middle, b) if nearer else (theta, value)
-        else:
-            left, a = (middle, b) if nearer else (theta, value)
-        if nearer:
-            middle, b = theta, value
+        left, a, middle, b, right, c = _turning_closer(left, a, middle, b, right, c, theta, value)
     return 1.0
 
 
@@ -296,25 +254,14 @@ def _root(system: System, control: Control, t: float, h: float, y: Array, left: 
     """Where a watched function changes sign between `left` and the end of the step: the end of a bracket of width 1e-13 on the new side;
     _NEVER if it has a pole there.
 
-    The trial states are projected, so that the state found satisfies both. Method ITP: I. F. D. Oliveira, R. H. C. Takahashi, ACM Trans.
-    Math. Softw. 47 (2020) 5; never more than one evaluation beyond bisection.
+    The trial states are projected, so that the state found satisfies both.
     """
     a, b, below, above = left, 1.0, work.before[which], work.after[which]
     if below == 0.0:
         return a
-    half = 0.5 * _ROOT
-    radius = 2.0 * half * 2.0 ** np.ceil(np.log2((b - a) / (2.0 * half)))
-    while b - a > _ROOT:
-        middle = 0.5 * (a + b)
-        secant = (above * a - below * b) / (above - below)
-        side = 1.0 if middle >= secant else -1.0
-        shift = 0.2 * (b - a) ** 2
-        theta = secant + side * shift if shift <= abs(middle - secant) else middle
-        reach = radius - 0.5 * (b - a)
-        if not abs(theta - middle) <= reach:
-            theta = middle - side * reach
-        if not a < theta < b:
-            theta = middle
+    radius = ROOT * 2.0 ** np.ceil(np.log2((b - a) / ROOT))
+    while b - a > ROOT:
+        theta = _bracket_place(a, b, below, above, radius, 1.0)
         _place(system, control, t, h, y, theta, work.stage, work, counts)
         call(system.watch, system, t + theta * h, work.stage, work.values)
         value = work.values[which]

@@ -1,0 +1,134 @@
+r"""The rules by which roots are located, for the compiled loop and for the one in Python alike.
+
+Plain functions of numbers and arrays: the compiled loop compiles them with itself, `methods.changes` and `methods.enclosed` call them as
+they are. What differs between the two loops is only what they do with the answer. The compiled loop shortens its step until it contains one
+change of sign, since its next step costs little; the other one halves the part it looks at, since its steps are long.
+"""
+
+from __future__ import annotations
+
+from math import prod, sqrt
+
+from chetaev.numerics.methods.dop853.codes import GOLDEN, NEAR, UNSEEN
+from chetaev.numerics.methods.dop853.types import Array, Matrix
+
+ROOT = 1e-13
+"""Width of the bracket of a root, in parts of the interval in which it was found."""
+REFINEMENTS = 24
+"""Parabolas at most that look for a turning point."""
+NOWHERE = -1.0
+"""A place that no step contains."""
+_INFINITY = float("inf")
+_INSIDE = 1e-3
+"""How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
+_EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
+_UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
+"""Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
+_MORE_UNEVEN = tuple((k // 2 + (1 + k % 2) / 3 + (sqrt(p) % 1 - 0.5) / 4) / 4 for k, p in enumerate((2, 3, 5, 7, 11, 13, 17, 19)))
+
+
+def _weights(uneven: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(prod((x - b) / (a - b) for b in _EVEN if b != a) for a in _EVEN) for x in uneven)
+
+
+PLACES, MORE_PLACES = (tuple(sorted((*_EVEN, *uneven))) for uneven in (_UNEVEN, _MORE_UNEVEN))
+"""Where a function is looked at to see it, in parts of an interval. An interval that is halved again and again needs more of them: in short
+ones round-off is often zero in a few places, and would look smooth."""
+WEIGHTS, MORE_WEIGHTS = _weights(_UNEVEN), _weights(_MORE_UNEVEN)
+"""Lagrange's weights of the values at the even places for the polynomial at the uneven ones."""
+
+
+def sign_of(x: float) -> int:
+    """1, -1, or 0 for zero and for what is no number."""
+    return 1 if x > 0.0 else (-1 if x < 0.0 else 0)
+
+
+def smooth(samples: Matrix, which: int, weights: tuple[tuple[float, ...], ...]) -> bool:
+    """Is a function seen? Its values at the places that belong to the weights stand in a column.
+
+    One that is a number in some places only is not seen, one that is none at all is; otherwise the polynomial of degree 4 through the
+    values at the even places has to agree with the others.
+    """
+    largest, off, numbers, size, between = 0.0, 0.0, 0, 5 + len(weights), len(weights) // 4
+    for i in range(size):
+        numbers += abs(samples[i, which]) < _INFINITY
+        largest = max(largest, abs(samples[i, which]))
+    if numbers < size:
+        return numbers == 0
+    for i in range(len(weights)):
+        line = weights[i]
+        value = samples[i + i // between + 1, which]
+        for m in range(5):
+            value -= line[m] * samples[(between + 1) * m, which]
+        off = max(off, abs(value))
+    return not off > UNSEEN * largest
+
+
+def bracket_place(a: float, b: float, below: float, above: float, radius: float, span: float) -> float:
+    """The place to look at next for a root between a and b, where a function has the values `below` and `above` of unlike signs.
+
+    `radius` is what bisection would allow by now, `span` how wide the bracket was. Method ITP: I. F. D. Oliveira, R. H. C. Takahashi, ACM
+    Trans. Math. Softw. 47 (2020) 5; never more than one evaluation beyond bisection.
+    """
+    middle = 0.5 * (a + b)
+    secant = (above * a - below * b) / (above - below)
+    side = 1.0 if middle >= secant else -1.0
+    shift = 0.2 * (b - a) ** 2 / span
+    place = secant + side * shift if shift <= abs(middle - secant) else middle
+    reach = radius - 0.5 * (b - a)
+    if not abs(place - middle) <= reach:
+        place = middle - side * reach
+    return place if a < place < b else middle
+
+
+def turning_place(left: float, a: float, middle: float, b: float, right: float, c: float) -> float:
+    """Where the parabola through three values of one sign is nearest to zero, if that is near enough to look at; `NOWHERE` if not."""
+    sign = 1 if b > 0.0 else -1
+    if not left < middle < right:
+        return NOWHERE
+    fall, rise = (b - a) / (middle - left), (c - b) / (right - middle)
+    bend = (rise - fall) / (right - left)
+    if not sign * bend > 0.0:
+        return NOWHERE
+    margin = _INSIDE * (right - left)
+    place = min(max(0.5 * (left + middle) - 0.5 * fall / bend, left + margin), right - margin)
+    extreme = b + (place - middle) * (fall + bend * (place - left))
+    return NOWHERE if place == middle or not sign * extreme < NEAR * max(abs(a), abs(c)) else place
+
+
+def turning_closer(
+    left: float, a: float, middle: float, b: float, right: float, c: float, place: float, value: float
+) -> tuple[float, float, float, float, float, float]:
+    """Three places and values around a turning point, nearer to it after a look at a further place."""
+    nearer = (value < b) if b > 0.0 else (value > b)
+    if nearer == (place < middle):
+        right, c = (middle, b) if nearer else (place, value)
+    else:
+        left, a = (middle, b) if nearer else (place, value)
+    if nearer:
+        middle, b = place, value
+    return left, a, middle, b, right, c
+
+
+def certain_sign(bounds: Array, place: int) -> int:
+    """The sign that bounds, four for each function, prove for one over a part of a step; 0 if that is not known."""
+    return 1 if bounds[4 * place] > 0.0 else (-1 if bounds[4 * place + 1] < 0.0 else 0)
+
+
+def decided(bounds: Array, place: int) -> bool:
+    """Whether a function has one root at most over a part of a step: it keeps its sign, or has no pole and rises or falls throughout."""
+    low, high = bounds[4 * place], bounds[4 * place + 1]
+    monotone = bounds[4 * place + 2] > 0.0 or bounds[4 * place + 3] < 0.0
+    return low > 0.0 or high < 0.0 or (monotone and low > -_INFINITY and high < _INFINITY) or (low == 0.0 and high == 0.0)
+
+
+def section_place(a: float, best: float, c: float) -> float:
+    """Where to look next for the lowest value between a and c, the lowest so far being at `best`: a golden section of the longer part."""
+    return best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
+
+
+def section_closer(a: float, best: float, least: float, c: float, place: float, value: float) -> tuple[float, float, float, float]:
+    """The interval, the best place and the least value after that look."""
+    if value < least:
+        return (best, place, value, c) if place > best else (a, place, value, best)
+    return (a, best, least, place) if place > best else (place, best, least, c)
