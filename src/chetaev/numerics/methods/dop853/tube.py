@@ -137,9 +137,10 @@ def safe_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
         return 1.0
     interpolant(system, t, h, y, work, counts)
     for theta in _PLACES:
-        state(y, work.dense, theta, tube.rows[0])
-        rate(work.dense, theta, h, tube.rows[1])
-        _see(system, t + theta * h, tube.rows[0], tube.rows[1], tube)
+        here, rates = tube.rows[0, : y.size], tube.rows[1, : y.size]
+        state(y, work.dense, theta, here)
+        rate(work.dense, theta, h, rates)
+        _see(system, t + theta * h, here, rates, tube)
     return _walked(system, t, h, y, work, tube)
 
 
