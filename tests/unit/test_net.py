@@ -151,7 +151,7 @@ def test_verify_looks_into_every_step():
 def test_the_certificate_says_what_was_not_looked_at(given, missing):
     motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2")), {"x": 1, "x'": 0}, (0, 2), **given)
     assert motion.certificate.missing == missing
-    assert ("defect    not looked at" in str(motion.certificate)) == bool(missing)
+    assert ("defect    not checked" in str(motion.certificate)) == bool(missing)
 
 
 def test_given_output_times_leave_the_defect_out():

@@ -93,7 +93,7 @@ class Certificate:
     def __str__(self) -> str:
         words = "ok" if self.ok else "NOT ok"
         again = "; computed twice, the second time with smaller steps" if self.repeated else ""
-        rest = [f"  {kind:<8}  not looked at: {_REASONS[kind]}" for kind in self.missing]
+        rest = [f"  {kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing]
         return "\n".join([f"certificate: {words}{again}", *[f"  {figure}" for figure in self.figures], *rest])
 
 
