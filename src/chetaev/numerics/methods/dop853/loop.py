@@ -70,9 +70,6 @@ _PATIENCE = 20
 _DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
 which the stages do not see and the projection does."""
-_GROWTH, _FIRST_GROWTH = 6.0, 36.0
-"""By how much a step may be longer than the one before, and the second than the first: that is chosen from two evaluations only, so small
-that it fits the fastest component. If it was far too small its error tells."""
 _SHORTENED = 40
 """Trial steps in a row that are shortened for the sake of watched functions."""
 
@@ -276,7 +273,7 @@ def _follow(
         t_new = t1 if last else t + h
         step = t_new - t
         verdict, error = attempt(system, control, t, step, y, work, counts)
-        growth = factor(verdict, error, _GROWTH if counts[ACCEPTED] > 0 else _FIRST_GROWTH)
+        growth = factor(verdict, error)
         if verdict != ACCURATE:
             counts[REJECTED] += 1
             broken += verdict == BROKEN

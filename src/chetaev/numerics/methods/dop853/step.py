@@ -173,11 +173,11 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
 
 
 @part
-def factor(verdict: int, error: float, most: float) -> float:
-    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and the most."""
+def factor(verdict: int, error: float) -> float:
+    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and 6."""
     if verdict == DRIFTED:
         return 0.5
     if verdict == BROKEN:
         return 0.2
     root = np.sqrt(np.sqrt(np.sqrt(error)))
-    return most if most * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
+    return 6.0 if 6.0 * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
