@@ -209,6 +209,6 @@ def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _kernel(tape: GraphTape) -> Kernel:
-    """A tape as machine code for many points; remembered."""
+    """A tape as machine code for many points, with the bits that it has at one; remembered."""
     t, point, nothing = ca.SX.sym("t"), ca.SX.sym("point", len(tape.order)), ca.SX.sym("p", 0)
-    return compile_kernel(ca.Function("tape", [t, point, nothing], [dense(tape.function(point))]), hot=False)
+    return compile_kernel(ca.Function("tape", [t, point, nothing], [dense(tape.function(point))]), hot=False, fusing=False)

@@ -110,10 +110,11 @@ def _made(text: str, optimised: bool) -> int:
     return machine_code(text, optimised)
 
 
-def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
-    """Return the kernel of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
+def compile_kernel(function: casadi.Function, hot: bool = True, fusing: bool = True) -> Kernel:
+    """The machine code of an SX function of $(t, y, p)$ with one output vector; structural zeros of the output are written as zeros.
 
-    Code that is not `hot`, called rarely, is optimised only if it is small, and for many calls.
+    Code that is not `hot`, called rarely, is optimised only if it is small, and for many calls. Without `fusing` products are rounded
+    before they are added, as CasADi does it.
 
     >>> t, y, p = casadi.SX.sym("t"), casadi.SX.sym("y", 2), casadi.SX.sym("p", 1)
     >>> pendulum = casadi.Function("pendulum", [t, y, p], [casadi.vertcat(y[1], -p[0] * casadi.sin(y[0]))])
@@ -136,7 +137,7 @@ def compile_kernel(function: casadi.Function, hot: bool = True) -> Kernel:
     if not _is_vector(out):
         raise ValueError(f"the output of {name} is a matrix of shape {out.shape}; make it a vector: casadi.vec")
     instructions = function.n_instructions()
-    program = program_of(function, out, fusing=instructions <= _LARGE)
+    program = program_of(function, out, fusing=fusing and instructions <= _LARGE)
     return Kernel(program, n_state, n_parameters, out.numel(), instructions, hot)
 
 

@@ -403,19 +403,24 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
 
     On $x^2 + y^2 = 1$ at $x = 1$ the slope in $y$ vanishes; $y$ is determined to half the digits only, and $y'$ not at all.
     """
-    alone = _alone(rows, at)
-    jacobian, finite = alone.look(_line(at), _FIRST)[1:]
-    if not finite[0]:
-        raise rows.undefined(at)
-    found, usual, scaled = ranks_beside(alone, alone.columns(unknowns), _line(at), _FIRST, jacobian, cut)
+    alone, columns, jacobian = _slopes_at(rows, unknowns, at)
+    found, usual, scaled = ranks_beside(alone, columns, _line(at), _FIRST, jacobian, cut)
     if found[0] >= usual[0]:
         return []
-
     beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
     if beside and found[0] >= max(_rank_of(scaled(a[None])) for a in beside):
         return []
-    here = scaled(jacobian[:, :, alone.columns(unknowns)])[0]
+    here = scaled(jacobian[:, :, columns])[0]
     return open_jets(unknowns, np.linalg.svd(here, full_matrices=True)[2][found[0] :].T)
+
+
+def _slopes_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Rows, list[int], Matrix]:
+    """Rows at one state, the columns of some unknowns, and the slopes in all jets; a StateError where they have no value."""
+    alone = _alone(rows, at)
+    _, jacobian, finite = alone.look(_line(at), _FIRST)
+    if not finite[0]:
+        raise rows.undefined(at)
+    return alone, alone.columns(unknowns), jacobian
 
 
 def ranks_beside(
@@ -480,11 +485,7 @@ def _typical(z: Jet, at: Mapping[Jet, float], sizes: Sizes) -> float:
 
 def null_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], noise: float = NOISE) -> Matrix:
     """Directions in which unknowns can move without changing the rows, as columns, measured by their sizes at the state."""
-    alone = _alone(rows, at)
-    jacobian, finite = alone.look(_line(at), _FIRST)[1:]
-    if not finite[0]:
-        raise rows.undefined(at)
-    columns = alone.columns(unknowns)
+    alone, columns, jacobian = _slopes_at(rows, unknowns, at)
     return Factored(jacobian[0][:, columns], noise).null_in(alone.weights(columns, _line(at))[0])
 
 
