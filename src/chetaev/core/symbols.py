@@ -26,6 +26,8 @@ from chetaev.core.support.letters import MOST_PRIMES, symbol_latex
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
+MOST_ASKED = 120
+"""Parts of an expression, symbols and numbers among them, up to which SymPy is asked for its sign: with more it takes too long."""
 HIGHEST_WRITTEN = 20
 
 _MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
@@ -239,14 +241,24 @@ def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
     return {z for z in symbols_in(expression) if isinstance(z, kind)}
 
 
-def symbols_in(expression: sympy.Expr) -> set[sympy.Symbol]:
+@lru_cache(maxsize=1024)
+def symbols_in(expression: sympy.Expr) -> frozenset[sympy.Symbol]:
     """The symbols of an expression; every part is looked at once, where SymPy's `free_symbols` looks at each of its places."""
     seen, stack = {expression}, [expression]
     while stack:
         new = {a for a in stack.pop().args if a not in seen}
         seen |= new
         stack += new
-    return {z for z in seen if z.is_Symbol}
+    return frozenset(z for z in seen if z.is_Symbol)
+
+
+def long(expression: sympy.Expr, parts: int = MOST_ASKED) -> bool:
+    """Whether an expression is written with more than so many parts. It is looked at no further than that, however long it is."""
+    stack = [expression]
+    while stack and parts >= 0:
+        parts -= 1
+        stack += stack.pop().args
+    return parts < 0
 
 
 def moved_by(expression: sympy.Expr) -> set[str]:

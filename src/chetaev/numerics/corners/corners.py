@@ -22,7 +22,7 @@ import sympy
 from sympy import Expr, Mul, S, Symbol
 
 from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, corners_in
-from chetaev.core.symbols import TIME, Jet
+from chetaev.core.symbols import TIME, Jet, long, symbols_in
 from chetaev.core.zero import zero_signatures
 
 ModeOf = Callable[[Expr, Expr | None], Expr | None]
@@ -32,8 +32,8 @@ FunctionOf = Callable[[Symbol], Expr | None]
 
 _JUMPING = (Sign, Step, Branch)
 """Corner functions whose value jumps; the others are continuous."""
-_MOST_EXPANDED = 60
-"""Operations of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
+_MOST_EXPANDED = 120
+"""Parts of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
 _MOST_ALIKE = 6
 """Up to so many modes inside a switching function it is looked whether it vanishes identically on one side of one of them."""
 
@@ -74,7 +74,7 @@ class Rewriting:
 
     def _new_corner(self, kind: type, arguments: tuple[Expr, ...], written: Expr | None) -> Expr:
         u = _argument(kind, arguments)
-        if not u.free_symbols:  # such as max(0, 1)
+        if u.is_number:  # such as max(0, 1)
             evaluated = kind(*arguments)
             if not isinstance(evaluated, kind):
                 return evaluated
@@ -90,12 +90,12 @@ class Rewriting:
             return kind(*arguments)
         found = _smoothed(kind, arguments, u, symbol)
         if kind in _JUMPING:
-            self._stepping |= {z for z in found.free_symbols if self._function_of(z) is not None}
+            self._stepping |= {z for z in symbols_in(found) if self._function_of(z) is not None}
         return found
 
     def _divides(self, u: Expr) -> Symbol | None:
         """A mode at which the corner of u has to be written out."""
-        inside = sorted((z for z in u.free_symbols if self._function_of(z) is not None), key=lambda z: str(z.name))
+        inside = sorted((z for z in symbols_in(u) if self._function_of(z) is not None), key=lambda z: str(z.name))
         jumping = next((m for m in inside if m in self._stepping and self._jumps(u, m)), None)
         if jumping is not None or len(inside) > _MOST_ALIKE:
             return jumping
@@ -166,7 +166,7 @@ def divisible(difference: Expr, s: Expr) -> bool:
         slope = s.diff(z)
         if z not in slope.free_symbols:
             return zero_signatures([difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})])[0]
-    if difference.count_ops() + s.count_ops() > _MOST_EXPANDED:
+    if long(difference, _MOST_EXPANDED) or long(s, _MOST_EXPANDED):
         return False
     try:
         (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference, s), field=True)

@@ -9,7 +9,7 @@ from sympy import Expr, Mul
 
 from chetaev.core.functions import SPELLING
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Entry, Input, Jet, symbols_in
+from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.remembered import Remembered
 
@@ -20,8 +20,6 @@ _HIGH = 5
 """Powers from zero up to this are tame: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
 _MANY = 8
 """So many factors make a pulse that is narrower than each of them. A step sees less than a thousandth of it where all are a half."""
-_THOUGHT = 60
-"""Operations of the base of a root up to which it is asked whether it is positive."""
 _DIGITS = 120
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
 _SAME = sympy.Rational(1, 10**15)
@@ -112,7 +110,7 @@ def _most_telling(nodes: Iterable[Expr]) -> list[Expr]:
 def may_surprise(e: Expr) -> bool:
     """Whether an expression can be, or rise, much more than at places beside it."""
     if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:  # sqrt(u^2 + w^2) has a bend as narrow as w; where a root vanishes it has a kink
-        return bool(e.base.count_ops() <= _THOUGHT and e.base.is_positive)
+        return bool(not long(e.base) and e.base.is_positive)
     if e.is_Pow:
         return not (e.exp.is_number and 0 <= e.exp < _HIGH)
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME

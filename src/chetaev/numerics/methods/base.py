@@ -97,8 +97,7 @@ class Task:
         """What errors are measured by."""
         flow = self.compiled.flow
         wanted = self.accuracy or Accuracy(self.tolerance)
-        found = wanted.measures(flow.state, flow.size, self.before)
-        return found.with_work(float(self.compiled.measure(self.t0, self.y0, self.p)[-1])) if flow.has_power else found
+        return wanted.measures(flow.state, flow.size, self.before).without_work(flow.has_power)
 
 
 class Method(Specified, ABC):
@@ -167,7 +166,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         y0=task.y0,
         p=task.p,
         first_input=task.first_input,
-        **task.measures.without_work(task.compiled.flow.has_power).options,
+        **task.measures.options,
         max_step=task.max_step,
         max_steps=max_steps,
         keep=task.keep,

@@ -15,11 +15,9 @@ from chetaev.core.errors import InitialError, ModelError
 from chetaev.core.support.plain import ANY, METHOD, NUMBER, NUMBERS, TEXT, TOLERANCE, fits, text_of
 from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.methods.accuracy import SMALLEST_TOLERANCE
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.settings import is_usual
-
-_SMALLEST_TOLERANCE = 1e-17
-"""Relative. A smaller one is far beyond double precision: the run could only fail."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def _tolerance(given: Any, where: str) -> float | tuple[float, float]:
     if not finite(absolute) or absolute < 0:
         raise ModelError(f"an absolute tolerance of {absolute} is no size.", where=where, hint="tolerance = [1e-9, 1e-12]")
     found = _positive("tolerance", relative, where, "[1e-9, 1e-12]" if isinstance(given, list) else "1e-9")
-    if found < _SMALLEST_TOLERANCE:
+    if found < SMALLEST_TOLERANCE:
         raise ModelError(f"tolerance = {found:g} is beyond double precision.", where=where, hint="tolerance = 1e-12")
     return (found, float(absolute)) if isinstance(given, list) else found
 

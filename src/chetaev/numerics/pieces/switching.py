@@ -47,8 +47,9 @@ _LEFT = 1e-13
 _EXCEEDED = 1e-6
 """A force beyond its limit by more, in parts of it, is no round-off where a piece ends."""
 _SAME = 1e-9
-_MOST = 6
-"""Surfaces that can be met at one moment: 64 configurations in which the motion leaves all of them are tried."""
+_MOST, _MOST_COMPILED = 8, 6
+"""Surfaces met at one moment of which all configurations are tried in which the motion leaves them, and the same where each configuration
+is compiled by itself. 256 take two seconds; each further surface doubles that."""
 _MOST_SLIDING = 3
 """Surfaces of which the motion may be held on some: each of the 19 choices is compiled."""
 
@@ -62,6 +63,8 @@ class Choice:
 
     configurations: tuple[Configuration, ...]
     reason: str = ""
+    decided: bool = True
+    """Whether all configurations were tried, so that none means that there is none."""
 
 
 Jets = Callable[[Setting], Mapping[Jet, float]]
@@ -196,7 +199,7 @@ class Surfaces:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
         if len(open_modes) == 1:
             return self._one(before, open_modes[0], t, jets)
-        if len(open_modes) > _MOST:
+        if len(open_modes) > self._most:
             return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
         for slides in range(len(open_modes) + 1):  # sliding is compiled only where no motion leaves all the surfaces
@@ -217,6 +220,11 @@ class Surfaces:
             if found:
                 return Choice(tuple(found))
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    @property
+    def _most(self) -> int:
+        """Surfaces of which all configurations are tried."""
+        return _MOST_COMPILED if self.switched.by_itself else _MOST
 
     def go_on(self, changed: Configuration, met: Sequence[int], t: float, jets: Jets) -> Choice:
         """The configurations that lead on from a state in which some modes are met, and others may hold the motion on their surfaces.
@@ -264,7 +272,8 @@ class Surfaces:
         sides = ((k, side) for k in slides for side in (1, -1))
         if not reason and all(self.leaves(_with(configuration, {k: side}), k, t, jets) == -side for k, side in sides):
             return Choice((configuration,))
-        return Choice((), f"{len(open_modes)} switching functions vanish together, and it is not known which of them hold the motion.")
+        reason = f"{len(open_modes)} switching functions vanish together, and it is not known which of them hold the motion."
+        return Choice((), reason, decided=False)
 
     def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
         """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
@@ -293,10 +302,9 @@ class Surfaces:
         if len(found) > 1 and not self._same_motion(found, t, jets):
             return Choice(tuple(found))
         swayed = sorted({k for configuration in found for k in self._swayed(configuration, open_modes, t, jets)})
-        if len(swayed) > _MOST:
-            return Choice(
-                (), f"{len(open_modes)} switching functions vanish together, and the sides of {len(swayed)} depend on each other."
-            )
+        if len(swayed) > self._most:
+            reason = f"{len(open_modes)} switching functions vanish together, and the sides of {len(swayed)} depend on each other."
+            return Choice((), reason, decided=False)
         for sides in product((1, -1), repeat=len(swayed)):
             configuration = _with(found[0], dict(zip(swayed, sides, strict=True)))
             if configuration not in found and not self._fault(configuration, open_modes, t, jets):
