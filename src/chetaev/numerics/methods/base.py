@@ -99,6 +99,18 @@ class Task:
         wanted = self.accuracy or Accuracy(self.tolerance)
         return wanted.measures(flow.state, flow.size, self.before).without_work(flow.has_power)
 
+    def parameters_at(self, t: float, y: Array) -> Array:
+        """The vector p with the inputs of a time."""
+        if self.inputs is None:
+            return self.p
+        p, values = self.p.copy(), self.inputs(t, y, self.p)
+        p[self.first_input : self.first_input + len(values)] = values
+        return p
+
+    def round_off(self, t: float, y: Array) -> Array:
+        """What rounding alone may make of the rates at a state, in the duration of the piece."""
+        return self.compiled.round_off(self.binding, t, y, self.parameters_at(t, y), self.t1 - self.t0)
+
 
 class Method(Specified, ABC):
     """How to step. Methods are values: two with the same settings are equal.
@@ -186,6 +198,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int) -> Run:
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
         flag=task.flag,
         paused=task.reached,
+        round_off=task.round_off,
     )
 
 
