@@ -42,8 +42,8 @@ _ITERATIONS, _PATIENCE = 30, 6
 _CLOSE = 1e-13
 """Newton's iteration ends when a correction is this part of the velocities."""
 _ALIKE = 1e-9
-"""Part of their terms up to which numbers agree that would be equal without rounding: reactions and slopes of constraints, both sides of the
-balances of momenta and energy."""
+"""Part of their terms up to which numbers agree that would be equal without rounding: reactions and slopes of constraints, both sides of
+the balances of momenta and energy."""
 
 
 @dataclass(frozen=True)
