@@ -409,11 +409,23 @@ class Surfaces:
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
-        held = {label for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
-        off = [abs(r) for r, label in zip(rows, here.compiled.labels, strict=False) if label.rstrip("'") in held]
-        if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
+        held = {label: row.surface for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
+        places = {self.switched.modes[k].text: k for k in slides}
+        off = [
+            abs(r) > 10 * self.tolerance * self._usual(places.get(held[base]), len(label) - len(base), state)
+            for r, label in zip(rows, here.compiled.labels, strict=False)
+            if (base := label.rstrip("'")) in held
+        ]
+        if not np.all(np.isfinite(values)) or any(off):
             return "the motion crosses the surface"
         return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + _ROUND_OFF) else TOO_LARGE
+
+    def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
+        """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates
+        seen on the two sides of its surface. Other jets have other units; they are asked only where nothing else is known.
+        """
+        seen = [] if k is None else [self._fastest.get((k, order), 0.0), self._fastest.get((k, order + 1), 0.0) * abs(self.span)]
+        return max(seen, default=0.0) or self._extent(state)
 
     def _later(self, here: Setting, modes: Sequence[Mode], t: float, jets: Mapping[Jet, float], values: Array) -> Array:
         """The forces that hold the motion on its surfaces, or infinity for those that are at their limit now and beyond it a little later.
