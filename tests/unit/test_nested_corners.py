@@ -344,3 +344,11 @@ def test_nested_corners_are_work_in_proportion():
 
     looks(3)  # what is made once
     assert looks(48) < 3 * looks(16)
+
+
+def test_a_sign_of_a_narrow_function():
+    """A triangle of a micrometre takes the work 1 from the energy 2; the sign beside it is 1 there. Its exponential has a long number."""
+    force = "-1e6*max(0, 1 - 1e6*abs(x - 5))*max(0, sign(exp(-((x - 5)/1e-4)^2) - 0.5))"
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force})), {"x": 0, "x'": 2}, (0, 5))
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(math.sqrt(2), abs=1e-7)

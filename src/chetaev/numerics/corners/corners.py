@@ -156,7 +156,7 @@ def divisible(difference: Expr, s: Expr) -> bool:
     """Whether a difference is known to vanish where s does.
 
     Where s is affine in one of its symbols, that one is put in and the signature of what is left decides. Else both are taken as
-    polynomials in whatever they consist of, and the difference has to be a multiple of s.
+    polynomials in the symbols and functions they consist of, and the difference has to be a multiple of s.
     """
     if difference == 0 or s in Mul.make_args(difference):
         return True
@@ -168,8 +168,9 @@ def divisible(difference: Expr, s: Expr) -> bool:
             return zero_signatures([difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})])[0]
     if long(difference, _MOST_EXPANDED) or long(s, _MOST_EXPANDED):
         return False
+    letters = {f: sympy.Dummy() for e in (difference, s) for f in e.atoms(sympy.Function)}  # SymPy reads exp(10^6*x) as a power of exp(x)
     try:
-        (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference, s), field=True)
+        (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference.xreplace(letters), s.xreplace(letters)), field=True)
     except sympy.PolynomialError:
         return False
     return bool(dividend.rem(divisor).is_zero)
