@@ -115,3 +115,20 @@ def test_a_billiard_of_four_steps():
     motion = ch.simulate(equations, {"x": 0.1, "y": 0.2, "x'": 1, "y'": 0.7}, (0, 20))
     assert motion.outcome == "finished"
     assert [motion.final["x"], motion.final["y"]] == pytest.approx([0.1, -0.2], abs=1e-7)
+
+
+@pytest.mark.parametrize("length", [1e-12, 1, 1e12])
+@pytest.mark.parametrize("time", [1e-9, 1, 1e9])
+@pytest.mark.parametrize("height", [0.3, 2])
+def test_refraction_and_reflection_in_any_units(length, time, height):
+    """The momentum along the surface stays; the one towards it changes by the energy of the step, or turns around."""
+    speed = length / time
+    lagrangian = f"(x'^2 + y'^2)/2 - {height * speed**2!r}*step((x + 0.5*y)/{length!r} - 5)"
+    start = {"x": 0, "y": 0, "x'": speed, "y'": 0.2 * speed}
+    motion = ch.simulate(ch.derive(ch.System("x y", lagrangian=lagrangian)), start, (0, 9 * time))
+    before, normal = np.array([1, 0.2]), np.array([1, 0.5]) / math.sqrt(1.25)
+    toward = before @ normal
+    beyond = toward**2 - 2 * height
+    right = before + normal * ((math.sqrt(beyond) if beyond > 0 else -toward) - toward)
+    assert motion.outcome == "finished"
+    assert [motion.final["x'"] / speed, motion.final["y'"] / speed] == pytest.approx(right, abs=1e-9)

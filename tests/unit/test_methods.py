@@ -407,3 +407,16 @@ def test_an_event_that_jumps_at_a_corner(method):
     motion = ch.simulate(SPRING, REST, (0, 12), events=["sign(x)", "sign(x - 1/2)*(2 + x')"], method=method, tolerance=1e-10)
     assert [e.t for e in motion.events if e.text == "sign(x)"] == pytest.approx(passes([0], 12), abs=1e-8)
     assert [e.t for e in motion.events if e.text != "sign(x)"] == pytest.approx(passes([0.5], 12), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", BOTH, ids=str)
+def test_the_work_done_limits_no_step(method):
+    """A body falls from x = 0 to a step of force at x = 50, before which the work of that force grows from nothing by a factor of e in half
+    a millimetre. Constant accelerations 1 and 3, but for the width of the step.
+    """
+    system = ch.System("x", lagrangian="x'^2/2 + x", forces={"x": "1 + tanh(1000*(x - 50))"})
+    motion = ch.simulate(ch.derive(system), {"x": 0, "x'": 0}, (0, 100), method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(50 + 10 * 90 + 3 / 2 * 90**2, rel=1e-9)
+    assert motion.counts["accepted"] + motion.counts["rejected"] < 400
+    assert np.max(motion.balance) < 1e-8

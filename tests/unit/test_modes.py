@@ -452,3 +452,14 @@ def test_one_of_two_coefficients_of_friction_is_zero_at_rest():
     motion = ch.simulate(pair, {"x": 1, "y": 1, "x'": 0, "y'": 0}, (0, 5), parameters={"mu": 0, "nu": 9}, tolerance=1e-11)
     assert motion.final["x"] == pytest.approx(1 / 3 + 2 / 3 * math.cos(math.sqrt(3) * 5), abs=1e-9)
     assert motion.final["y"] == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("length", [1e-6, 1, 1e12])
+@pytest.mark.parametrize("time", [1e-9, 1])
+def test_a_block_stops_in_any_units(length, time):
+    """Half swings from 1 to -0.6 and to 0.2, where the spring pulls as hard as friction holds."""
+    push = length / time**2
+    equations = ch.derive(ch.System("x", lagrangian=f"x'^2/2 - {time**-2!r}*x^2/2", forces={"x": f"-{0.2 * push!r}*sign(x')"}))
+    motion = ch.simulate(equations, {"x": length, "x'": 0}, (0, 20 * time))
+    assert motion.outcome == "finished"
+    assert motion.final["x"] / length == pytest.approx(0.2, abs=1e-8)

@@ -86,3 +86,8 @@ def test_a_row_knows_what_it_is():
     for row in (*rows, *eliminated):
         assert origin_of_spec(spec_of_origin(row.origin)) == row.origin
     assert str(eliminated[0].origin).startswith("virtual work of ")
+
+
+def test_a_named_row_keeps_its_name_beside_a_corner():
+    system = ch.System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic={"guide": "y' = abs(x)"}, forces={"x": "-sign(x')"})
+    assert "guide" in ch.simulate(ch.derive(system, ch.DAlembert()), {"x": 1, "x'": 1, "y": 0}, (0, 1)).drift

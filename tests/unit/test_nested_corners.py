@@ -1,12 +1,16 @@
 """Corners inside one another, summed, in coefficients, inputs and events: closed forms, and SciPy stopped at every corner."""
 
+import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.corners.modes import smooth
 
 
 def spring(force, **parts):
@@ -281,3 +285,70 @@ def test_a_second_consistent_side_is_not_overlooked(others):
     forces = ["2 + 0*sign(q0)", "sign(q1)*(1 + sign(q0))/2 + 1 - sign(q0)", *[f"2 + sign(q{k + 2})" for k in range(others)]]
     with pytest.raises(ch.InitialError, match="not unique"):
         _at_rest(forces)
+
+
+def _coupled(pushes, couplings):
+    """Each body is pushed by its own force and by the signs of the others."""
+    pairs = zip(pushes, couplings, strict=True)
+    return [f"{push:g}" + "".join(f" {c:+g}*sign(q{j})" for j, c in enumerate(row) if c) for push, row in pairs]
+
+
+def _random_signs(n, seed, trials):
+    """Pushes and couplings whose signs agree with themselves in one of all configurations, and the forces there."""
+    draw = np.random.default_rng(seed)
+    sides = np.array(list(itertools.product((1, -1), repeat=n)))
+    for _ in range(trials):
+        couplings, pushes = np.round(draw.uniform(-1, 1, (n, n)), 1), np.round(draw.uniform(0, 1, n), 1)
+        np.fill_diagonal(couplings, 0)
+        forces = pushes + sides @ couplings.T
+        agrees = np.all(np.sign(forces) == sides, axis=1)
+        if np.abs(forces).min() > 1e-9 and agrees.sum() == 1:
+            return pushes, couplings, forces[agrees][0]
+    raise AssertionError("none in these trials")
+
+
+def test_seven_sides_that_depend_on_each_other_are_decided():
+    pushes, couplings, forces = _random_signs(7, 2, 400)
+    outcome, found = _at_rest(_coupled(pushes, couplings))
+    assert outcome == "finished"
+    assert found == pytest.approx(forces / 2, rel=1e-9)
+
+
+def test_what_was_not_tried_is_called_undecided():
+    """One of the 512 configurations agrees with itself: there is a motion, and nobody has looked at it."""
+    pushes, couplings, _ = _random_signs(9, 1, 1300)
+    with pytest.raises(ch.InitialError, match="is undecided"):
+        _at_rest(_coupled(pushes, couplings))
+
+
+def test_nested_corners_are_work_in_proportion():
+    """Parts of expressions that are looked at for three times as many corners: not much more than three times as many."""
+
+    def looks(depth):
+        text = "x"
+        for k in range(depth):
+            text = f"max({text}, {k + 2}*t - {k * k + depth})"
+        count = 0
+
+        def counted(_frame, event, _argument):
+            nonlocal count
+            count += event == "call"
+
+        equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-({text})"}))
+        sys.setprofile(counted)
+        try:
+            smooth(equations, Frozen({}))
+        finally:
+            sys.setprofile(None)
+        return count
+
+    looks(3)  # what is made once
+    assert looks(48) < 3 * looks(16)
+
+
+def test_a_sign_of_a_narrow_function():
+    """A triangle of a micrometre takes the work 1 from the energy 2; the sign beside it is 1 there. Its exponential has a long number."""
+    force = "-1e6*max(0, 1 - 1e6*abs(x - 5))*max(0, sign(exp(-((x - 5)/1e-4)^2) - 0.5))"
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force})), {"x": 0, "x'": 2}, (0, 5))
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(math.sqrt(2), abs=1e-7)

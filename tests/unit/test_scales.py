@@ -185,3 +185,29 @@ def test_scales_that_mean_nothing(options, words):
         ch.simulate(SPRING, {"x": 1, "x'": 0}, (0, 1), parameters=ONE, **options)
     with pytest.raises(ch.ChetaevError, match=words):
         ch.simulate_many(SPRING, {"x": [1, 2], "x'": 0}, (0, 1), parameters=ONE, **options)
+
+
+FAINT = {"1 + tanh(20*(t - 3))": 4, "tanh(10*(t - 3)) - tanh(10*(t - 4))": 2, "erf(50*(t - 3)) - erf(50*(t - 4))": 2}
+"""Forces that begin with what rounding leaves where two numbers cancel, and what their integrals from 0 to 5 are."""
+
+
+@pytest.mark.parametrize("method", [None, ch.Taylor()], ids=str)
+@pytest.mark.parametrize("force", FAINT)
+def test_a_body_at_rest_under_a_force_that_begins_with_round_off(force, method):
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": None}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 5), inputs={"u": force}, method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(FAINT[force], abs=1e-7)
+
+
+def test_round_off_in_an_ensemble():
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": "1 + tanh(k*(t - 3))"}))
+    many = ch.simulate_many(equations, {"x": 0, "x'": 0}, (0, 5), parameters={"k": [20, 30]})
+    alone = [ch.simulate(equations, {"x": 0, "x'": 0}, (0, 5), parameters={"k": k}).final["x'"] for k in (20, 30)]
+    assert list(many.final["x'"]) == alone == pytest.approx([4, 4], abs=1e-7)
+
+
+def test_an_input_whose_parts_are_too_large_for_a_double():
+    """1/cosh(1000*(t - 3))^2 has the integral 2/1000, and cosh(3000) is no double."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": "1/cosh(1000*(t - 3))^2"}))
+    assert ch.simulate(equations, {"x": 0, "x'": 0}, (0, 5)).final["x'"] == pytest.approx(2e-3, rel=1e-8)

@@ -118,6 +118,6 @@ def test_a_row_that_turns_at_once_is_met() -> None:
 
 def test_sizes_do_not_fall_below_what_has_digits() -> None:
     measures = Accuracy(1e-9, 0.0, {}).measures((), 2)
-    sizes = Sizes(measures, lambda _t, _y: np.zeros(2), 0.0, np.zeros(2), 1.0)
+    sizes = Sizes(measures, lambda _t, _y: np.zeros(2), 0.0, np.zeros(2), 1.0, np.zeros(2))
     sizes.remember(np.array([5e-324, 1e-318]))
     assert np.all(sizes.absolute > 0)

@@ -89,13 +89,13 @@ class SymbolicAlgebra:
         return [sympy.Add(*[rate * slope for rate, slope in zip(rates.values(), line, strict=True)]) for line in slopes]
 
     def symbols(self, e: Expr) -> set[Symbol]:
-        return symbols_in(e)
+        return set(symbols_in(e))
 
     def symbols_of(self, expressions: Sequence[Expr]) -> set[Symbol]:
-        return symbols_in(*expressions)
+        return set(symbols_in(*expressions))
 
     def symbols_of_each(self, expressions: Sequence[Expr]) -> list[set[Symbol]]:
-        return [symbols_in(e) for e in expressions]
+        return [set(symbols_in(e)) for e in expressions]
 
     def which_contain(self, expressions: Sequence[Expr], symbols: Sequence[Symbol]) -> list[bool]:
         return [not symbols_in(e).isdisjoint(symbols) for e in expressions]

@@ -16,6 +16,8 @@ import sympy
 from sympy import Expr, default_sort_key
 from sympy.printing.latex import LatexPrinter
 
+from chetaev.core.symbols import long
+
 
 class _Corner(sympy.Function):
     """Abstract: a real function that is smooth except on a switching surface."""
@@ -147,8 +149,8 @@ def _known_sign(u: Expr) -> Expr | None:
 
 
 def _opaque(u: Expr) -> bool:
-    """Whether `u` is a constant such as sin(exp(exp(10))), whose sign SymPy might compute forever."""
-    return bool(u.is_number and not u.is_Rational)
+    """A constant such as sin(exp(exp(10))), whose sign SymPy would look for without end, or something too long to ask for its sign."""
+    return long(u) or bool(u.is_number and not u.is_Rational)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ from chetaev.core.support.letters import HIGHEST_DERIVATIVE, MOST_PRIMES, symbol
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
+MOST_ASKED = 120
+"""Parts of an expression, symbols and numbers among them, up to which SymPy is asked for its sign: with more it takes too long."""
 
 _MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
 """Characters that LaTeX, a web page or a program reads as markup; the name of a symbol is printed as it is."""
@@ -269,14 +271,24 @@ def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
     return {z for z in symbols_in(expression) if isinstance(z, kind)}
 
 
-def symbols_in(*expressions: sympy.Expr) -> set[sympy.Symbol]:
-    """The symbols of some expressions; every part is looked at once, where SymPy's `free_symbols` looks at each of its places."""
+@lru_cache(maxsize=1024)
+def symbols_in(*expressions: sympy.Expr) -> frozenset[sympy.Symbol]:
+    """The symbols of `expressions`. Shared parts are visited once; SymPy's `free_symbols` visits each of their places."""
     seen, stack = set(expressions), [*expressions]
     while stack:
         new = {a for a in stack.pop().args if a not in seen}
         seen |= new
         stack += new
-    return {z for z in seen if z.is_Symbol}
+    return frozenset(z for z in seen if z.is_Symbol)
+
+
+def long(expression: sympy.Expr, parts: int = MOST_ASKED) -> bool:
+    """Whether an expression is written with more than so many parts. It is looked at no further than that, however long it is."""
+    stack = [expression]
+    while stack and parts >= 0:
+        parts -= 1
+        stack += stack.pop().args
+    return parts < 0
 
 
 def moved_by(expression: sympy.Expr) -> set[str]:

@@ -51,11 +51,31 @@ _CORNERS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 """The corner functions in any arithmetic with comparisons."""
 
+
+def _growing(function: Callable[..., float], odd: bool = False) -> Callable[..., float]:
+    """A function that is infinite where it is too large for a double, as in machine code: 1/cosh(1000) is zero."""
+
+    def value(*arguments: float) -> float:
+        try:
+            return function(*arguments)
+        except OverflowError:
+            return -math.inf if odd and arguments[0] < 0 else math.inf
+
+    return value
+
+
 FLOAT = Arithmetic(
     rational=lambda p, q: p / q,
     pi=math.pi,
-    functions={**{name: getattr(math, name) for name in SMOOTH}, "atan2": math.atan2, **_CORNERS},
-    power=lambda base, exponent: math.pow(base, exponent),
+    functions={
+        **{name: getattr(math, name) for name in SMOOTH},
+        "exp": _growing(math.exp),
+        "cosh": _growing(math.cosh),
+        "sinh": _growing(math.sinh, odd=True),
+        "atan2": math.atan2,
+        **_CORNERS,
+    },
+    power=_growing(math.pow),
 )
 """The arithmetic of doubles."""
 

@@ -11,6 +11,7 @@ from sympy import Expr
 from sympy.polys.matrices import DomainMatrix
 
 from chetaev.core.support.budget import deadline
+from chetaev.mechanics.definite import never_zero
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.structure import structure
 
@@ -30,7 +31,7 @@ _CEILING = 20.0
 
 
 def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
-    """The factors of the determinant that can vanish; None if there is no formula of a readable length."""
+    """The factors of the determinant that are not proved to vanish nowhere; None if there is no formula of a readable length."""
     return _locus(equations)[0]
 
 
@@ -56,7 +57,7 @@ def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
         return None, f"the clock ended the search for a formula after {_CEILING:g} seconds of work"
     if found is None:
         return None, "its determinant is too long for a formula"
-    return tuple(dict.fromkeys(b for b in found if b.free_symbols and not b.is_positive)), ""
+    return tuple(dict.fromkeys(b for b in found if b.free_symbols and not never_zero(b))), ""
 
 
 def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Expr, Expr]]:

@@ -42,8 +42,18 @@ def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     'm \\ddot{x}'
     """
     with deep():
-        tree = tree_of(expression)
-        return Typeset().whole(tree) if form == "latex" else _Text().show(tree, _SUM)
+        return Typeset().whole(tree_of(expression)) if form == "latex" else Showing()(expression)
+
+
+class Showing:
+    """As `show`, for several expressions with parts in common: each part is read and written once."""
+
+    def __init__(self) -> None:
+        self._reading, self._text = _Reading(), _Text()
+
+    def __call__(self, expression: Any) -> str:
+        with deep():
+            return self._text.show(_tree(expression, self._reading), _SUM)
 
 
 def latex(*sides: str | Expr, tables: bool = True) -> str:
@@ -86,10 +96,14 @@ def in_notation(expression: Expr) -> bool:
 
 
 def tree_of(expression: Any) -> Tree:
-    """The syntax tree of an expression, in SymPy's order of terms and factors; a Python number is read by its decimal form."""
+    """The tree of an expression, in SymPy's order of terms and factors; a number of Python is read as it is written."""
+    return _tree(expression, _Reading())
+
+
+def _tree(expression: Any, reading: _Reading) -> Tree:
     if isinstance(expression, int | float):
         expression = Rational(repr(expression))
-    return _Reading().tree(expression) if isinstance(expression, Expr) else Foreign(expression)
+    return reading.tree(expression) if isinstance(expression, Expr) else Foreign(expression)
 
 
 class _Reading:

@@ -22,7 +22,7 @@ import sympy
 from sympy import Expr, Mul, S, Symbol
 
 from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, corners_in
-from chetaev.core.symbols import TIME, Jet
+from chetaev.core.symbols import TIME, Jet, long, symbols_in
 from chetaev.core.zero import zero_signatures
 
 ModeOf = Callable[[Expr, Expr | None], Expr | None]
@@ -32,9 +32,8 @@ FunctionOf = Callable[[Symbol], Expr | None]
 
 _JUMPING = (Sign, Step, Branch)
 """Corner functions whose value jumps; the others are continuous."""
-_MOST_EXPANDED = 60
-"""Most operations of a difference that is expanded for a division. A larger one counts as a jump, and the corner is written out: the
-result is longer but still right."""
+_MOST_EXPANDED = 120
+"""Parts of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
 _MOST_ALIKE = 6
 """Most modes inside a switching function for which the code checks whether it vanishes identically on one side of one of them; the
 number of checks doubles with each mode."""
@@ -76,7 +75,7 @@ class Rewriting:
 
     def _new_corner(self, kind: type, arguments: tuple[Expr, ...], written: Expr | None) -> Expr:
         u = _argument(kind, arguments)
-        if not u.free_symbols:  # such as max(0, 1)
+        if u.is_number:  # such as max(0, 1)
             evaluated = kind(*arguments)
             if not isinstance(evaluated, kind):
                 return evaluated
@@ -92,12 +91,12 @@ class Rewriting:
             return kind(*arguments)
         found = _smoothed(kind, arguments, u, symbol)
         if kind in _JUMPING:
-            self._stepping |= {z for z in found.free_symbols if self._function_of(z) is not None}
+            self._stepping |= {z for z in symbols_in(found) if self._function_of(z) is not None}
         return found
 
     def _divides(self, u: Expr) -> Symbol | None:
-        """Return a mode for which the corner of u has to be written out, or None."""
-        inside = sorted((z for z in u.free_symbols if self._function_of(z) is not None), key=lambda z: str(z.name))
+        """A mode at which the corner of u has to be written out."""
+        inside = sorted((z for z in symbols_in(u) if self._function_of(z) is not None), key=lambda z: str(z.name))
         jumping = next((m for m in inside if m in self._stepping and self._jumps(u, m)), None)
         if jumping is not None or len(inside) > _MOST_ALIKE:
             return jumping
@@ -157,8 +156,8 @@ def _without_repetitions(e: Expr) -> Expr:
 def divisible(difference: Expr, s: Expr) -> bool:
     """Tell whether a difference is known to vanish where s does.
 
-    Where s is affine in one of its symbols, that symbol is eliminated and the signature of the result decides. Otherwise both are read as
-    polynomials in their generators, and the difference has to be a multiple of s.
+    Where s is affine in one of its symbols, that one is put in and the signature of what is left decides. Else both are taken as
+    polynomials in the symbols and functions they consist of, and the difference has to be a multiple of s.
     """
     if difference == 0 or s in Mul.make_args(difference):
         return True
@@ -168,10 +167,11 @@ def divisible(difference: Expr, s: Expr) -> bool:
         slope = s.diff(z)
         if z not in slope.free_symbols:
             return zero_signatures([difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})])[0]
-    if difference.count_ops() + s.count_ops() > _MOST_EXPANDED:
+    if long(difference, _MOST_EXPANDED) or long(s, _MOST_EXPANDED):
         return False
+    letters = {f: sympy.Dummy() for e in (difference, s) for f in e.atoms(sympy.Function)}  # SymPy reads exp(10^6*x) as a power of exp(x)
     try:
-        (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference, s), field=True)
+        (dividend, divisor), _ = sympy.parallel_poly_from_expr((difference.xreplace(letters), s.xreplace(letters)), field=True)
     except sympy.PolynomialError:
         return False
     return bool(dividend.rem(divisor).is_zero)

@@ -22,10 +22,10 @@ from sympy import Expr, Integer, S, Symbol
 
 from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.functions import CORNERS, Branch, Sign, corners_in
-from chetaev.core.notation import show
+from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, moved_by
+from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, symbols_in
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
@@ -36,10 +36,6 @@ from chetaev.numerics.graphs.binding import Binding
 
 SLIDING = 0
 """The value of a mode in a configuration while the motion stays on its surface."""
-
-_MOST_THOUGHT = 60
-"""Most operations of a factor whose sign SymPy is asked for, which takes long for large sums. A larger factor stays in the switching
-function; functions that differ by it then have separate modes."""
 
 Configuration = tuple[int, ...]
 """For every mode +1, -1 or SLIDING."""
@@ -77,7 +73,7 @@ class Mode:
     @cached_property
     def of_time(self) -> bool:
         """Whether the function depends on time and parameters alone."""
-        return TIME in self.function.free_symbols and not jets_in(self.function) and not moved_by(self.function)
+        return TIME in symbols_in(self.function) and not jets_in(self.function) and not moved_by(self.function)
 
 
 @dataclass(frozen=True)
@@ -189,14 +185,15 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     modes: dict[Expr, Mode] = {}
     changing: dict[Symbol, Expr] = {}
     signs: dict[Symbol, Expr] = {}
+    text_of = Showing()  # a corner that is nested stands in the text of all around it
 
     def mode_of(s: Expr, written: Expr | None) -> Expr:
         core, sign = _canonical(s)
         if core not in modes:
             plain = core.xreplace(signs) if written is None else _canonical(written)[0]
-            text = show(plain)  # printed once: it is long for nested corners
+            text = text_of(plain)
             mode = Mode(_unused(f"sign of {text}", signs), core, text)
-            modes[core], signs[mode.symbol] = mode, Sign(plain)
+            modes[core], signs[mode.symbol] = mode, Sign(plain, evaluate=False)
             if not mode.constant:
                 changing[mode.symbol] = core
         return sign * modes[core].symbol
@@ -370,7 +367,7 @@ def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
 
 def _constant(function: Expr) -> bool:
     """Whether a switching function depends on parameters alone."""
-    return not jets_in(function) and not moved_by(function) and TIME not in function.free_symbols
+    return not jets_in(function) and not moved_by(function) and TIME not in symbols_in(function)
 
 
 def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
@@ -381,11 +378,11 @@ def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
 
 
 def _canonical(s: Expr) -> tuple[Expr, int]:
-    """Return a switching function without positive factors and with SymPy's canonical sign, and the sign that was removed."""
-    content, s = s.as_content_primitive()
+    """A switching function without positive factors, and with the sign that SymPy thinks of as plain."""
+    content, s = s.primitive() if long(s) else s.as_content_primitive()
     sign = -1 if content.is_negative else 1
     factors = sympy.Mul.make_args(s)
-    definite = {f: f.is_negative for f in factors if f.count_ops() <= _MOST_THOUGHT and (f.is_positive or f.is_negative)}
+    definite = {f: f.is_negative for f in factors if not long(f) and (f.is_positive or f.is_negative)}
     if definite:
         s = sympy.Mul(*[f for f in factors if f not in definite])
         sign *= (-1) ** sum(definite[f] for f in factors if f in definite)
@@ -394,7 +391,7 @@ def _canonical(s: Expr) -> tuple[Expr, int]:
 
 def _interpolated(e: Expr, m: Symbol) -> Expr:
     r"""An expression made linear in a mode, $\tfrac12(e_+ + e_-) + \tfrac{m}{2}(e_+ - e_-)$: Filippov's mean of the two sides."""
-    if m not in e.free_symbols or (m not in e.diff(m).free_symbols and not e.has(Branch)):
+    if m not in symbols_in(e) or (m not in e.diff(m).free_symbols and not e.has(Branch)):
         return e
     above, below = e.xreplace({m: S.One}), e.xreplace({m: S.NegativeOne})
     return (above + below) / 2 + m * (above - below) / 2
@@ -406,7 +403,7 @@ def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
     system = lowered.system
     changed = system.exchange(
         lagrangian=one(system.lagrangian),
-        kinematic=tuple(Constraint(one(row.lhs), one(row.rhs), row.text) for row in system.kinematic),
+        kinematic=tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in system.kinematic),
         variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
         forces=Frozen({q: one(u) for q, u in system.forces.items()}),
         dissipation=one(system.dissipation),
@@ -423,4 +420,4 @@ def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
 
 
 def _variational(row: VariationalConstraint, one: Callable[[Expr], Expr]) -> VariationalConstraint:
-    return VariationalConstraint(Frozen({q: one(c) for q, c in row.coefficients.items()}), row.text)
+    return replace(row, coefficients=Frozen({q: one(c) for q, c in row.coefficients.items()}))

@@ -9,7 +9,7 @@ from sympy import Expr, Mul
 
 from chetaev.core.functions import SPELLING
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Entry, Input, Jet, symbols_in
+from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.remembered import Remembered
 
@@ -19,10 +19,7 @@ it has only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body 
 _HIGH = 5
 """Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
 _MANY = 8
-"""Products with at least this many factors are monitored: they can form a pulse narrower than each factor, with less than a thousandth of
-its height where all factors are a half."""
-_THOUGHT = 60
-"""Most operations of the base of a root for which SymPy is asked whether it is positive; a larger base counts as unknown."""
+"""So many factors make a pulse that is narrower than each of them. A step sees less than a thousandth of it where all are a half."""
 _DIGITS = 120
 """Decimal digits of values near a pole; enough for a few digits after cancellation at a distance of 1e-40."""
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
@@ -115,7 +112,7 @@ def _steepest_powers(nodes: Iterable[Expr]) -> list[Expr]:
 def has_narrow_features(e: Expr) -> bool:
     """Tell whether an expression can have values or slopes much larger than at neighbouring points."""
     if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:  # sqrt(u^2 + w^2) has a bend as narrow as w; where a root vanishes it has a kink
-        return bool(e.base.count_ops() <= _THOUGHT and e.base.is_positive)
+        return bool(not long(e.base) and e.base.is_positive)
     if e.is_Pow:
         return not (e.exp.is_number and 0 <= e.exp < _HIGH)
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME

@@ -85,6 +85,7 @@ class Integration:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
         self._find_loci()
+        self._find_round_off(t1)
         at_once = (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         for k in np.flatnonzero(at_once):
             self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
@@ -147,6 +148,15 @@ class Integration:
             for kernel in (compiled.flow.pivots, compiled.determinant):
                 now, before = (np.abs(self.read.batch.values(kernel, t, y, members)) for t, y in ((self.at, self.y), (begun, first)))
                 self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
+
+    def _find_round_off(self, t1: float) -> None:
+        """Members whose steps became too small because of round-off: `simulate` knows how to go on."""
+        for member in np.flatnonzero((self.status == dop853.Status.STEP_TOO_SMALL) & ~self.cornered):
+            compiled, t, y = self.pivoted[self.which[member]].compiled, float(self.at[member]), self.y[member]
+            p = self.read.batch.at(self.at, np.array([member]))[0]
+            noise = compiled.round_off(self.read.bound(int(member)), t, y, p, t1 - self.read.t)
+            largest = np.maximum(-self.low[member], self.high[member])
+            self.cornered[member] = dop853.drowned(noise, t, self.measures.rtol, largest)
 
     def _leave_corners(self, members: Indices, t1: float) -> None:
         """Leave members on a switching surface, or on the wrong side of one, to `simulate`."""

@@ -77,6 +77,9 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         return Start(here, jets(here))
     if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
         return moving
+    if not choice.configurations and not choice.decided:
+        message = f"which motion starts here, where {names} = 0, is undecided."
+        raise InitialError(message, where=where, why=choice.reason, hint="a state a little above or below some of these surfaces")
     if not choice.configurations:
         raise InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
     raise InitialError(

@@ -23,6 +23,7 @@ from chetaev.numerics.flow.flow import Flow, make_flow
 from chetaev.numerics.flow.pole_rewriting import without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.doubts import EPSILON, values_and_doubts
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
@@ -58,13 +59,41 @@ class Compiled:
         """Return machine code for the inputs at a time; None without inputs."""
         if not self.flow.inputs:
             return None
-        written = tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
+        written = self._driving(binding)
         if written not in self._made:
-            self._made[written] = compile_kernel(self._of_time([self.flow.graph.of(e) for e in written]))
+            self._made[written] = compile_kernel(self._of_time(written))
         return self._made[written]
 
-    def _of_time(self, written: Sequence[ca.SX]) -> ca.Function:
+    def round_off(self, binding: Binding, t: float, y: Array, p: Array, span: float) -> Array:
+        """What rounding alone may make of the rates at a state, if it went on for a time; zero where no bound is known.
+
+        Where large terms cancel, as in 1 + tanh(20*(t - 3)) long before t = 3, this is all that a rate consists of. What rounding of
+        accelerations makes of velocities, it makes of the rates of coordinates.
+        """
+        given = np.array([t, *y, *p])
+        doubts = EPSILON * np.abs(given)
+        if self.flow.inputs:
+            first = 1 + len(y) + len(self.flow.system.equations.system.parameters)
+            of_inputs = values_and_doubts(_in_one(self._of_time(self._driving(binding))), given, doubts)[1]
+            doubts[first : first + len(of_inputs)] = of_inputs
+        found = np.zeros(len(y))
+        for _ in range(1 + max((z.order for z in self.flow.state), default=0)):
+            doubts[1 : 1 + len(y)] = EPSILON * np.abs(y) + abs(span) * found
+            found = values_and_doubts(self._rates_in_one, given, doubts)[1]
+            found = np.where(np.isfinite(found), found, 0.0)
+        return found
+
+    @cached_property
+    def _rates_in_one(self) -> ca.Function:
+        return _in_one(self.flow.rhs())
+
+    def _driving(self, binding: Binding) -> tuple[Expr, ...]:
+        """The inputs and their derivatives as functions of time."""
+        return tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
+
+    def _of_time(self, functions: Sequence[Expr]) -> ca.Function:
         """A function of (t, x, p) in which the places of inputs in p are ignored."""
+        written = [self.flow.graph.of(e) for e in functions]
         graph, flow = self.flow.graph, self.flow
         known = graph.vector(flow.system.equations.system.parameters)
         rest = ca.SX.sym("rest", len(flow.inputs) + 1)
@@ -107,6 +136,13 @@ class Compiled:
     def _made(self) -> dict[Any, Kernel]:
         """Kernels made on demand."""
         return {}
+
+
+def _in_one(function: ca.Function) -> ca.Function:
+    """A function of (t, x, p) as one of all these numbers in one column."""
+    sizes = [function.numel_in(k) for k in range(3)]
+    column = ca.SX.sym("column", sum(sizes))
+    return ca.Function(function.name(), [column], [ca.densify(function(*ca.vertsplit(column, [0, *np.cumsum(sizes).tolist()])))])
 
 
 _COMPILED: Remembered[Compiled] = Remembered(_REMEMBERED)

@@ -101,7 +101,7 @@ _UNARY: dict[int, Callable[[float], tuple[float, float]]] = {
     ca.OP_ATAN: lambda a: (math.atan(a), 1 / (1 + a * a)),
     ca.OP_SINH: lambda a: (math.sinh(a), math.cosh(a)),
     ca.OP_COSH: lambda a: (math.cosh(a), math.sinh(a)),
-    ca.OP_TANH: lambda a: (math.tanh(a), 1 / math.cosh(a) ** 2),
+    ca.OP_TANH: lambda a: (math.tanh(a), 1 - math.tanh(a) ** 2),
     ca.OP_ASINH: lambda a: (math.asinh(a), 1 / math.sqrt(1 + a * a)),
     ca.OP_ACOSH: lambda a: (math.acosh(a), 1 / math.sqrt(a * a - 1)),
     ca.OP_ATANH: lambda a: (math.atanh(a), 1 / (1 - a * a)),

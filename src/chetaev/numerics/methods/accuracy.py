@@ -18,8 +18,8 @@ from chetaev.numerics.methods.dop853.room import Limits
 
 Array = NDArray[np.float64]
 
-_SMALLEST = 1e-17
-"""A tenth of the round-off of double precision: no error of a step can be smaller."""
+SMALLEST_TOLERANCE = 1e-17
+"""Relative. A tenth of the round-off of double precision: no error of a step can be smaller, and a run with less could only fail."""
 _USUAL = 1e-9
 """The default relative tolerance; documented for `simulate`."""
 _QUATERNION = 0.5
@@ -67,13 +67,6 @@ class Measures:
     before: Array
     """The largest values before the run."""
     kinds: NDArray[np.int64]
-
-    def with_work(self, energy: float) -> Measures:
-        """The same with the work done, the last component, measured by the energies that it changes: it may be zero or round-off itself."""
-        sizes = self.sizes.copy()
-        if np.isfinite(energy) and energy > 0:
-            sizes[-1] = energy
-        return Measures(self.rtol, self.atol, sizes, self.before, self.kinds)
 
     def without_work(self, has_power: bool) -> Measures:
         """The same for steps that the work done does not limit, if the last component is that: it is no part of the motion."""
@@ -151,8 +144,8 @@ def positive(v: Any, name: str, where: str) -> float:
     found = number(v, {}, f"{where}, {name}", InitialError)
     if found <= 0:
         raise InitialError(f"{name} = {found:g} is not positive.", where=where, hint=f"{name}=1e-9")
-    if found < _SMALLEST:
+    if found < SMALLEST_TOLERANCE:
         raise InitialError(
-            f"{name} = {found:g} is beyond double precision.", where=where, hint=f"{name}=1e-12, and not below {_SMALLEST:g}"
+            f"{name} = {found:g} is beyond double precision.", where=where, hint=f"{name}=1e-12, and not below {SMALLEST_TOLERANCE:g}"
         )
     return found

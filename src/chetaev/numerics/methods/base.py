@@ -98,8 +98,19 @@ class Task:
         """What errors are measured by."""
         flow = self.compiled.flow
         wanted = self.accuracy or Accuracy(self.tolerance)
-        found = wanted.measures(flow.state, flow.size, self.before)
-        return found.with_work(float(self.compiled.measure(self.t0, self.y0, self.p)[-1])) if flow.has_power else found
+        return wanted.measures(flow.state, flow.size, self.before).without_work(flow.has_power)
+
+    def parameters_at(self, t: float, y: Array) -> Array:
+        """The vector p with the inputs of a time."""
+        if self.inputs is None:
+            return self.p
+        p, values = self.p.copy(), self.inputs(t, y, self.p)
+        p[self.first_input : self.first_input + len(values)] = values
+        return p
+
+    def round_off(self, t: float, y: Array) -> Array:
+        """What rounding alone may make of the rates at a state, in the duration of the piece."""
+        return self.compiled.round_off(self.binding, t, y, self.parameters_at(t, y), self.t1 - self.t0)
 
 
 class Method(Specified, ABC):
@@ -175,7 +186,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) ->
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
     )
-    limits = task.measures.without_work(task.compiled.flow.has_power).limits(task.max_step, max_steps)
+    limits = task.measures.limits(task.max_step, max_steps)
     watching = dop853.Watching(
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
@@ -185,7 +196,18 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) ->
     )
     times = task.times if task.keep == dop853.TIMES else ()
     return dop853.run(
-        code, task.t0, task.t1, task.y0, task.p, limits, watching, keep=task.keep, times=times, flag=task.flag, paused=task.reached
+        code,
+        task.t0,
+        task.t1,
+        task.y0,
+        task.p,
+        limits,
+        watching,
+        keep=task.keep,
+        times=times,
+        flag=task.flag,
+        paused=task.reached,
+        round_off=task.round_off,
     )
 
 

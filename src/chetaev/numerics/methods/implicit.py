@@ -51,7 +51,7 @@ class _Radau:
         self.rejected, self.evaluations = 0, 0
         self.limit: float | None = None
         """The longest next step, if it is to be shorter than usual."""
-        self.sizes = Sizes(task.measures, self.rates, task.t0, task.y0, task.t1 - task.t0)
+        self.sizes = Sizes(task.measures, self.rates, task.t0, task.y0, task.t1 - task.t0, task.round_off(task.t0, task.y0))
 
     @cached_property
     def solver(self) -> Any:

@@ -402,12 +402,7 @@ def march(task: Task, stepper: Stepper) -> Run:
 
 def call(task: Task, kernel: Kernel, t: float, y: Array) -> Array:
     """A kernel at a state, with the inputs of that time."""
-    p = task.p
-    if task.inputs is not None:
-        values = task.inputs(t, y, p)
-        p = p.copy()
-        p[task.first_input : task.first_input + len(values)] = values
-    return kernel(t, y, p)
+    return kernel(t, y, task.parameters_at(t, y))
 
 
 def right_hand_side(task: Task) -> Callable[[float, Array], Array]:

@@ -34,7 +34,7 @@ class OneStep:
         self.rejected, self.evaluations = 0, 0
         self._rates = right_hand_side(task)
         self.t, self.y = task.t0, np.array(task.y0)
-        self.sizes = Sizes(task.measures, self.rates, task.t0, task.y0, task.t1 - task.t0)
+        self.sizes = Sizes(task.measures, self.rates, task.t0, task.y0, task.t1 - task.t0, task.round_off(task.t0, task.y0))
         self.h = self.sizes.first_step(order, task.t1 - task.t0)
 
     def rates(self, t: float, y: Array) -> Array:

@@ -17,7 +17,8 @@ Rates = Callable[[float, Array], Array]
 class Sizes:
     """Typical sizes of the components of a state on its way."""
 
-    def __init__(self, measures: Measures, rates: Rates, t: float, y: Array, span: float) -> None:
+    def __init__(self, measures: Measures, rates: Rates, t: float, y: Array, span: float, round_off: Array) -> None:
+        """`round_off` bounds what rounding makes of the rates; it counts for components that have no size at the start."""
         self.measures, self.rates = measures, rates
         self.largest = np.maximum(np.abs(y), measures.before)
         self.sizes = np.where(measures.sizes >= 0, measures.sizes, np.maximum(np.abs(y), SMALL_PART * self.largest))
@@ -28,7 +29,7 @@ class Sizes:
         expected = np.abs(self.slope) * (self.time if np.isfinite(self.time) else abs(span))
         self.floor = np.where(usual > 0, 0.0, np.where(expected > 0, expected, 1.0))
         """What stands for the sizes of those components that have none yet."""
-        self.noise = self._round_off(t, y)
+        self.noise = np.maximum(self._round_off(t, y), np.where(usual > 0, 0.0, round_off * abs(span)))
 
     def remember(self, y: Array) -> None:
         """Take in a state."""

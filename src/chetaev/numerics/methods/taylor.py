@@ -60,7 +60,7 @@ class _Series:
         self.task = task
         self.rejected, self.evaluations = 0, 0
         self.series = _integrator(task)
-        self.sizes = Sizes(task.measures, right_hand_side(task), task.t0, task.y0, task.t1 - task.t0)
+        self.sizes = Sizes(task.measures, right_hand_side(task), task.t0, task.y0, task.t1 - task.t0, task.round_off(task.t0, task.y0))
         count = len(task.compiled.flow.system.equations.system.parameters)
         self.known = np.append(task.p[:count], task.p[-1])
         self.limit, self.limited = task.max_step, False

@@ -88,9 +88,10 @@ def not_unique(surface: str, t: float) -> Verdict:
     )
 
 
-def no_continuation(surface: str, t: float, reason: str) -> Verdict:
-    """Neither a side of a surface nor the surface itself continues the motion."""
-    return Outcome.LEFT_DOMAIN, f"the motion cannot continue from {surface} = 0 at t = {t:.12g}: {reason}"
+def no_continuation(surface: str, t: float, reason: str, decided: bool = True) -> Verdict:
+    """No side of a surface, nor the surface itself, carries the motion on, or it is not known which does."""
+    what = "the motion cannot continue" if decided else "it is undecided how the motion continues"
+    return Outcome.LEFT_DOMAIN, f"{what} from {surface} = 0 at t = {t:.12g}: {reason}"
 
 
 def corner_of_constraints(surface: str, t: float) -> Verdict:

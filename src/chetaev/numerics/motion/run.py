@@ -284,7 +284,7 @@ class Course:
         if len(options) > 1:
             return outcomes.not_unique(mode.text, t)
         if not options:
-            return outcomes.no_continuation(mode.text, t, choice.reason)
+            return outcomes.no_continuation(mode.text, t, choice.reason, choice.decided)
         after = options[0]
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
@@ -319,7 +319,7 @@ class Course:
         if len(choice.configurations) > 1:
             return outcomes.not_unique(direction.text, t)
         if not choice.configurations:
-            return outcomes.no_continuation(direction.text, t, choice.reason)
+            return outcomes.no_continuation(direction.text, t, choice.reason, choice.decided)
         after = choice.configurations[0]
         fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
         if fault not in ("", TOO_LARGE):

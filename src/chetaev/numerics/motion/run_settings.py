@@ -32,11 +32,9 @@ from chetaev.core.support.plain import (
 )
 from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.methods.accuracy import SMALLEST_TOLERANCE
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.settings import described, event_of, in_words, is_usual
-
-_SMALLEST_TOLERANCE = 1e-17
-"""Relative tolerance. A smaller one is far below the unit round-off of double precision: the run could only fail."""
 
 
 class Form(Enum):
@@ -106,7 +104,7 @@ def _tolerance(given: Any, where: str) -> float | tuple[float, float]:
     if not finite(absolute) or absolute < 0:
         raise ModelError(f"an absolute tolerance of {absolute} is no size.", where=where, hint="tolerance = [1e-9, 1e-12]")
     found = _positive("tolerance", relative, where, "[1e-9, 1e-12]" if isinstance(given, list) else "1e-9")
-    if found < _SMALLEST_TOLERANCE:
+    if found < SMALLEST_TOLERANCE:
         raise ModelError(f"tolerance = {found:g} is beyond double precision.", where=where, hint="tolerance = 1e-12")
     return (found, float(absolute)) if isinstance(given, list) else found
 

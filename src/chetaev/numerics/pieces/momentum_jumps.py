@@ -24,6 +24,7 @@ from sympy import Expr, Integer, S, Symbol
 from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import Coordinate, Input, Jet, jets_in
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.corners.corners import divisible
 from chetaev.numerics.corners.modes import Mode, Switched
 from chetaev.numerics.flow.compiled import Array
@@ -41,7 +42,8 @@ _ITERATIONS, _PATIENCE = 30, 6
 _CLOSE = 1e-13
 """Relative to the velocities: a Newton correction of this size ends the iteration."""
 _ALIKE = 1e-9
-"""Relative difference up to which reactions are those of d'Alembert's principle, for which the rule is known."""
+"""Part of their terms up to which numbers agree that would be equal without rounding: reactions and slopes of constraints, both sides of
+the balances of momenta and energy."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ class _Layer:
         n, c = len(self.v), len(self.reactions)
         masses = np.array(self.slopes(self.v, self.m))[:n]
         bordered = np.block([[masses, -self.reactions.T], [self.reactions, np.zeros((c, c))]])
-        kick = np.linalg.lstsq(bordered, np.concatenate([self.normal, np.zeros(c)]), rcond=None)[0]
+        kick = least_norm(bordered, np.concatenate([self.normal, np.zeros(c)]))[0]
         size = -2 * self.speed(self.before) / float(self.normal @ kick[:n])
         guess = np.concatenate([self.v + size * kick[:n], [size], size * kick[n:]])
         found = self._solved(guess, self.m)
@@ -202,17 +204,21 @@ class _Layer:
             left, slopes = self._residual(found, mode), self._slopes(found, mode)
             if not np.isfinite(left).all() or not np.isfinite(slopes).all():
                 return None
-            scales = np.abs(slopes).max(axis=0)
-            scales[scales == 0] = 1.0
-            step = np.linalg.lstsq(slopes / scales, -left, rcond=None)[0] / scales
+            step = least_norm(slopes, -left)[0]
             found = found + step
             size = float(np.abs(step[:n]).max())
             if size <= _CLOSE * np.abs(found[:n]).max():
-                return found
-            if k >= _PATIENCE and size > 0.5 * last:  # no convergence: there is no solution
+                return found if self._holds(found, mode) else None
+            if k >= _PATIENCE and size > 0.5 * last:  # it wanders about, where there is no solution
                 return None
             last = size
         return None
+
+    def _holds(self, unknown: Array, mode: float) -> bool:
+        """Whether momenta, energy and constraints agree, relative to the terms that they consist of."""
+        terms = np.abs(self._slopes(unknown, mode)) @ np.abs(unknown)
+        terms[len(self.v)] += abs(self.rates_before[len(self.v)])
+        return bool(np.all(np.abs(self._residual(unknown, mode)) <= _ALIKE * terms))
 
     def _residual(self, unknown: Array, mode: float) -> Array:
         n = len(self.v)

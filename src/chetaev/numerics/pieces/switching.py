@@ -51,8 +51,9 @@ _EXCEEDED = 1e-6
 """Relative excess over its limit beyond which a force at the end of a piece is not explained by round-off."""
 _SAME = 1e-9
 """Relative difference of rates up to which two configurations move the state alike."""
-_MOST = 6
-"""Most surfaces that can be met at one time: the 64 configurations in which the motion leaves all of them are tried."""
+_MOST, _MOST_COMPILED = 8, 6
+"""Surfaces met at one moment of which all configurations are tried in which the motion leaves them, and the same where each configuration
+is compiled by itself. 256 take two seconds; each further surface doubles that."""
 _MOST_SLIDING = 3
 """Most surfaces for which sliding on any subset is tried: each of the 19 choices is compiled."""
 
@@ -66,6 +67,8 @@ class Choice:
 
     configurations: tuple[Configuration, ...]
     reason: str = ""
+    decided: bool = True
+    """Whether all configurations were tried, so that none means that there is none."""
 
 
 Jets = Callable[[Setting], Mapping[Jet, float]]
@@ -200,7 +203,7 @@ class Surfaces:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
         if len(open_modes) == 1:
             return self._one(before, open_modes[0], t, jets)
-        if len(open_modes) > _MOST:
+        if len(open_modes) > self._most:
             return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
         for slides in range(len(open_modes) + 1):  # sliding is compiled only if no motion leaves all surfaces
@@ -221,6 +224,11 @@ class Surfaces:
             if found:
                 return Choice(tuple(found))
         return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+
+    @property
+    def _most(self) -> int:
+        """Surfaces of which all configurations are tried."""
+        return _MOST_COMPILED if self.switched.by_itself else _MOST
 
     def go_on(self, changed: Configuration, met: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the configurations that continue the motion from a state in which some modes are met.
@@ -268,7 +276,8 @@ class Surfaces:
         sides = ((k, side) for k in slides for side in (1, -1))
         if not reason and all(self.leaves(_with(configuration, {k: side}), k, t, jets) == -side for k, side in sides):
             return Choice((configuration,))
-        return Choice((), f"{len(open_modes)} switching functions vanish together, and it is not known which of them hold the motion.")
+        reason = f"{len(open_modes)} switching functions vanish together, and it is not known which of them hold the motion."
+        return Choice((), reason, decided=False)
 
     def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
         """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
@@ -298,10 +307,9 @@ class Surfaces:
         if len(found) > 1 and not self._same_motion(found, t, jets):
             return Choice(tuple(found))
         swayed = sorted({k for configuration in found for k in self._swayed(configuration, open_modes, t, jets)})
-        if len(swayed) > _MOST:
-            return Choice(
-                (), f"{len(open_modes)} switching functions vanish together, and the sides of {len(swayed)} depend on each other."
-            )
+        if len(swayed) > self._most:
+            reason = f"{len(open_modes)} switching functions vanish together, and the sides of {len(swayed)} depend on each other."
+            return Choice((), reason, decided=False)
         for sides in product((1, -1), repeat=len(swayed)):
             configuration = _with(found[0], dict(zip(swayed, sides, strict=True)))
             if configuration not in found and not self._fault(configuration, open_modes, t, jets):
@@ -406,11 +414,23 @@ class Surfaces:
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
-        held = {label for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
-        off = [abs(r) for r, label in zip(rows, here.compiled.labels, strict=False) if label.rstrip("'") in held]
-        if not np.all(np.isfinite(values)) or max(off, default=0.0) > 10 * self.tolerance * self._extent(state):
+        held = {label: row.surface for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
+        places = {self.switched.modes[k].text: k for k in slides}
+        off = [
+            abs(r) > 10 * self.tolerance * self._usual(places.get(held[base]), len(label) - len(base), state)
+            for r, label in zip(rows, here.compiled.labels, strict=False)
+            if (base := label.rstrip("'")) in held
+        ]
+        if not np.all(np.isfinite(values)) or any(off):
             return "the motion crosses the surface"
         return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + _ROUND_OFF) else TOO_LARGE
+
+    def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
+        """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates
+        seen on the two sides of its surface. Other jets have other units; they are asked only where nothing else is known.
+        """
+        seen = [] if k is None else [self._fastest.get((k, order), 0.0), self._fastest.get((k, order + 1), 0.0) * abs(self.span)]
+        return max(seen, default=0.0) or self._extent(state)
 
     def _later(self, here: Setting, modes: Sequence[Mode], t: float, jets: Mapping[Jet, float], values: Array) -> Array:
         """Return the forces that hold the motion on its surfaces, with infinity for those at their limit that exceed it shortly after.

@@ -9,6 +9,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.state import State
+from chetaev.core.symbols import symbols_in
 from chetaev.core.values import Undefined, value
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.graphs.binding import Binding
@@ -21,9 +22,10 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
     point: dict[Symbol, float] = {**data.guess, **data.fixed}
     signs = []
     for mode in switched.modes:
-        here = {**binding.at(frozenset(mode.function.free_symbols), t), **point}
+        symbols = symbols_in(mode.function)
+        here = {**binding.at(symbols, t), **point}
         sign = 1
-        if mode.function.free_symbols <= here.keys():
+        if symbols <= here.keys():
             try:
                 sign = int(np.sign(value(mode.function, here))) or (SLIDING if isinstance(mode, Direction) else 1)
             except Undefined:

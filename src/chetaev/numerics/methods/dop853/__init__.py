@@ -74,7 +74,7 @@ from chetaev.numerics.methods.dop853.room import (
     work_of,
 )
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
-from chetaev.numerics.methods.dop853.types import Array, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
+from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
 
 __all__ = [
     "FINAL",
@@ -100,6 +100,10 @@ _loop = Precompiled(
     ("integrate", "integrate_some", "interpolate", "settle", "evaluate"),
     sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__), Path(__file__).with_name("room.py")}),
 )
+_SHORTEST = 10 * 2.0**-52
+"""Length of the shortest step, relative to the time."""
+_ANEW = 1e-3
+"""Part of the time that is left in which the first step is tried after round-off was found: error control makes it longer or shorter."""
 _FIRST_PORTION = 64
 """Steps until a run is first asked whether it should go on."""
 _PORTION = 0.02
@@ -179,12 +183,14 @@ def run(
     times: ArrayLike = (),
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
+    round_off: Callable[[float, Array], Array] | None = None,
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
     p holds the parameters, then room for the inputs. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which
     run from t0 towards t1). Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now
-    and then, and handlers of signals run then. It changes nothing else.
+    and then, and handlers of signals run then. It changes nothing else. `round_off` bounds what rounding makes of the rates at a state; it
+    is called where steps become too small, and what is below it is no error from there on.
     """
     y = row_of(y0, "y0")
     system, control = code.system(row_of(p, "p")), control_of(y.size, limits)
@@ -206,12 +212,30 @@ def run(
             control.pause[0] = progress.counts[codes.ACCEPTED] + portion
         _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
         status = int(progress.counts[codes.STATUS])
+        if status == codes.STEP_TOO_SMALL and round_off is not None:
+            status = codes.NO_ROOM if _heard(control, round_off, float(t1), work.start, progress) else status
         if status == codes.NO_ROOM:
             kept, found = with_room(keep, kept, found, code.n_watch, progress.counts)
         if status == codes.NO_ROOM and paused is not None:
             paused(float(progress.clock[codes.NOW]))
             portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
     return _run(keep, work, tube, kept, found, seen, progress)
+
+
+def drowned(noise: Array, t: float, rtol: float, largest: Array) -> bool:
+    """Whether rounding of the rates at a time makes larger errors of some component than are allowed, even in the shortest step."""
+    return bool(np.any(noise * _SHORTEST * abs(t) > rtol * largest))
+
+
+def _heard(control: Control, round_off: Callable[[float, Array], Array], t1: float, y: Array, progress: Progress) -> bool:
+    """Whether steps became too small because of round-off, of which not enough was known; then it is, and steps begin anew."""
+    t, hiss, largest = float(progress.clock[codes.NOW]), control.rows[codes.HISS, : y.size], control.rows[codes.LARGEST, : y.size]
+    noise = round_off(t, y)
+    if not drowned(noise, t, control.rtol, largest) or np.all(noise <= 2 * hiss):
+        return False
+    hiss[:] = np.maximum(hiss, noise)
+    progress.clock[codes.STEP] = _ANEW * (t1 - t)
+    return True
 
 
 def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
