@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -26,6 +26,9 @@ _SMALL = 200
 _ONCE_A_STEP = 400
 """Code that is called once a step is optimised up to so many instructions: 10 to 20 milliseconds, about as long as the rates of the same
 system take, and only in long runs. Plain code of that size would make a step a tenth to a sixth longer."""
+
+_TOGETHER = 5000
+"""Kernels are joined up to so many instructions: code of 4000 takes a third of a second, which a long run saves again."""
 
 _LINE = 16
 """Bytes of a program for each value."""
@@ -147,7 +150,7 @@ def joined_kernel(*parts: tuple[Kernel, int]) -> Kernel | None:
     program = joined([(kernel.program, first) for kernel, first in parts])
     instructions = len(program) // _LINE
     length = max(first + kernel.n_out for kernel, first in parts)
-    if instructions > _LARGE or not SAME_BITS:
+    if instructions > _TOGETHER or not SAME_BITS:
         return None
     return Kernel(program, max(k.n_state for k in kernels), max(k.n_parameters for k in kernels), length, instructions)
 
