@@ -17,7 +17,7 @@ from numba.core.errors import TypingError
 
 from chetaev.numerics.machine import engine, instructions, interpreter, tape
 from chetaev.numerics.machine import kernels as machine
-from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.machine.native import call_kernel
 
 INF, NAN = math.inf, math.nan
@@ -628,3 +628,17 @@ def test_a_kernel_knows_which_entries_of_the_state_it_reads():
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 6), ca.SX.sym("p", 2)
     assert compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(y[4] * p[0], ca.sin(y[1]) + t)])).reads == (1, 4)
     assert compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(p[1] + t)])).reads == ()
+
+
+def test_joined_kernels_have_the_bits_of_each():
+    """A product that one program rounds with its sum and the other does not stays what it is in each; a gap between them is left alone."""
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 2)
+    product = y[0] * ca.sin(y[1])
+    first = compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(product + y[2], y[1] / p[0])]))
+    second = compile_kernel(ca.Function("g", [t, y, p], [ca.vertcat(product + y[2], product, ca.exp(t) * p[1])]))
+    joined = joined_kernel((first, 0), (second, 4))
+    assert joined.n_out == 7 and joined.instructions < first.instructions + second.instructions
+    for state in np.random.default_rng(1).normal(size=(200, 3)):
+        found = joined(0.3, state, [0.7, 1.9])
+        assert found[:2].tobytes() == first(0.3, state, [0.7, 1.9]).tobytes()
+        assert found[4:].tobytes() == second(0.3, state, [0.7, 1.9]).tobytes()

@@ -27,6 +27,9 @@ _ONCE_A_STEP = 400
 """Most instructions of code called once per step that is optimised, in long runs only. It takes 10 to 20 ms, about as long as the rates of
 the same system. Unoptimised code of that size would make a step a tenth to a sixth longer."""
 
+_TOGETHER = 5000
+"""Kernels are joined up to so many instructions: code of 4000 takes a third of a second, which a long run saves again."""
+
 _LINE = 16
 """Bytes of a program for each value."""
 
@@ -148,7 +151,7 @@ def joined_kernel(*parts: tuple[Kernel, int]) -> Kernel | None:
     program = joined([(kernel.program, first) for kernel, first in parts])
     instructions = len(program) // _LINE
     length = max(first + kernel.n_out for kernel, first in parts)
-    if instructions > _LARGE or not SAME_BITS:
+    if instructions > _TOGETHER or not SAME_BITS:
         return None
     return Kernel(program, max(k.n_state for k in kernels), max(k.n_parameters for k in kernels), length, instructions)
 

@@ -67,9 +67,9 @@ class Work(NamedTuple):
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step,
     `residuals` after it, watched functions at a trial, their last signs, where in the step they vanish, their values in several places of
-    the step, and how often in a row each was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was `inaccurate`; room for p; the errors of the
-    last inaccurate step, and its size. The rows of `k` and `dense` are longer than a state, up to a multiple of four; the other rows have
-    as much room behind them.
+    the step, and how often in a row each was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was
+    `inaccurate`; room for p; the errors of the last inaccurate step, and its size. The rows of `k` and `dense` are longer than a state, up
+    to a multiple of four; the other rows have as much room behind them.
     """
 
     k: Matrix
