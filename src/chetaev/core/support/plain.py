@@ -14,6 +14,9 @@ SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 """The types of values in files, as messages name them; `fits` checks them."""
 
+SMALLEST_TOLERANCE = 1e-17
+"""Relative. A tenth of the round-off of double precision: no error of a step can be smaller, and a run with less could only fail."""
+
 
 def fits(value: Any, kind: str) -> bool:
     """Whether `value` is of the type `kind`, one of the constants above."""

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from chetaev.core.errors import InitialError, UsageError, did_you_mean
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.plain import SMALLEST_TOLERANCE
 from chetaev.core.symbols import Jet, Place
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.methods.dop853.room import Limits
 
 Array = NDArray[np.float64]
 
-SMALLEST_TOLERANCE = 1e-17
-"""Relative. A tenth of the round-off of double precision: no error of a step can be smaller, and a run with less could only fail."""
 _USUAL = 1e-9
 """The default relative tolerance; documented for `simulate`."""
 _QUATERNION = 0.5

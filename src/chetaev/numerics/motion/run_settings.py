@@ -19,6 +19,7 @@ from chetaev.core.support.plain import (
     METHOD,
     NUMBER,
     NUMBERS,
+    SMALLEST_TOLERANCE,
     TABLE,
     TEXT,
     TOLERANCE,
@@ -32,7 +33,6 @@ from chetaev.core.support.plain import (
 )
 from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.methods.accuracy import SMALLEST_TOLERANCE
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.settings import described, event_of, in_words, is_usual
 
