@@ -67,7 +67,7 @@ def test_a_motion_that_ended_early_is_shown_to_its_end():
         (lambda m: ch.animate(m, fps=float("inf")), "fps = inf"),
         (lambda m: ch.animate(m, FLAT).frame(2.5), "t = 2.5 lies outside the motion"),
         (lambda m: ch.animate(m, FLAT).save("film.avi"), "no animation is written to .avi"),
-        (lambda m: ch.animate(moved(keep="final"), FLAT), "only one moment"),
+        (lambda m: ch.animate(moved(keep="final"), FLAT), "one stored state only"),
     ],
 )
 def test_mistakes_are_explained(motion, call, said):

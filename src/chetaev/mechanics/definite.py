@@ -141,7 +141,7 @@ def _is_positive(polynomial: sympy.Poly) -> bool:
     if len(gens) > _MOST_SQUARES:
         return False
     if len(gens) == 1:
-        return bool(polynomial.eval(0) > 0 and polynomial.count_roots() == 0)
+        return bool(polynomial.TC() > 0 and polynomial.count_roots() == 0)
     for i, x in enumerate(gens):
         if polynomial.degree(x) == 2:
             rest = (*gens[:i], *gens[i + 1 :])

@@ -29,6 +29,9 @@ Flags = NDArray[np.bool_]
 OPEN = 1e-7
 """Relative to the largest component of a null vector: smaller components are the error of a null space at the cut, and move nothing."""
 
+_SINGULAR = 1e-7
+"""Relative to the largest singular value of the scaled Jacobian: a smaller one marks a singular state, where accelerations lose seven
+digits."""
 CUT = 1e-9
 """Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
 admit solutions without digits, larger ones drop true directions."""
@@ -336,3 +339,9 @@ def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
         return []
     largest = float(np.abs(null).max())
     return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > OPEN * largest]
+
+
+def is_regular(matrix: Matrix, doubts: Matrix, rank: int) -> bool:
+    """Tell whether a matrix clearly has a rank, in units of its own rows and columns."""
+    found = Factored(matrix, doubts=doubts)
+    return found.rank == rank and found.kept > _SINGULAR

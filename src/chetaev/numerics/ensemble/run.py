@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
+from chetaev.mechanics.ranks.factored import is_regular
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
@@ -26,7 +27,7 @@ from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, measured_by, rows_of
 from chetaev.numerics.motion.run import _REORDERINGS, FALLEN_PIVOT
 from chetaev.numerics.motion.trajectory import Outcome
-from chetaev.numerics.pieces.piece import WORST_PIVOT, is_regular
+from chetaev.numerics.pieces.piece import WORST_PIVOT
 from chetaev.numerics.pieces.switching import _NEAR
 
 _PORTIONS = 6

@@ -17,7 +17,7 @@ from chetaev.core.errors import StateError
 from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.factored import Factored, is_regular
 from chetaev.numerics.flow.component import component_at
 from chetaev.numerics.flow.flow import Flow, make_flow
 from chetaev.numerics.flow.pole_rewriting import without_poles
@@ -29,6 +29,8 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
 Array = NDArray[np.float64]
 
+_ONLY_NOISE = 10.0
+"""A rate below so many times the bound of its rounding error may consist of nothing else. Larger values hide the begin of a motion."""
 _REMEMBERED = 64
 """Size of the cache of compiled choices of pivots; one motion of a mechanism may need twenty."""
 
@@ -65,23 +67,31 @@ class Compiled:
         return self._made[written]
 
     def round_off(self, binding: Binding, t: float, y: Array, p: Array, span: float) -> Array:
-        """What rounding alone may make of the rates at a state, if it went on for a time; zero where no bound is known.
+        """What rounding makes of those rates at a state that consist of nothing else, in a duration; zero for all others.
 
-        Where large terms cancel, as in 1 + tanh(20*(t - 3)) long before t = 3, this is all that a rate consists of. What rounding of
-        accelerations makes of velocities, it makes of the rates of coordinates.
+        Where large terms cancel, as in 1 + tanh(20*(t - 3)) long before t = 3, rounding is all that a body at rest feels. What it makes of
+        accelerations, it makes of velocities in time, which are the rates of coordinates. Beside a singular state rounding makes anything
+        of the rates, and a motion must not pass as through noise: so this holds only where pivots are proved to be the same at all states.
         """
+        if self.flow.lowest_pivot is None:
+            return np.zeros(len(y))
         given = np.array([t, *y, *p])
         doubts = EPSILON * np.abs(given)
         if self.flow.inputs:
             first = 1 + len(y) + len(self.flow.system.equations.system.parameters)
             of_inputs = values_and_doubts(_in_one(self._of_time(self._driving(binding))), given, doubts)[1]
             doubts[first : first + len(of_inputs)] = of_inputs
-        found = np.zeros(len(y))
-        for _ in range(1 + max((z.order for z in self.flow.state), default=0)):
-            doubts[1 : 1 + len(y)] = EPSILON * np.abs(y) + abs(span) * found
-            found = values_and_doubts(self._rates_in_one, given, doubts)[1]
-            found = np.where(np.isfinite(found), found, 0.0)
+        rates, noise = values_and_doubts(self._rates_in_one, given, doubts)
+        place = {z: k for k, z in enumerate(self.flow.state)}
+        for z in sorted((z for z in place if z.d() in place), key=lambda z: -z.order):
+            noise[place[z]] += abs(span) * noise[place[z.d()]]
+        found: Array = np.where(np.isfinite(noise) & (np.abs(rates) <= _ONLY_NOISE * noise), noise, 0.0)
         return found
+
+    def regular_at(self, point: Mapping[Symbol, float]) -> bool:
+        """Tell whether the system Jacobian clearly has its generic rank where all symbols of the flow have the values of `point`."""
+        found = self.flow.system.measured([point], given=True)[0]
+        return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
 
     @cached_property
     def _rates_in_one(self) -> ca.Function:

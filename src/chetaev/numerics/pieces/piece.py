@@ -14,7 +14,6 @@ from sympy import Expr, Symbol
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Parameter
 from chetaev.core.values import Undefined
-from chetaev.mechanics.ranks.factored import Factored
 from chetaev.numerics.corners.modes import Configuration, Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_equations, compile_on_component
 from chetaev.numerics.flow.flow import Flow
@@ -29,18 +28,9 @@ from chetaev.numerics.methods.base import interpolate
 WORST_PIVOT = 1e-3
 """Relative to its size where it was chosen: a smaller pivot is replaced by another choice of pivots. A smaller limit loses digits, a larger
 one compiles more often."""
-_SINGULAR = 1e-7
-"""Relative to the largest singular value of the scaled Jacobian: a smaller one marks a singular state, where accelerations lose seven
-digits."""
 _FEW = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
-
-
-def is_regular(matrix: Array, doubts: Array, rank: int) -> bool:
-    """Tell whether a matrix clearly has a rank, in units of its own rows and columns."""
-    found = Factored(matrix, doubts=doubts)
-    return found.rank == rank and found.kept > _SINGULAR
 
 
 @dataclass(frozen=True)
@@ -154,9 +144,7 @@ class Setting:
 
     def regular(self, t: float, jets: Mapping[Jet, float]) -> bool:
         """Tell whether the system Jacobian clearly has its generic rank at a state."""
-        system = self.flow.system
-        found = system.measured([self.point(t, jets)], given=True)[0]
-        return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
+        return self.compiled.regular_at(self.point(t, jets))
 
     def lowest_fall(self, piece: Piece) -> float:
         """Return the smallest ratio of a pivot at the end of a piece to the same pivot at the beginning."""

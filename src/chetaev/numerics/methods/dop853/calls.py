@@ -10,6 +10,7 @@ from chetaev.numerics.methods.dop853.scale_constants import TINY
 from chetaev.numerics.methods.dop853.types import Array, Control, System
 
 HUGE = 1e100
+"""The largest ratio of an error to what is allowed that counts; its square is still a number."""
 _SQUARE_SETTLED = 3e-9
 """A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
 

@@ -22,6 +22,7 @@ _INFINITY = float("inf")
 _INSIDE = 1e-3
 """How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Places of a step through whose values a polynomial is laid, to see whether a function is smooth."""
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
 """Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
 _MORE_UNEVEN = tuple((k // 2 + (1 + k % 2) / 3 + (sqrt(p) % 1 - 0.5) / 4) / 4 for k, p in enumerate((2, 3, 5, 7, 11, 13, 17, 19)))

@@ -20,6 +20,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube,
 _FEW_TRIES = 40
 """As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""
 _GIVEN_UP = 3.0
+"""Steps in a row in which nothing could be proved of a function. Fewer, and a function that vanishes once is given up."""
 _PARABOLA = 0.75
 """As `FALL`, of the lowest value of a parabola, which is worth a closer look: a cosine is no parabola."""
 _CLOSE = 0.1

@@ -17,6 +17,7 @@ _ROOM = 64
 _FOUND = 4
 """Roots, for each watched function."""
 _NEVER = 2**62
+"""A number of steps that no run reaches: it does not pause."""
 _LINE = 64
 """Bytes of a line of a processor's cache. Four numbers that lie in two lines take longer to read, and much longer if they were just
 written; NumPy's arrays begin anywhere."""

@@ -17,6 +17,7 @@ from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
 EPSILON = 2.0**-52
+"""The distance from 1 to the next double."""
 
 
 @part
