@@ -19,6 +19,8 @@ from sympy import Expr
 from chetaev.core.functions import SPELLING
 from chetaev.core.symbols import long
 
+_HIGHEST_POWER = 50
+"""Exponents beyond which no proof is tried: the time of counting roots grows with the cube of the degree."""
 _MOST_SQUARES = 6
 """Variables of a polynomial in which squares are completed."""
 
@@ -108,6 +110,8 @@ def _corner(x: tuple[Fraction | float, bool], y: tuple[Fraction | float, bool]) 
 
 
 def _power(base: _Range, exponent: Expr) -> _Range:
+    if exponent.is_Integer and abs(exponent) > _HIGHEST_POWER:
+        return _NOT_NEGATIVE if exponent % 2 == 0 else _EVERYTHING
     if exponent.is_Integer and exponent < 0:
         found = _power(base, -exponent)
         return _POSITIVE if found.low >= 0 else _Range(-inf, Fraction(0), reaches_high=False) if found.high <= 0 else _EVERYTHING
@@ -124,8 +128,11 @@ def _power(base: _Range, exponent: Expr) -> _Range:
 
 def _has_no_root(e: Expr) -> bool:
     """Whether a polynomial in symbols and functions, all of them taken as independent, has no real root."""
-    try:
-        polynomial = sympy.Poly(e)
+    if any(not (power.exp.is_Integer and abs(power.exp) <= _HIGHEST_POWER) for power in e.atoms(sympy.Pow)):
+        return False
+    functions = {f: sympy.Dummy(real=True) if f.is_real else f for f in e.atoms(sympy.Function)}
+    try:  # exp(-1.9016*x^2) would be read as the power 19016 of another exponential
+        polynomial = sympy.Poly(e.xreplace(functions))
     except sympy.PolynomialError:
         return False
     if not (polynomial.domain.is_QQ or polynomial.domain.is_ZZ) or not all(z.is_real for z in polynomial.gens):
