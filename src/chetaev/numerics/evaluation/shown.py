@@ -20,8 +20,9 @@ from chetaev.core.symbols import Jet, Multiplier
 from chetaev.core.system import System
 from chetaev.numerics.start.attitude import rotation_vector
 
-_CERTAIN = 1e-40
-"""Relative to the largest jet of the same coordinate: smaller numbers print as zero. Round-off of nonzero terms is never that small."""
+_CERTAIN = 2.0**-104
+"""Relative to the largest jet of the same coordinate: smaller numbers print as zero. It is the product of two rounding errors; with less,
+a zero that was computed from two of them prints as a number."""
 _SMALL = 1e-12
 """Relative to the largest number: only smaller ones are tested for round-off, which takes time."""
 _ROUND_OFF = 30
