@@ -71,9 +71,9 @@ class Compiled:
 
         Where large terms cancel, as in 1 + tanh(20*(t - 3)) long before t = 3, rounding is all that a body at rest feels. What it makes of
         accelerations, it makes of velocities in time, which are the rates of coordinates. Beside a singular state rounding makes anything
-        of the rates, and a motion must not pass as through noise: so this holds only where pivots are proved to be the same at all states.
+        of the rates, and a motion must not pass as through noise: so this holds only where the Jacobian is the same at all states.
         """
-        if self.flow.lowest_pivot is None:
+        if not self.flow.has_constant_jacobian:
             return np.zeros(len(y))
         given = np.array([t, *y, *p])
         doubts = EPSILON * np.abs(given)

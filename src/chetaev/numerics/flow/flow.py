@@ -302,6 +302,12 @@ class Flow:
         return over(one, largest)
 
     @cached_property
+    def has_constant_jacobian(self) -> bool:
+        """Whether the system Jacobian depends on parameters alone, so that no state is singular if one is not."""
+        entries = [e for line in self.system.structure.jacobian for e in line]
+        return all(isinstance(z, Parameter) for z in self.graph.symbols_of(entries))
+
+    @cached_property
     def lowest_pivot(self) -> GraphTape | None:
         """What the smallest pivot is at least, at all states, as a function of parameters; None if a pivot moves or nothing is known.
 
