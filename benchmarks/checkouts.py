@@ -4,7 +4,8 @@ python benchmarks/checkouts.py ../base                                  all syst
 python benchmarks/checkouts.py ../base --only sleigh disk --rounds 15   some of them, more exactly
 
 Each checkout is a process of its own with the same interpreter, and they take turns. The loop by itself is given as a whole and per
-evaluation of the rates, since another choice of steps changes both. Compiled code of both checkouts is on disk before anything is measured.
+evaluation of the rates, since another choice of steps changes both, and at equal error, since the cost of a method of order eight grows
+like the eighth root of its accuracy. Compiled code of both checkouts is on disk before anything is measured.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from measure import Spread, Table, figures, take_turns
 
 HERE = Path(__file__).resolve().parent
 WHAT = ("set-up", "again", "loop")
+_OF_LOOPS = ("evaluations", "per", "error", "equal")
+_ROUND_OFF = 1e-12
+"""Relative errors below this are round-off, and say nothing of steps."""
 
 
 class Side:
@@ -58,12 +62,22 @@ def compared(sides: dict[str, Side], names: list[str], rounds: int, what: list[s
     """A row for each system, then the median of all."""
     found = Table(
         "Two checkouts",
-        ["system", *[f"{w}, base" for w in what], *what, "steps, base", "evaluations", "loop per evaluation"],
+        [
+            "system",
+            *[f"{w}, base" for w in what],
+            *what,
+            "steps, base",
+            "evaluations",
+            "loop per evaluation",
+            "error",
+            "loop at equal error",
+        ],
         "CPU milliseconds of the base, then ratios new / base, each of the least times of all rounds: other work only adds. "
         "Set-up: model to the first steps, in a process that knows no system. "
-        "Again: a motion over the model's interval on compiled equations. Loop: the compiled loop in it, ends kept only.",
+        "Again: a motion over the model's interval on compiled equations. Loop: the compiled loop in it, ends kept only. "
+        "Error: at the end of the motion, relative to each component.",
     )
-    medians: dict[str, list[float]] = {w: [] for w in (*what, "evaluations", "per")}
+    medians: dict[str, list[float]] = {w: [] for w in (*what, *_OF_LOOPS)}
     for name in names:
         times = {w: _turns(sides, w, name, rounds) for w in WHAT[:2] if w in what}  # set-up first, before the system is known
         counts = {key: side.ask("prepare", name) for key, side in sides.items()}
@@ -71,26 +85,32 @@ def compared(sides: dict[str, Side], names: list[str], rounds: int, what: list[s
             continue
         if "loop" in what:
             times["loop"] = _turns(sides, "loop", name, rounds)
-        ratios = {w: min(t["new"].values) / min(t["base"].values) for w, t in times.items()}
-        work = counts["new"]["evaluations"] / max(counts["base"]["evaluations"], 1)
-        per = ratios["loop"] / work if "loop" in ratios and work else None
+        least = {w: {side: _least(w, t[side]) for side in t} for w, t in times.items()}
+        ratios: dict[str, float | None] = {w: t["new"] / t["base"] for w, t in least.items()}
+        ratios |= _of_loops(ratios.get("loop"), counts)
         for w, ratio in ratios.items():
-            medians[w].append(ratio)
-        medians["evaluations"].append(work)
-        if per is not None:
-            medians["per"].append(per)
-        found.add(
-            name,
-            *[figures(1e3 * min(times[w]["base"].values)) for w in what],
-            *[ratios[w] for w in what],
-            int(counts["base"]["steps"]),
-            work,
-            per,
-        )
+            if ratio is not None:
+                medians[w].append(ratio)
+        base = [figures(1e3 * least[w]["base"]) for w in what]
+        found.add(name, *base, *[ratios[w] for w in what], int(counts["base"]["steps"]), *[ratios[w] for w in _OF_LOOPS])
         print("|", " | ".join(found.rows[-1]), "|", flush=True)
     found.add("median", *[None] * len(what), *_summary(medians, what, statistics.median))
     found.add("largest", *[None] * len(what), *_summary(medians, what, max))
     return found
+
+
+def _least(what: str, times: Spread) -> float:
+    """The least time; a loop's times are least ones already, of all rounds so far."""
+    return times.values[-1] if what == "loop" else min(times.values)
+
+
+def _of_loops(ratio: float | None, counts: dict[str, dict[str, float]]) -> dict[str, float | None]:
+    """Evaluations, the loop for each of them, the error, and the loop at equal error; none of these where there are no errors."""
+    new, base = counts["new"], counts["base"]
+    work = new["evaluations"] / max(base["evaluations"], 1)
+    error = new["error"] / base["error"] if min(new["error"], base["error"]) > _ROUND_OFF else None
+    equal = None if ratio is None or error is None else ratio * error ** (1 / 8)
+    return dict(zip(_OF_LOOPS, (work, ratio / work if ratio is not None and work else None, error, equal), strict=True))
 
 
 def _turns(sides: dict[str, Side], what: str, name: str, rounds: int) -> dict[str, Spread]:
@@ -99,7 +119,7 @@ def _turns(sides: dict[str, Side], what: str, name: str, rounds: int) -> dict[st
 
 def _summary(medians: dict[str, list[float]], what: list[str], of: Callable[[list[float]], float]) -> list[float | None]:
     cells = {key: of(values) if values else None for key, values in medians.items()}
-    return [*[cells[w] for w in what], None, cells["evaluations"], cells["per"]]
+    return [*[cells[w] for w in what], None, *[cells[w] for w in _OF_LOOPS]]
 
 
 def main() -> None:

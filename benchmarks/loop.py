@@ -9,12 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import chetaev as ch
+from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.methods import dop853
-
-try:
-    from chetaev.numerics.flow.compiled import compile_equations
-except ModuleNotFoundError:  # a checkout from before the rooms of `numerics`, in a comparison of two checkouts
-    from chetaev.numerics.compiled import compile_equations  # type: ignore[import-not-found,no-redef]
 
 
 class Call(NamedTuple):

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import calls
 import compiler
 import ensembles
 import groups
@@ -31,6 +32,7 @@ PARTS = {
     "large_input": large_input,
     "integration": integration,
     "ensembles": ensembles,
+    "calls": calls,
     "long_runs": long_runs,
     "growth": growth,
     "groups": groups,

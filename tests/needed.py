@@ -88,16 +88,16 @@ def mentions(file: str, root: Path = ROOT) -> set[str]:
 @cache
 def _imported(file: Path) -> tuple[str, ...]:
     """Names of modules that a file imports, and of the homes of the public names that it uses."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    nodes = [n for n in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(n, ast.Import | ast.ImportFrom | ast.Attribute)]
     found: set[str] = set()
     short = {"chetaev"}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
             short |= {name.asname or name.name for name in node.names if name.name == "chetaev"}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= set(_from(node.module, [name.name for name in node.names]))
-    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in short}
+    used = {node.attr for node in nodes if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in short}
     return tuple(sorted(found - {"chetaev"} | set(_from("chetaev", used))))
 
 

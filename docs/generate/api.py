@@ -27,7 +27,7 @@ PAGES = {
     "motion": (
         "Analysis and motion",
         "analyze Analysis Verdict evaluate residual simulate State Trajectory Outcome On Method Implicit Taylor simulate_many Ensemble "
-        "equilibria Equilibrium linearize Linearization eigenvalue_sweep",
+        "prepare Prepared equilibria Equilibrium linearize Linearization eigenvalue_sweep",
     ),
     "transformations": (
         "Transformations",
@@ -43,7 +43,8 @@ PAGES = {
     "files": ("Models, files, pictures", "Model gallery load save code animate report Report"),
     "errors": (
         "Errors",
-        "ChetaevError NotationError ModelError PrincipleError ParameterError InitialError StateError GaugeError BranchError UsageError",
+        "ChetaevError NotationError ModelError PrincipleError ParameterError InitialError StateError GaugeError BranchError "
+        "UnfinishedError UsageError",
     ),
     "more": ("Further names", ""),
 }

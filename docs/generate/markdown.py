@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from chetaev.core.notation.show import latex, pieces
-from chetaev.report.prose import line
+from chetaev.report.prose import Setter, line
+from chetaev.report.typeset import RELATIONS
 
 TAIL = ".,;:"
 
@@ -24,25 +25,17 @@ def prose(text: str) -> str:
 
 def formula(text: str, width: int = 70) -> str:
     """A row or an expression of the notation, as pieces between which a line may end."""
-    return " ".join(f"$\\displaystyle {piece}$" for piece in pieces(text, width=width)).replace("|", "\\vert ")
+    return " ".join(f"$\\displaystyle {piece.latex}$" for piece in pieces(text, width=width)).replace("|", "\\vert ")
 
 
-class Markdown:
-    """What `chetaev.report.prose` needs to set formulas in running text, for Markdown."""
-
-    def formula(self, text: str) -> str:
-        """An expression of the notation."""
-        return self.latex(latex(text))
-
-    def latex(self, source: str) -> str:
-        """LaTeX as it is."""
-        return f"${source}$"
+MARKDOWN = Setter(lambda text: f"${latex(text)}$", lambda sign, text: f"${RELATIONS[sign].latex}{latex(text)}$")
+"""Formulas in running text, for Markdown."""
 
 
 def told(text: str, names: Collection[str]) -> str:
     """Running text in which the names and formulas of a system are typeset; what only looks like a formula is shown as code."""
     known = {*names, *"wvkEHL", *(f"lambda{k}" for k in range(1, 10))}
-    return "\n\n".join(_escaped(line(part, known, Markdown())) for part in text.split("\n\n"))
+    return "\n\n".join(_escaped(line(part, known, MARKDOWN)) for part in text.split("\n\n"))
 
 
 def _escaped(text: str) -> str:

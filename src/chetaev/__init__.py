@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from chetaev.numerics.motion.simulate import simulate
     from chetaev.numerics.motion.trajectory import Trajectory
     from chetaev.numerics.pieces.events import On
-    from chetaev.numerics.stability import eigenvalue_sweep, equilibria, linearize
+    from chetaev.numerics.prepared import prepare
+    from chetaev.numerics.stability import equilibria, linearize
     from chetaev.numerics.verdict.analyze import analyze
     from chetaev.plot.animation import animate
     from chetaev.registration import register
@@ -98,7 +99,8 @@ _HOMES = {
     "chetaev.numerics.motion.simulate": "simulate",
     "chetaev.numerics.motion.trajectory": "Trajectory",
     "chetaev.numerics.pieces.events": "On",
-    "chetaev.numerics.stability": "eigenvalue_sweep equilibria linearize",
+    "chetaev.numerics.prepared": "prepare",
+    "chetaev.numerics.stability": "equilibria linearize",
     "chetaev.numerics.verdict.analyze": "analyze",
     "chetaev.plot.animation": "animate",
     "chetaev.registration": "register",
@@ -120,12 +122,14 @@ _MODULES = {
 
 _ALSO = {
     "chetaev.core.constraints": "Constraint VariationalConstraint",
+    "chetaev.core.errors": "UnfinishedError",
     "chetaev.core.notation": "to_sympy",
     "chetaev.core.symbols": "Input Parameter inputs parameters",
     "chetaev.numerics.comparison.compare": "Comparison",
     "chetaev.numerics.ensemble": "Ensemble",
     "chetaev.numerics.motion.trajectory": "Outcome",
-    "chetaev.numerics.stability": "Equilibrium Linearization",
+    "chetaev.numerics.prepared": "Prepared",
+    "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep",
     "chetaev.report": "Report",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure Dirac Presymplectic constrain dirac integrating_factor lagrangian_forms "
     "lepagean_equivalent presymplectic reduce_order reduced_phase_space regularity tonti_lagrangian",

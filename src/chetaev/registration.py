@@ -1,4 +1,4 @@
-"""register: make a principle, method, transformation, language or function of the user available by its word everywhere."""
+"""register: make a principle, method, group, transformation, language or function of the user available by its word everywhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from chetaev.core.errors import UsageError
+from chetaev.core.groups.kinds import Group
 from chetaev.core.notation.defined import Function
 from chetaev.core.support.registry import Specified
 
@@ -20,6 +21,7 @@ def register(thing: Thing) -> Thing:
     |---|---|
     | a class of principles, with the base `Principle` | its `word`: `principle`, `--principle` |
     | a class of methods, with the base `Method` | its `word`: `method`, `--method` |
+    | a class of groups, with the base `ch.groups.Group` | its `word`: kinds of coordinates, `{"A": "H3 body"}` |
     | a transformation, a function that returns a `Morphism` | its name with hyphens: `chetaev transform` |
     | a `chetaev.export.Language` | its `word`: `ch.code`, `--code` |
     | a `chetaev.core.notation.Function` | its name in the notation |
@@ -52,6 +54,10 @@ def _registrar(thing: Any) -> Callable[[Any], Any]:
         from chetaev.transforms.tools.theorem import register_theorem
 
         return register_theorem
+    if isinstance(thing, type) and issubclass(thing, Group):
+        from chetaev.core.groups.registration import register_group
+
+        return register_group
     if isinstance(thing, type) and issubclass(thing, Specified):
         from chetaev.mechanics.principles import PRINCIPLES, Principle
 
@@ -68,7 +74,7 @@ def _registrar(thing: Any) -> Callable[[Any], Any]:
         if isinstance(thing, Language):
             return register_language
     raise UsageError(
-        f"register takes a principle, a method, a transformation, a language or a function of the notation, not {thing!r}.",
+        f"register takes a principle, a method, a group, a transformation, a language or a function of the notation, not {thing!r}.",
         where="register",
         hint="class Mine(ch.Principle): ...",
     )

@@ -7,7 +7,7 @@ import pytest
 import chetaev as ch
 from chetaev.cli.verbs import simulate
 from chetaev.core.support.frozen import Frozen
-from chetaev.numerics.motion.verify import Residual, Verification
+from chetaev.numerics.motion.verification.verify import Residual, Verification
 
 # -- pictures ------------------------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ def registries():
     """All tables that `ch.register` fills, as they were before."""
     import chetaev.transforms  # noqa: F401 - which makes its theorems known
     from chetaev.core.functions import DECLARABLE, FUNCTIONS
+    from chetaev.core.groups.kinds import GROUPS
     from chetaev.export import LANGUAGES
     from chetaev.mechanics.principles import PRINCIPLES
     from chetaev.numerics.methods.registry import METHODS
@@ -20,7 +21,7 @@ def registries():
 
     for word in METHODS.words():  # imports its module
         METHODS.kind_of(word, "test")
-    tables = (PRINCIPLES, METHODS, LANGUAGES, THEOREMS, FUNCTIONS, DECLARABLE)
+    tables = (PRINCIPLES, METHODS, LANGUAGES, THEOREMS, FUNCTIONS, DECLARABLE, GROUPS)
     before = [table.copy() for table in tables]
     yield
     for table, known in zip(tables, before, strict=True):

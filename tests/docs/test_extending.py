@@ -1,8 +1,12 @@
 """What the page Extending adds goes through every verb, and gives the numbers of derivations by hand."""
 
+import ast
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 SECTIONS = {
     "principle": "A new principle",
     "method": "A new method of integration",
+    "group": "A new group",
     "function": "A new function of the notation",
     "transformation": "A new transformation",
     "language": "A new language of exported code",
@@ -54,6 +59,12 @@ def by_hand(name, t):
     if name in ("method", "transformation"):  # x = sin(phi), y = -cos(phi), phi'' = -9.81 sin(phi)
         phi, _ = end(lambda _, y: [y[1], -9.81 * np.sin(y[0])], [np.pi / 2, 0])
         return "y", -np.cos(phi)
+    if name == "group":  # L = (x'^2 + 2 y'^2 + 3 w^2)/2 - z with w = z' - x y', in the coordinates x y z of the matrix
+        *_, z = end(
+            lambda _, y: [y[2], y[3], -3 * y[3] * y[4], (3 * y[2] * y[4] - y[0]) / 2, -1 / 3, y[4] + y[0] * y[3]],
+            [0.1, 0.2, 0.5, 0.3, 0.1, 0.3],
+        )
+        return "A.z", z
     return "x", end(lambda _, y: [y[1], -2 * np.tanh(y[0] / 2)], [1, 0])[0]  # the slope of log(2 + 2 cosh(x))
 
 
@@ -62,9 +73,9 @@ def test_what_is_added_goes_through_every_verb(page, name, tmp_path):
     model, (jet, value) = page[1][SECTIONS[name]], by_hand(name, page[1][SECTIONS[name]].t)
     equations = ch.derive(model)
     assert ch.analyze(equations).verdict is ch.Verdict.REGULAR
-    assert np.isfinite(ch.evaluate(model)[f"{jet}''"])
+    assert all(np.isfinite(ch.evaluate(model)[f"{q}''"]) for q in model.system.coordinates)
     middle = (ch.simulate(model).final[jet] + ch.evaluate(model)[jet]) / 2
-    motion = ch.simulate(model, events=[f"{jet} - ({middle!r})"])
+    motion = ch.simulate(model, events=[f"{jet.replace('A.z', 'A13')} - ({middle!r})"])
     assert motion.outcome == "finished" and motion.verify().worst < 1e-4
     assert len(motion.events) == 1 and motion.at(motion.events[0].t)[jet] == pytest.approx(middle, abs=20 * model.tolerance)
     assert motion.final[jet] == pytest.approx(value, abs=20 * model.tolerance)
@@ -153,3 +164,98 @@ def test_installed_extensions_are_imported_for_typed_words_and_never_for_files(p
     with pytest.raises(ch.UsageError, match="not a language"):
         ch.code(page[1][SECTIONS["language"]], "unheard")
     assert len(asked) == 2
+
+
+def cells(cell, value=1, *others):
+    """A 3x3 matrix with `value` in one cell, 1 in the others, and zeros."""
+    values = {cell: value, **dict.fromkeys(others, 1)}
+    return tuple(tuple(values.get((i, j), 0) for j in range(3)) for i in range(3))
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"word": "h3"}, "begins with a capital"),
+        ({"word": "SO3"}, "another group"),
+        ({"word": "H3", "places": ("x", "y", "u")}, "another group"),
+        ({"places": ("x", "y", "w")}, "none w"),
+        ({"places": ("x", "y")}, "as many as dimensions"),
+        ({"orthogonal": 3}, "only groups of the library"),
+        ({"identity": (1, 0, 0)}, "not the identity"),
+        ({"sided": False}, "its velocities differ"),
+        ({"basis": (((0, 1.5), (0, 0)),)}, "matrices of integers"),
+        ({"basis": (cells((0, 1), 1, (1, 2)), cells((1, 2)), cells((0, 1)))}, "others lack"),
+        ({"basis": (cells((0, 1)), cells((1, 2)), cells((0, 0)))}, "no sum of integer"),
+        ({"basis": (cells((0, 1)), cells((1, 2)), cells((0, 2), -1))}, "not those of its matrix"),
+        ({"rates": lambda self, z, v, body, cos, sin: [v[0], v[1], v[2] + z[0] * v[1]]}, "spatial side are not those"),
+        ({"velocity": lambda self, z, v, body, cos, sin: [v[0], v[1], v[2] + z[0] * v[1]]}, "not the inverse"),
+        ({"of_matrix": lambda self, rows: [rows[0][1], rows[0][2], rows[1][2]]}, "does not return the place"),
+    ],
+)
+def test_a_group_whose_formulas_do_not_belong_together_is_refused(page, changed, fault):
+    kind = type("Other", (page[0]["Heisenberg"],), {"word": "Other", **changed})
+    with pytest.raises(ch.UsageError, match=fault):
+        ch.register(kind)
+    assert ch.register(page[0]["Heisenberg"]).word == "H3"
+
+
+def test_elements_of_a_group_of_somebody_else_in_all_their_forms(page):
+    """The matrix, the numbers, many of either; the other side; the algebra; ordinary coordinates."""
+    equations = ch.derive(page[0]["charge"])
+    rates = {"A1'": 0.5, "A2'": 0.3, "A3'": 0.1}
+    matrix = [[1, 0.1, 0.3], [0, 1, 0.2], [0, 0, 1]]
+    motion = ch.simulate(equations, {"A": matrix, **rates}, (0, 1))
+    assert motion.matrix("A")[0] == pytest.approx(np.array(matrix), abs=1e-15)
+    assert motion.final["A.z"] == ch.simulate(equations, {"A": "[0.1, 0.2, 0.3]", **rates}, (0, 1)).final["A.z"]
+    x, y = motion["A.x"], motion["A.y"]
+    spatial = motion["A3'"] + x * motion["A2'"] - y * motion["A1'"]  # Ad_A of the body velocity: A xi A^-1
+    assert motion.velocity("A", "spatial")[:, 2] == pytest.approx(spatial, abs=1e-12)
+    two = ch.simulate_many(equations, {"A": [[0.1, 0.2, 0.3], [0, 0, 0]], **rates}, (0, 1))
+    assert two.final["A.z"][0] == pytest.approx(motion.final["A.z"], rel=1e-12)
+    with pytest.raises(ch.InitialError, match=r"off the group by 0\.5"):
+        ch.evaluate(equations, {"A": [[1, 0, 0], [0, 1, 0], [0, 0.5, 1]], **rates})
+    with pytest.raises(ch.InitialError, match="may be one matrix, or 3 elements"):
+        ch.simulate_many(equations, {"A": matrix, "A1'": [1, 2, 3], "A2'": 0, "A3'": 0}, (0, 1))
+    free = page[0]["charge"].replace(lagrangian="(A1'^2 + 2*A2'^2 + 3*A3'^2)/2")
+    reduced = ch.groups.reduce(ch.derive(free), group="A").system
+    assert reduced.kinds["A"] == "h3 body"
+    chart = ch.groups.in_coordinates(page[0]["charge"])
+    assert ch.parse("A_1'^2/2 + A_2'^2 + 3*(A_3' - A_1*A_2')^2/2 - A_3", chart).equals(chart.lagrangian)
+    assert len(ch.animate(motion).scene.shapes) == 3
+
+
+def _defines(node):
+    """Whether a statement of the page defines or registers something, and is no example of its use."""
+    constant = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).isupper()
+    registers = isinstance(node, ast.Expr) and ast.unparse(node).startswith("ch.register(")
+    return constant or registers or isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef)
+
+
+def test_an_installed_extension_serves_files_on_the_command_line(tmp_path):
+    """A distribution on the path announces a module; it adds a group, a function, a principle, a theorem, a method and a language."""
+    code = "\n".join(block.text for block in blocks(PAGE) if block.runs)
+    kept = [node for node in ast.parse(code).body if _defines(node)]
+    (tmp_path / "page_extension.py").write_text(ast.unparse(ast.Module(kept, [])), encoding="utf-8")
+    about = tmp_path / "page_extension-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: page-extension\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[chetaev]\npage = page_extension\n")
+    assert "[project.entry-points.chetaev]" in PAGE.read_text(encoding="utf-8")
+    model = tmp_path / "own.toml"
+    model.write_text(
+        'lagrangian = "(A1\'^2 + 2*A2\'^2 + 3*A3\'^2)/2 - softplus(A13) + x\'^2/2"\n[coordinates]\nA = "H3 body"\nx = "line"\n'
+        '[constraints]\nkinematic = ["x\' = A1\'"]\n[principle]\nname = "gliding"\n'
+        '[initial]\nfixed = ["A = [0.1, 0.2, 0.3]", "A1\' = 0.5", "A2\' = 0.3", "A3\' = 0.1", "x = 0"]\n'
+        '[simulate]\nt = [0, 0.1]\nmethod = "rk4"\n'
+    )
+
+    def said(*words):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+        return subprocess.run([sys.executable, "-m", "chetaev.cli", *words], capture_output=True, text=True, env=environment, cwd=tmp_path)  # noqa: S603
+
+    alone = said("derive", "own.toml")
+    assert alone.returncode != 0 and "H3 body" in alone.stderr  # a file imports nothing
+    assert "Gliding()" in said("--extensions", "derive", "own.toml").stdout
+    run = said("--extensions", "simulate", "own.toml")
+    assert run.returncode == 0 and "finished" in run.stdout
+    assert "def unknowns" in said("--extensions", "derive", "own.toml", "--code", "python").stdout

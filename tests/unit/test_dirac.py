@@ -355,7 +355,7 @@ def test_other_refusals():
 
 
 def test_time_runs_out():
-    with pytest.raises(ch.PrincipleError, match=r"not closed in 0\.02 seconds"):
+    with pytest.raises(ch.PrincipleError, match=r"not closed within a budget of 0\.02 seconds"):
         ch.dirac(ch.gallery("transformer"), seconds=0.02)
 
 

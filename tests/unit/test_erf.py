@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,3 +80,31 @@ def test_every_smooth_function_has_its_rules_everywhere():
         equations = ch.derive(ch.System("x", lagrangian=f"x'^2/2 - {inside}*x"))
         motion = ch.simulate(equations, {"x": 0.2, "x'": 0.3}, (0, 0.5), tolerance=1e-10)
         assert motion.outcome == "finished" and motion.verify().worst < 1e-5, name
+
+
+def test_a_rising_function_is_one_line_of_the_table():
+    """expm1, added to the table of functions, moves as exp(x) - 1 does: in machine code, implicitly, by Taylor's series."""
+    code = """
+import importlib.util, sys
+spec = importlib.util.find_spec("chetaev.core.functions")
+table = importlib.util.module_from_spec(spec)
+text = open(spec.origin, encoding="utf-8").read()
+line = 'Smooth(__import__("sympy.codegen.cfunctions", fromlist=["expm1"]).expm1, 0, "", "", True, "exp(u)")'
+assert text.count('    "sqrt": Smooth(') == 1
+sys.modules[spec.name] = table
+exec(compile(text.replace('    "sqrt": Smooth(', f'    "expm1": {line},\\n    "sqrt": Smooth('), spec.origin, "exec"), table.__dict__)
+import chetaev as ch
+ends = []
+for force in ("-expm1(x)", "1 - exp(x)"):
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    assert ch.analyze(equations).verdict is ch.Verdict.REGULAR
+    for method in (None, ch.Implicit(), ch.Taylor()):
+        motion = ch.simulate(equations, {"x": 1, "x'": 0.3}, (0, 5), method=method, tolerance=1e-6)
+        assert motion.outcome == "finished" and motion.verify().worst < 1e-3, method
+        ends.append(motion.final["x"])
+print(*ends)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert not done.returncode, done.stderr
+    own, written = np.array(done.stdout.split(), dtype=float).reshape(2, 3)
+    assert own == pytest.approx(written, abs=1e-9)

@@ -12,7 +12,6 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.core.support.budget import deadline
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Parameter, Variation
 from chetaev.core.values import Tape, Undefined, many_digits, value
@@ -62,32 +61,6 @@ def test_a_tape_refuses_what_is_not_finite_and_real(text):
     if "exp" not in text:
         with pytest.raises(Undefined):
             Tape([e])({x: mp.mpf(-1)}, arithmetic)
-
-
-def test_a_deadline_interrupts_in_any_thread():
-    def endless(found):
-        with deadline(0.1) as clock:
-            while True:
-                pass
-        found.append(clock.expired)
-
-    found = []
-    endless(found)
-    thread = threading.Thread(target=endless, args=(found,))
-    thread.start()
-    thread.join(20)
-    assert found == [True, True]
-    with deadline(60) as clock:
-        pass
-    assert not clock.expired
-
-
-def test_nested_deadlines_end_each_its_own_block():
-    with deadline(0.1) as outer, deadline(60) as inner:
-        while True:
-            pass
-    assert outer.expired
-    assert not inner.expired
 
 
 def test_room_for_recursion_is_shared_by_threads():

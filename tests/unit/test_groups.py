@@ -612,7 +612,7 @@ def test_a_square_array_that_may_be_both_is_refused(element, rates):
     with pytest.raises(ch.InitialError) as caught:
         ch.simulate_many(ch.derive(top()), {"A": element, **RATES, "A1'": rates}, (0, 0.1), parameters=VALUES)
     told = str(caught.value)
-    assert "one matrix, or three rotation vectors" in told
+    assert "one matrix, or 3 elements, each a row with its rotation vector" in told
     assert "array of shape (1, 3, 3)" in told and "quaternions" in told
 
 
@@ -633,7 +633,7 @@ def test_three_members_in_the_plane():
     given = np.array([[1.0, 2.0, 0.3], [0.5, -1.0, 2.0], [0.0, 1.0, -0.4]])
     many = ch.simulate_many(equations, {"A": given, "A1'": [1.0, 2.0, 3.0], "A2'": 0, "A3'": 0}, (0, 0.1))
     assert many.start.rotation("A")[:, :2, 2] == pytest.approx(given[:, :2])
-    with pytest.raises(ch.InitialError, match="one matrix, or three times position and angle"):
+    with pytest.raises(ch.InitialError, match="one matrix, or 3 elements, each a row with its position and angle"):
         ch.simulate_many(equations, {"A": given, "A1'": 1.0, "A2'": 0, "A3'": 0}, (0, 0.1))
 
 

@@ -4,6 +4,7 @@ import html
 import math
 import random
 import re
+from xml.etree import ElementTree
 
 import pytest
 import sympy
@@ -12,8 +13,8 @@ import chetaev as ch
 from chetaev.core.errors import NotationError
 from chetaev.core.functions import FUNCTIONS, Magnitude
 from chetaev.core.notation import parse_expression
-from chetaev.core.notation.latex import estimated_width
-from chetaev.core.notation.show import latex, pieces
+from chetaev.core.notation.formula import estimated_width
+from chetaev.core.notation.show import latex, mathml, pieces
 from chetaev.core.support.letters import symbol_latex
 from chetaev.core.values import Tape
 from chetaev.plot.style import label
@@ -121,8 +122,96 @@ class Value:
         return word.lstrip("\\") + primes
 
 
+class MathMLValue:
+    """The value of presentation MathML, from its elements alone: what a reader of the page sees."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def sides(self, element):
+        found, side = [], []
+        for child in element:
+            if child.tag == "mo" and child.text == "=":
+                found.append(self.row(side))
+                side = []
+            else:
+                side.append(child)
+        return [*found, self.row(side)]
+
+    def row(self, elements):
+        """A sum of products; invisible signs and dots multiply."""
+        total, factor, sign, at = 0.0, None, 1.0, 0
+        elements = list(elements)
+        while at < len(elements):
+            child = elements[at]
+            text = child.text if child.tag == "mo" else None
+            if text in ("+", "−"):
+                total += 0.0 if factor is None else sign * factor
+                sign, factor = (sign if factor is None else 1.0) * (-1.0 if text == "−" else 1.0), None
+                at += 1
+            elif text in ("\N{INVISIBLE TIMES}", "\N{DOT OPERATOR}"):
+                at += 1
+            else:
+                value, at = self.atom(elements, at)
+                factor = value if factor is None else factor * value
+        return total + sign * factor
+
+    def atom(self, elements, at):
+        child = elements[at]
+        name = child[0] if child.tag == "msup" else child
+        if name.tag == "mi" and name.text in NAMED:
+            value, after = self.atom(elements, at + 2)  # the sign of application stands between
+            assert elements[at + 1].text == "\N{FUNCTION APPLICATION}"
+            return NAMED[name.text](value) ** (self.row(child[1:]) if child.tag == "msup" else 1), after
+        if child.tag == "mo" and child.text == "(":
+            depth, end = 1, at
+            while depth:
+                end += 1
+                depth += {"(": 1, ")": -1}.get(elements[end].text, 0) if elements[end].tag == "mo" else 0
+            return self.row(elements[at + 1 : end]), end + 1
+        return self.element(child), at + 1
+
+    def element(self, child):
+        parts = list(child)
+        if child.tag == "mn":
+            return float(child.text)
+        if child.tag == "mrow" and parts[0].text == "|":
+            return abs(self.row(parts[1:-1]))
+        if child.tag == "mrow":
+            return self.row(parts)
+        if child.tag == "mfrac":
+            return self.element(parts[0]) / self.element(parts[1])
+        if child.tag == "msqrt":
+            return math.sqrt(self.row(parts))
+        if child.tag == "msup" and parts[0].text == "e":
+            return math.exp(self.element(parts[1]))
+        if child.tag == "msup":
+            return self.element(parts[0]) ** self.element(parts[1])
+        if child.tag == "msubsup":
+            return self.names[self.symbol(parts[0])[0] + parts[1].text + self.symbol(parts[0])[1]] ** self.element(parts[2])
+        if child.tag == "msub":
+            return self.names[self.symbol(parts[0])[0] + parts[1].text + self.symbol(parts[0])[1]]
+        return self.names["".join(self.symbol(child))]
+
+    def symbol(self, child):
+        """The name of a letter, and primes for its dots."""
+        letter = child[0].text if child.tag == "mover" else child.text
+        return {"θ": "theta", "λ": "lambda"}.get(letter, letter), "'" * len(child[1].text) if child.tag == "mover" else ""
+
+
+NAMED = {name.lstrip("\\"): function for name, function in _NAMED.items()}
+
+
+def parsed(element):
+    return ElementTree.fromstring(element)  # noqa: S314
+
+
+def mathml_values_of(text, names):
+    return MathMLValue(names).sides(parsed(mathml(text)))
+
+
 def values_of(text, width, names):
-    return Value(" ".join(pieces(text, width=width)), names).sides()
+    return Value(" ".join(piece.latex for piece in pieces(text, width=width)), names).sides()
 
 
 NAMES = {"x": 0.37, "x'": -1.21, "x''": 0.83, "theta": 0.55, "theta1'": 1.3, "q2": -0.61, "m": 1.7, "k": 0.9}
@@ -146,6 +235,7 @@ def test_typeset_formulas_keep_their_value(text, width):
     expression = parse_expression(text, system.vocabulary)
     expected = Tape([expression])({z: NAMES[z.name] for z in expression.free_symbols})[0]
     assert values_of(text, width, NAMES) == pytest.approx([expected], rel=1e-12)
+    assert mathml_values_of(text, NAMES) == pytest.approx([expected], rel=1e-12)
 
 
 def random_text(rng, depth):
@@ -172,6 +262,7 @@ def test_random_formulas_keep_their_value():
         for shown, width in ((text, 7), (ch.show(expression), 25)):
             assert values_of(shown, width, NAMES)[0] == pytest.approx(float(value), rel=1e-7, abs=1e-9), shown
         assert latex(expression) == latex(ch.show(expression))
+        assert mathml_values_of(text, NAMES)[0] == pytest.approx(float(value), rel=1e-7, abs=1e-9), text
         compared += 1
 
 
@@ -218,13 +309,10 @@ def test_names_become_symbols(name, expected):
 
 
 def test_every_function_of_the_notation_is_set_by_matplotlib_and_by_the_report():
-    from chetaev.report.typeset import Typesetter
-
-    typeset = Typesetter()
     for name, (_, arity) in FUNCTIONS.items():
         text = f"{name}({', '.join(['x + 1', 'y', 'z'][:arity])})^2/2"
         assert label(None, text).startswith("$"), text
-        assert typeset.formula(text).startswith("<svg")
+        assert parsed(mathml(text)).tag == "math"
 
 
 @pytest.mark.parametrize("text", ["x +", "(x", "x) + 1", "x y", "", "sin(x", "*x"])
@@ -242,8 +330,8 @@ def test_equations_reports_and_plots_set_rows_alike(name, monkeypatch):
     equations = ch.derive(ch.gallery(name))
     _, *lines, _ = [line.removesuffix(r" \\") for line in equations.latex().splitlines()]
     for row, line in zip(equations.rows, lines, strict=False):
-        drawn = typeset.Typesetter().formula(*equations.sides(row))
-        labels = [html.unescape(text) for text in re.findall('aria-label="([^"]*)"', drawn)]
+        drawn = typeset.set_formula(*equations.sides(row))
+        labels = [html.unescape(text) for text in re.findall('alttext="([^"]*)"', drawn)]
         assert re.sub(r"\\,|\s", "", "".join(labels)) == re.sub(r"[&\s]", "", line)
         text = equations.row_text(row)
         assert latex(text if "=" in text else f"{text} = 0") == line.replace("&", "")
@@ -279,13 +367,13 @@ def test_what_show_writes_is_set_however_deep_and_deeper_texts_are_refused():
     for _ in range(230):
         e = sympy.sin(e + 1, evaluate=False)
     assert latex(e) == latex(ch.show(e))
-    assert latex(e).count(r"\sin(") == 230 == sum(piece.count(r"\sin(") for piece in pieces(e, width=30))
+    assert latex(e).count(r"\sin(") == 230 == sum(piece.latex.count(r"\sin(") for piece in pieces(e, width=30))
 
 
 def test_pieces_are_narrow_and_lose_nothing():
     row = ch.derive(ch.gallery("chain"))["E_theta1"]
     text = f"{ch.show(row.lhs)} = {ch.show(row.rhs)}"
-    cut = pieces(text, width=30)
+    cut = [piece.latex for piece in pieces(text, width=30)]
     assert len(cut) > 8
     assert max(map(estimated_width, cut)) <= 34
     joined = re.sub(r"\\,|\s", "", "".join(cut))
@@ -297,3 +385,35 @@ def test_a_label_too_long_for_an_axis_stays_text():
     assert not label(None, text).startswith("$")
     assert label(None, "no formula at all!") == "no formula at all!"
     assert symbol_latex("theta", 1) == r"\dot{\theta}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x1'^2", '<msubsup><mover><mi>x</mi><mo lspace="0" rspace="0">.</mo></mover><mn>1</mn><mn>2</mn></msubsup>'),
+        ("p_theta1", "<msub><mi>p</mi><msub><mi>θ</mi><mn>1</mn></msub></msub>"),
+        ("mB", "<msub><mi>m</mi><mi>B</mi></msub>"),
+        ("rear", "<mi>rear</mi>"),
+        ("Omega", '<mi mathvariant="normal">Ω</mi>'), ("epsilon", "<mi>ϵ</mi>"), ("varepsilon", "<mi>ε</mi>"), ("varphi", "<mi>φ</mi>"),
+        ("D(x, 4)", "<msup><mi>x</mi><mrow><mo>(</mo><mn>4</mn><mo>)</mo></mrow></msup>"),
+        ("δx1", "<mi>δ</mi><msub><mi>x</mi><mn>1</mn></msub>"),
+        ("1e-9", '<msup><mn>10</mn><mrow><mo form="prefix">−</mo><mn>9</mn></mrow></msup>'),
+        ("D(x*y)", "<mfrac><mi>d</mi><mrow><mi>d</mi><mi>t</mi></mrow></mfrac>"),
+        ("piecewise(x, 1, k)", "<mtable><mtr>"),
+        ("asin(x)", "<mi>arcsin</mi><mo>\N{FUNCTION APPLICATION}</mo>"),
+    ],
+)  # fmt: skip
+def test_mathml_of_names_and_functions(text, expected):
+    found = mathml(text)
+    assert expected in found
+    assert parsed(found).attrib["alttext"] == latex(text)
+
+
+def test_rows_and_expressions_have_mathml():
+    """In the order in which the user wrote them, and for every row of every principle."""
+    system = ch.System("y x", "k", lagrangian="y'^2/2 + x'^2/2", kinematic=["y'*x = k"])
+    equations = ch.derive(system, ch.DAlembert())
+    assert equations.mathml()["kinematic[0]"] == mathml("y'*x = k") == system.kinematic[0].mathml()
+    assert set(equations.mathml()) == {"E_y", "E_x", "kinematic[0]"}
+    assert ch.show(ch.Coordinate("x").d(), "mathml") == mathml("x'")
+    assert "<mi>Γ</mi>" in ch.show(sympy.gamma(ch.Coordinate("x")), "mathml").replace("&#x393;", "Γ").replace("&Gamma;", "Γ")

@@ -12,7 +12,6 @@ from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
 from chetaev.report import _file, sections
 from chetaev.report.subject import subject_of
-from chetaev.report.typeset import Typesetter
 
 SEGWAY = ch.System(
     "x theta",
@@ -34,7 +33,7 @@ def driven(**options):
 def section_of(motion):
     """The part of a report with the model file; the pictures of a whole page take seconds."""
     subject = subject_of(motion, None, None, {})
-    return sections.system(subject, Typesetter()), _file(subject.model, subject.motion)
+    return sections.system(subject), _file(subject.model, subject.motion)
 
 
 def file_of(motion):

@@ -112,3 +112,30 @@ def test_rows_that_contradict_each_other_are_told_so():
     system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x' + y' = 1", "x' + y' = 0.3"])
     with pytest.raises(ch.PrincipleError, match=r"They contradict each other: a combination of them is -?7/10 = 0"):
         ch.derive(system, ch.Chetaev())
+
+
+@pytest.mark.parametrize(
+    ("row", "x", "missing"),
+    [
+        ("abs(y) = x", 2, "y"),
+        ("max(y, -y) = x", 2, "y"),
+        ("y*sign(y) = x", 2, "y"),
+        ("abs(y) + abs(y - 1) = x", 3, "y"),
+        ("abs(y') = x", 3, "y'"),
+    ],
+)
+def test_a_corner_with_two_solutions_needs_a_guess(row, x, missing):
+    """|y| = 2 has the solutions 2 and -2; neither is chosen in silence, and a guess chooses."""
+    equations = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=[row]), ch.Chetaev())
+    start = {"x": x, "x'": 2, **({"y": 0} if missing == "y'" else {})}
+    for verb in (lambda data: ch.evaluate(equations, data), lambda data: ch.simulate(equations, data, (0, 0.1))):
+        with pytest.raises(ch.InitialError, match=f"{missing} is missing, and both signs"):
+            verb(start)
+    assert ch.evaluate(equations, ch.State(start, guess={missing: -1.5}))[missing] == pytest.approx(-1 if "y - 1" in row else -x)
+
+
+def test_a_corner_with_one_solution_is_solved():
+    """y + |y|/2 = x grows with y: y = 2 x/3 for x > 0 and 2 x for x < 0."""
+    equations = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["y + abs(y)/2 = x"]), ch.DAlembert())
+    assert ch.evaluate(equations, {"x": 3, "x'": 2})["y"] == pytest.approx(2)
+    assert ch.evaluate(equations, {"x": -3, "x'": 2})["y"] == pytest.approx(-6)

@@ -17,7 +17,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, jets_in
 from chetaev.numerics.motion.storage import column_names, load, save, to_pandas, to_xarray
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.motion.verify import verify
+from chetaev.numerics.motion.verification.verify import verify
 
 DRIVEN = ch.System(
     "x y",

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import chetaev as ch
 
@@ -203,3 +204,101 @@ def test_a_pulse_between_roots_that_bend(method):
     equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
     motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 6), method=method)
     assert motion.final["x'"] == pytest.approx(1 + 1e6 * 0.003 * 0.006, rel=1e-6)
+
+
+@pytest.mark.parametrize("variable", ["t", "x"])
+@pytest.mark.parametrize(("k", "place"), [(1e3, 5), (1e6, 500), (1e8, 500)])
+def test_a_pulse_where_an_oscillation_is_divided_by_what_vanishes(k, place, variable):
+    """(1 - cos(k u))/u^2 has no pole; its integral is pi k, all but 2/distance of it near u = 0, within a few times 1/k.
+
+    The oscillation on both sides takes some ten thousand steps, each exact to 1e-9 times a weight of about ten: 5e-4 in all.
+    """
+    u = f"({variable} - {place})"
+    for pulse, values in ((f"(1 - cos({k}*{u}))/{u}^2/{k * math.pi}", {}), (f"(1 - cos(k*{u}))/{u}^2/(k*pi)", {"k": k})):
+        equations = ch.derive(ch.System("x", list(values), lagrangian="x'^2/2", forces={"x": pulse}))
+        motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 1.4 * place), parameters=values)
+        right = 2 if variable == "t" else math.sqrt(3)
+        assert motion.outcome == "finished"
+        assert motion.final["x'"] == pytest.approx(right, abs=5e-4 + 4 / (math.pi * k * 0.4 * place))
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("force", "place", "exact"),
+    [
+        ("tanh(x)/x", 0, np.tanh),
+        ("tanh(x - 1/3)/(x - 1/3)", 1 / 3, np.tanh),
+        ("(1 - exp(-x))/x", 0, lambda u: -np.expm1(-u)),
+        ("sin(x - c)/(x - c)", 0.25, np.sin),
+    ],
+)
+def test_what_has_no_pole_is_crossed_where_its_denominator_vanishes(force, place, exact, method):
+    """The gain of energy is an integral of SciPy, in two parts that meet at the place."""
+    motion = ch.simulate(
+        ch.derive(ch.System("x", "c", lagrangian="x'^2/2", forces={"x": force})),
+        {"x": -2, "x'": 1}, (0, 4), parameters={"c": 0.25}, method=method
+    )  # fmt: skip
+    end = motion.final["x"] - place
+    assert motion.outcome == "finished"
+    assert end > 0.5
+    work = sum(quad(lambda u: exact(u) / u, *part, epsabs=1e-12)[0] for part in ((-2 - place, 0), (0, end)))
+    assert motion.final["x'"] == pytest.approx(math.sqrt(1 + 2 * work), rel=1e-6)
+
+
+@METHODS
+@pytest.mark.parametrize("place", [3, 500])
+def test_a_pulse_between_roots_whose_bend_is_a_parameter(place, method):
+    """As above, with w^2 as a parameter, of which nobody knows that it is positive; with w = 0 the roots have kinks."""
+    force = "1e6*(sqrt((t - c - 0.003)^2 + w^2) + sqrt((t - c + 0.003)^2 + w^2) - 2*sqrt((t - c)^2 + w^2))"
+    equations = ch.derive(ch.System("x", "c w", lagrangian="x'^2/2", forces={"x": force}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 2 * place), method=method, parameters={"c": place, "w": 1e-6})
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(1 + 1e6 * 0.003 * 0.006, rel=1e-4)
+
+
+def test_a_root_with_a_kink_is_passed():
+    """x'' = -sqrt((x - 1)^2 + w): with w = 0 it is |x - 1|, and the kink is no obstacle. Energy as an integral of |x - 1|."""
+    equations = ch.derive(ch.System("x", "w", lagrangian="x'^2/2", forces={"x": "-sqrt((x - 1)^2 + w)"}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 2}, (0, 1), parameters={"w": 0})
+    x = motion.final["x"]
+    assert motion.outcome == "finished"
+    assert x > 1
+    assert motion.final["x'"] == pytest.approx(math.sqrt(4 - 1 - (x - 1) ** 2), rel=1e-7)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4])
+def test_a_place_of_strong_damping_does_not_spoil_the_steps_behind_it(tolerance):
+    """An oscillator loses a tenth of its speed where x = a, in a width of 1e-5: its energy afterwards is that of the slower one."""
+    w, loss = 1e-5, 0.1
+    for a in (0.456, 0.572, 0.719, 0.765, 0.772):
+        drag = f"-{loss / (w * math.sqrt(math.pi))}*exp(-((x - {a})/{w})^2)*x'"
+        equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": drag}))
+        motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 2), tolerance=tolerance, method=ch.Implicit())
+        energy = ((math.sqrt(1 - a * a) - loss) ** 2 + a * a) / 2
+        assert motion.final["x'^2/2 + x^2/2"] == pytest.approx(energy, rel=3 * tolerance)
+
+
+@METHODS
+@pytest.mark.parametrize("depth", [2, 3, 4, 5])
+def test_a_power_of_a_power_is_a_pulse(depth, method):
+    """(((1 + cos t)/2)^4 + 1e-40)^4 ... is a pulse at t = 2 pi; its integral by the trapezoidal rule, exact over whole periods."""
+    force, t = "((1 + cos(t))/2)^4", np.linspace(0, 2 * math.pi, 20000, endpoint=False)
+    values = ((1 + np.cos(t)) / 2) ** 4
+    for _ in range(depth - 1):
+        force, values = f"({force} + 1e-40)^4", (values + 1e-40) ** 4
+    equations = ch.derive(ch.System("x", "c", lagrangian="x'^2/2", forces={"x": f"c*{force}"}))
+    given = {"c": 0.3 / (values.mean() * 2 * math.pi)}
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (1, 1 + 2 * math.pi), parameters=given, method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(1.3, rel=1e-6)
+
+
+@METHODS
+@pytest.mark.parametrize(("terms", "width"), [(20, 3), (60, 8), (120, 16)])
+def test_a_fourier_series_is_a_pulse(terms, width, method):
+    """1 + 2 sum of exp(-k^2/(2 w^2)) cos(k t) is a pulse at t = 2 pi, whose integral over a period is 2 pi."""
+    series = "1" + "".join(f" + {2 * math.exp(-(k**2) / (2 * width**2))}*cos({k}*t)" for k in range(1, terms + 1))
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"0.3/(2*pi)*({series})"}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (1, 1 + 2 * math.pi), method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(1.3, rel=1e-6)

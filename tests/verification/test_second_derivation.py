@@ -152,7 +152,7 @@ def orders(expression, name):
         if isinstance(leaf, AppliedUndef) and leaf.func.__name__ == name:
             found.append(0)
         if isinstance(leaf, sympy.Derivative) and leaf.expr.func.__name__ == name:
-            found.append(leaf.derivative_count)
+            found.append(int(leaf.derivative_count))
     return sorted(found)
 
 
@@ -186,7 +186,7 @@ class Path:
         if isinstance(e, AppliedUndef):
             return self.unknown_function(e.func.__name__, 0)
         if isinstance(e, sympy.Derivative):
-            return self.unknown_function(e.expr.func.__name__, e.derivative_count)
+            return self.unknown_function(e.expr.func.__name__, int(e.derivative_count))
         if e.is_Rational:
             return self.constant(mp.mpf(e.p) / e.q)
         if e is sympy.pi:

@@ -145,4 +145,6 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("default", message="the clock ended")  # a ClockWarning, by its words: SymPy is not loaded yet
+        warnings.showwarning = lambda message, *_: click.echo(f"note: {message}", err=True)
     application(prog_name="chetaev")

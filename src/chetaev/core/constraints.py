@@ -12,7 +12,7 @@ from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, degree
 from chetaev.core.functions import has_corner_in
-from chetaev.core.notation.show import latex, show
+from chetaev.core.notation.show import latex, mathml, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Action, Coordinate, delta, jets_in
 from chetaev.core.zero import known_zero
@@ -97,6 +97,10 @@ class Constraint:
         """The row in LaTeX, in the order in which the user wrote it."""
         return latex(*self.sides)
 
+    def mathml(self) -> str:
+        """The row as an element of MathML, in the order in which the user wrote it."""
+        return mathml(*self.sides)
+
 
 def _sides(text: str, lhs: Expr, rhs: Expr) -> tuple[str | Expr, str | Expr]:
     first, _, second = text.partition("=")
@@ -141,6 +145,10 @@ class VariationalConstraint:
     def latex(self) -> str:
         """The row in LaTeX, in the order in which the user wrote it."""
         return latex(*self.sides)
+
+    def mathml(self) -> str:
+        """The row as an element of MathML, in the order in which the user wrote it."""
+        return mathml(*self.sides)
 
     def _form(self) -> Expr:
         return sympy.Add(*[coefficient * delta(q) for q, coefficient in self.coefficients.items()])

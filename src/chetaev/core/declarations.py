@@ -14,8 +14,8 @@ from sympy import Expr
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, has_corner_in
-from chetaev.core.groups.coordinate import RESERVED, GroupCoordinate, coordinate_of
-from chetaev.core.groups.kinds import ALGEBRAS, GROUPS, SIDES
+from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, reserved_names
+from chetaev.core.groups.kinds import GROUPS, SIDES, group_of
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.bounds import MOST_NAMED, written_size
 from chetaev.core.notation.lexer import Kind, spell, tokens
@@ -107,7 +107,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
     for item, kind in pairs:
         name = names.declare(_text(item, role, names), role)
         kind = kinds[0] if kind is None else kind
-        if role == "coordinate" and isinstance(kind, str) and kind.split() and kind.split()[0] in (*GROUPS, *ALGEBRAS):
+        if role == "coordinate" and isinstance(kind, str) and kind.split() and group_of(kind.split()[0]):
             kind = str(_group(name, kind.split(), names))
         elif kind not in kinds:
             known = (*kinds, *[f"{w} spatial" if g.sided else w for w, g in GROUPS.items()]) if role == "coordinate" else kinds
@@ -122,7 +122,7 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
 def groups_in(kinds: Mapping[str, str]) -> dict[str, GroupCoordinate]:
     """The group coordinates among declared coordinates."""
     words = {name: kind.split() for name, kind in kinds.items()}
-    return {name: coordinate_of(name, word, "spatial" not in side) for name, (word, *side) in words.items() if word in (*GROUPS, *ALGEBRAS)}
+    return {name: coordinate_of(name, word, "spatial" not in side) for name, (word, *side) in words.items() if group_of(word)}
 
 
 def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
@@ -133,7 +133,8 @@ def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
 
 def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
     """A group coordinate from its kind, with the names it reserves declared."""
-    group, sides = GROUPS[words[0].upper()], words[1:]
+    coordinate, sides = coordinate_of(name, words[0], "spatial" not in words[1:]), words[1:]
+    group = coordinate.group
     if len(sides) > 1 or any(side not in SIDES for side in sides) or (group.sided and not sides):
         raise names.error(
             f"coordinate {name} is declared as {' '.join(words)!r}: which velocity do {name}1', {name}2', ... mean?",
@@ -143,9 +144,9 @@ def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
             "coordinate",
             name,
         )
-    for suffix in RESERVED:
-        names.declare(f"{name}{suffix}", f"part of the group coordinate {name}")
-    return coordinate_of(name, words[0], "spatial" not in sides)
+    for reserved in reserved_names(name, group):
+        names.declare(reserved, f"part of the group coordinate {name}")
+    return coordinate
 
 
 def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:

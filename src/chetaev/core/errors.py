@@ -156,6 +156,14 @@ class BranchError(StateError):
     """The motions lie on several manifolds, and the data do not select one."""
 
 
+class UnfinishedError(ChetaevError):
+    """A motion did not reach the end of its interval: `outcome` is the word for the reason, `motion` what was computed of it."""
+
+    def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "", outcome: Any = None, motion: Any = None) -> None:
+        super().__init__(what, where=where, why=why, hint=hint)
+        self.outcome, self.motion = outcome, motion
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`"Did you mean theta?"`, or an empty string."""
     spellings = {candidate.lower(): candidate for candidate in known}

@@ -170,6 +170,11 @@ class Smooth:
     """Its name in LaTeX."""
     opaque: bool = False
     """Whether the constraint algorithm knows no algebraic relation for it and replaces it by a symbol."""
+    slope: str = ""
+    """The slope at `u`, in the notation, of a function that rises everywhere and has no other rules: exact arithmetic, bounds of round-off
+    and enclosures then follow from it. The other functions have rules of their own there."""
+    odd: bool = False
+    """Whether a function with a `slope` changes its sign with its argument."""
 
 
 SMOOTH: dict[str, Smooth] = {
@@ -187,11 +192,12 @@ SMOOTH: dict[str, Smooth] = {
     "atanh": Smooth(sympy.atanh, 0, "arctanh", r"\operatorname{artanh}", True),
     "exp": Smooth(sympy.exp),
     "log": Smooth(sympy.log, 0, "", r"\ln", True),
-    "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\operatorname{erf}", True),
+    "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\operatorname{erf}", True, "2/sqrt(pi)*exp(-u^2)", True),
     "sqrt": Smooth(sympy.sqrt),
 }
-"""The smooth functions of one argument. Besides this line a new one needs its rules of computation: its values in exact arithmetic
-(`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`) and its intervals (`numerics/enclosures/expression.py`)."""
+"""The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one line here, with its slope. Another one
+needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`) and
+its intervals (`numerics/enclosures/expression.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},
@@ -217,10 +223,10 @@ _EVEN, _ODD = (tuple(function.make for function in SMOOTH.values() if function.p
 
 
 def called(make: Callable[..., Any], *arguments: Expr) -> Expr:
-    """`make(*arguments)`, several times faster for polynomial arguments.
+    """`make(*arguments)`, several times faster for polynomials of symbols and of the even and odd functions.
 
-    SymPy looks for multiples of pi and i, poles and inverse functions in every argument of a sine. In a polynomial of symbols only the
-    sign can be normalised, and only that is done here.
+    SymPy looks for multiples of pi and i, poles and inverse functions in every argument of a sine, and evaluates an argument without
+    symbols to many digits. In such a polynomial only the sign can be normalised, and only that is done here.
     """
     if (make in _EVEN or make in _ODD) and _polynomial(arguments[0]):
         (u,) = arguments
@@ -241,9 +247,9 @@ def _leads_with_minus(u: Expr) -> bool:
 
 
 def _polynomial(u: Expr) -> bool:
-    """Whether an expression is a sum of products of symbols and rational numbers, and no number itself."""
+    """Whether an expression is a sum of products of symbols, even and odd functions and rational numbers, and no such number itself."""
     parts = [part for term in sympy.Add.make_args(u) for part in sympy.Mul.make_args(term)]
-    return not u.is_Rational and all(part.is_Symbol or part.is_Rational for part in parts)
+    return not u.is_Rational and all(part.is_Symbol or part.is_Rational or isinstance(part, _EVEN + _ODD) for part in parts)
 
 
 SPELLING: dict[type, str] = {make: name for name, (make, _) in FUNCTIONS.items() if isinstance(make, type)}

@@ -19,6 +19,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.exact.program import Program
 from chetaev.core.functions import SMOOTH, SPELLING
+from chetaev.core.support.budget import tally
 
 _LARGEST_MAGNITUDE = 20
 """Binary logarithm of the largest argument of a function in many digits. Towers of exponentials would not end."""
@@ -136,6 +137,7 @@ class Tape:
         self._operations: list[tuple[int, str, tuple[int, ...]]] = []
         self._outputs = [self._slot(e) for e in expressions]
         self.symbols: frozenset[Symbol] = frozenset(symbol for _, symbol in self._leaves)
+        tally(len(self._slots))
 
     def __call__(self, values: Mapping[Symbol, Any], arithmetic: Arithmetic = FLOAT) -> list[Any]:
         """The values of the expressions; `Undefined` where one has none."""

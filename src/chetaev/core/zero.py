@@ -21,6 +21,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, in_chart
+from chetaev.core.support.budget import apart, limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Entry, symbols_in
 from chetaev.core.values import Tape, Undefined, many_digits
@@ -37,6 +38,10 @@ _TRIES = 40
 """Random points drawn for each number of digits; points outside the domain do not count for `_POINTS`."""
 _LARGEST_PROOF = 20_000
 """Operations above which no expansion is tried; it would take minutes."""
+_SECONDS = 8.0
+"""Budget of a proof; an expression whose proof takes longer stays undecided."""
+_SHORT_PROOF = 200
+"""Size of an expression whose proof is tried in place: it takes some tenths of a second at most."""
 _LARGEST_MULTIPLE = 12
 """Multiple of an angle above which addition theorems are not expanded: cos(1000*x) would fill the memory."""
 
@@ -105,7 +110,9 @@ def _vanishes(expression: Expr) -> bool | None:
         witness = _witness(expression)
         if witness is not None:
             return False
-        return True if _proof(expression) else None
+        with apart():
+            proved = limited(_proof, expression, seconds=_SECONDS, small=size(expression) <= _SHORT_PROOF)
+        return True if proved.value else None
 
 
 def _witness(expression: Expr) -> Mapping[Symbol, Any] | None:

@@ -51,7 +51,7 @@ def numpy_file(source: RightHandSide) -> str:
     lines += ["", "", "def constraints(t, state, parameters=PARAMETERS):", '    """What vanishes on every state of a motion."""']
     lines += [f"    {line}" for line in [*_read(program, program.constraints, by_name=True), *program.constraints.assignments]]
     lines += _returned("return np.array([{}])", _listed(program.constraints))
-    if any("math.erf" in line for line in lines):  # NumPy has no error function of its own
+    if any("(math." in line for line in lines):  # NumPy has no error function of its own
         lines.insert(lines.index("import numpy as np"), "import math\n")
     return "\n".join(lines) + _RUN.format(start="START.copy()", shown="state", values="")
 

@@ -133,8 +133,8 @@ C = Spelling(
     frozenset(
         "auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return "
         "short signed sizeof static struct switch typedef union unsigned void volatile while bool true false nullptr constexpr "
-        "asm typeof linux unix main printf eliminate sq sign sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log erf "
-        "sqrt floor ceil log1p expm1 fabs pow fmin fmax copysign hypot fmod atan2 remainder INFINITY HUGE_VAL NAN NULL EOF M_PI M_E".split()
-    ),
+        "asm typeof linux unix main printf eliminate sq sign "
+        "floor ceil log1p expm1 fabs pow fmin fmax copysign hypot fmod atan2 remainder INFINITY HUGE_VAL NAN NULL EOF M_PI M_E".split()
+    ) | SMOOTH.keys(),
 )  # fmt: skip
 """C99 with libm."""

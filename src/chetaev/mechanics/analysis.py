@@ -103,7 +103,8 @@ class Analysis:
         title = f"{self.equations.system.name or 'system'} · {self.equations.principle}"
         return "\n".join([title, *(f"  {line}" for line in self._report())])
 
-    def _report(self) -> list[str]:
+    def _report(self, alone: bool = True) -> list[str]:
+        """The lines of the report; with `alone=False` without the assumptions and the evidence, which the whole analysis states."""
         lines = [f"{self.verdict}: {self.verdict.sentence}"]
         lines += [f"where {' or '.join(self.sides)}"] if self.sides else []
         if self.dimension is not None:
@@ -126,11 +127,11 @@ class Analysis:
         lines += self._where_singular()
         for k, branch in enumerate(self.branches):
             name = "motions remain" if self.verdict is Verdict.INCONSISTENT else f"branch {k}"
-            first, *rest = branch._report()
-            rest = [line for line in rest if not line.startswith(("evidence: ", "assumes "))]
+            first, *rest = branch._report(alone=False)
             lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
-        lines += [f"assumes {', '.join(self.assumptions)}"] if self.assumptions else []
-        lines.append(f"evidence: {self.evidence}")
+        if alone:
+            lines += [f"assumes {', '.join(self.assumptions)}"] if self.assumptions else []
+            lines.append(f"evidence: {self.evidence}")
         return lines
 
     def _where_singular(self) -> list[str]:

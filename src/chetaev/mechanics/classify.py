@@ -16,17 +16,17 @@ from chetaev.core.calculus import partials, total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import Answer
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Input, jets_in
 from chetaev.core.system import System
-from chetaev.mechanics.distributions import Pfaffian, integrals, rank_with_and_without
+from chetaev.mechanics.distributions import Pfaffian, integrable_rank, integrals, rank_with_and_without
 from chetaev.mechanics.group_chart import in_coordinates
 from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.mechanics.ranks.generic import SCALED_POINTS, generic_rank, points_on
 
 _SECONDS = 4.0
-"""Seconds for Cartan's derived flag, whose expressions may grow large; without an answer `integral_count` is None."""
+"""Budget for Cartan's derived flag, whose expressions may grow large; without an answer `integral_count` is None."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +42,7 @@ class Classification:
     integrable: bool | None
     """Whether these are integrable together (Frobenius, time included); None if undecided; True if there are none."""
     integral_count: int | None
-    """The number of independent integrals of these rows together: 0 for a completely nonholonomic set; None if undecided in time."""
+    """The number of independent integrals of these rows together: 0 for a completely nonholonomic set; None if undecided, see `reason`."""
     integrals: tuple[Expr, ...]
     """The integrals for which a formula was found; each is constant on every motion."""
     redundant: tuple[int, ...]
@@ -51,6 +51,8 @@ class Classification:
     """Whether no velocity satisfies the velocity-linear rows."""
     virtual: str
     """C_V against the d'Alembert/Chetaev one: `equals`, `contains`, `is contained in`, `differs`, or `not stated`."""
+    reason: str = ""
+    """Why the number of integrals is not decided: the budget or the clock."""
 
     @property
     def holonomic(self) -> bool | None:
@@ -72,10 +74,13 @@ class Classification:
             lines.append(f"  {labels[k]:<{longest}}  {kind:<{width}}  {row}{note}")
         if not self.kinds:
             lines.append("  no kinematic constraint")
-        lines += [f"  {line}" for line in self._integrability()]
-        if self.kinds or self.virtual != "not stated":
-            lines.append(f"  {self._virtual_sentence()}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
+
+    @property
+    def facts(self) -> list[str]:
+        """What holds for the rows together: integrability, integrals, and the virtual displacements, a line each."""
+        stated = self.kinds or self.virtual != "not stated"
+        return [*self._integrability(), *([self._virtual_sentence()] if stated else [])]
 
     def _integrability(self) -> list[str]:
         if not self.velocity_rows:
@@ -90,7 +95,7 @@ class Classification:
         if self.integrable:
             lines.append(f"{names}: integrable{'' if one else ' together'} (semiholonomic: holonomic in disguise, up to a constant)")
         elif self.integral_count is None:
-            lines.append(f"{names}: not integrable (nonholonomic); whether some integrals follow was not decided within the time limit")
+            lines.append(f"{names}: not integrable (nonholonomic); whether some integrals follow was not decided: {self.reason}")
         elif self.integral_count:
             lines.append(f"{names}: not integrable{'' if one else ' together'}, but {self.integral_count} integral(s) follow")
         else:
@@ -139,7 +144,8 @@ def classify(system: Any) -> Classification:
         linear = tuple(k for k, row in enumerate(rows) if row.kind in ("linear", "affine") and not row.has_action)
         pfaffian, contradictory = _pfaffian(flat, [flat.kinematic[k] for k in linear])
         examined = bool(linear) and not contradictory
-        count = _integral_count(pfaffian, flat) if examined else 0
+        counted = _integral_count(pfaffian, flat) if examined else Answer(0)
+        count = counted.value
         written = count and not system.groups and _explicit(pfaffian, system)  # formulas in a chart of the group would not help a reader
         return Classification(
             system=system,
@@ -151,6 +157,7 @@ def classify(system: Any) -> Classification:
             redundant=_redundant(flat),
             contradictory=contradictory,
             virtual=_virtual(system),
+            reason=counted.reason,
         )
 
 
@@ -197,14 +204,12 @@ def _explicit(pfaffian: Pfaffian, system: System) -> bool:
     return not pfaffian.restricted and not any(z.base in open_inputs for e in rows for z in jets_in(e, Input))
 
 
-def _integral_count(pfaffian: Pfaffian, system: System) -> int | None:
+def _integral_count(pfaffian: Pfaffian, system: System) -> Answer[int]:
     """The number of integrals, without those of the holonomic rows."""
     holonomic = sum(row.kind == "holonomic" and not row.has_action for row in system.kinematic)
     forms = pfaffian.forms[len(pfaffian.forms) - holonomic :]
-    held = Pfaffian(pfaffian.variables, forms, pfaffian.points).rank
-    with deadline(_SECONDS):
-        return pfaffian.integrable_part.rank - held
-    return None
+    found = integrable_rank(pfaffian, _SECONDS)
+    return found if found.value is None else Answer(found.value - generic_rank(forms, pfaffian.points))
 
 
 def _redundant(system: System) -> tuple[int, ...]:

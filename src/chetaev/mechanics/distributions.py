@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 
 import sympy
 from sympy import Add, Expr, S, Symbol
@@ -26,11 +26,14 @@ from chetaev.core.calculus import partials
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import null_space, rank
 from chetaev.core.notation.show import in_notation
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import Answer, allowance, limited, size
 from chetaev.core.zero import charted, known_zero, vanishes
 from chetaev.mechanics.ranks.exact import FieldPoints
 from chetaev.mechanics.ranks.generic import Point, Points, generic_rank, zero_on
 from chetaev.mechanics.ranks.row_reduction import Reduced, row_reduce
+
+_SHORT_FORMS = 100
+"""Size of forms up to which the derived system, or an integral of polynomial forms, is computed in place, within a tenth of a second."""
 
 Field = Mapping[Symbol, Expr]
 """A vector field by its components that are not zero."""
@@ -57,6 +60,9 @@ class Pfaffian:
     points: Sequence[Point]
     restricted: bool = False
     """Whether the points lie on a proper submanifold."""
+
+    def __hash__(self) -> int:
+        return hash((self.variables, self.forms, self.restricted))  # the points, whose values are compared, have no hash
 
     @cached_property
     def reduced(self) -> Reduced:
@@ -109,12 +115,21 @@ class Pfaffian:
     def integrable(self) -> bool | None:
         """Frobenius' condition: True, False, or None where no proof was found."""
         if self.derived_corank is not None:
-            return self.derived_corank == 0
+            known = self.derived_corank == 0 or all(vanishes(e) is False for form in self.forms for e in form if e != 0)
+            return self.derived_corank == 0 if known else self._without_zeros()
         entries = [e for line in self.curvature for e in line if e != 0]
         answers = zero_on(entries, self.points) if self.restricted else [vanishes(e) for e in entries]
         if False in answers:
             return False
         return None if None in answers else True
+
+    def _without_zeros(self) -> bool | None:
+        """Whether the forms without coefficients that are proved to vanish are integrable; None if that is open for another one."""
+        forms = tuple(tuple(S.Zero if known_zero(e) else e for e in form) for form in self.forms)
+        cleared = Pfaffian(self.variables, forms, self.points, self.restricted)
+        if cleared.derived_corank == 0:
+            return True
+        return None if any(vanishes(e) is None for form in forms for e in form) else False
 
     def derived(self) -> Pfaffian:
         """The forms whose exterior derivative lies in the system: the next term of the derived flag."""
@@ -157,24 +172,47 @@ def rank_with_and_without(forms: Sequence[Sequence[Expr]], points: Sequence[Poin
     return generic_rank(forms, points), generic_rank([row[:-1] for row in forms], points)
 
 
-def integrals(system: Pfaffian, seconds: float = 5.0) -> list[Expr]:
-    """Independent integrals of `system` found within `seconds`; each is verified along all fields."""
-    found: list[Expr] = []
-    with deadline(seconds):  # the number of integrals is known from the rank; those found in time are returned
-        part = system.integrable_part
-        forms = [*system.forms, *[part.reduced.rows[a] for a in part.reduced.pivots]]
-        while _search(forms, system, found):
-            pass
+def integrable_rank(system: Pfaffian, seconds: float) -> Answer[int]:
+    """The rank of the largest integrable subsystem, if it is found within the budget of `seconds`."""
+    whole = generic_rank(system.forms, system.points)
+    if system.derived_corank in (0, whole):  # all or nothing is integrable, and no expression has to be formed
+        return Answer(whole - system.derived_corank)
+    part = integrable_part(system, seconds)
+    return Answer(None if part.value is None else part.value.rank, part.reason)
+
+
+def integrable_part(system: Pfaffian, seconds: float) -> Answer[Pfaffian]:
+    """The largest integrable subsystem, if it is found within the budget of `seconds`; expressions grow with each derived system."""
+    return limited(_integrable_part, system, seconds=seconds, small=size(*chain(*system.forms)) <= _SHORT_FORMS)
+
+
+def _integrable_part(system: Pfaffian) -> Pfaffian:
+    found = system.integrable_part
+    _ = found.reduced  # which the caller needs, and which may take as long
     return found
 
 
-def _search(forms: Sequence[Sequence[Expr]], system: Pfaffian, found: list[Expr]) -> bool:
+def integrals(system: Pfaffian, seconds: float = 5.0) -> list[Expr]:
+    """Independent integrals of `system` found within the budget of `seconds`; each is verified along all fields."""
+    found: list[Expr] = []
+    with allowance(seconds):  # the number of integrals is known from the rank; those found in time are returned
+        part = integrable_part(system, seconds)
+        if part.value is not None:
+            reduced = part.value.reduced
+            forms = [*system.forms, *[reduced.rows[a] for a in reduced.pivots]]
+            while _search(forms, system, found, seconds):
+                pass
+    return found
+
+
+def _search(forms: Sequence[Sequence[Expr]], system: Pfaffian, found: list[Expr], seconds: float) -> bool:
     """Try every form once and append new integrals to `found`; a variable that is itself an integral counts as a constant."""
     moving = [z for z in system.variables if z not in found]
     before = len(found)
     for form in forms:
         components = [a for a, z in zip(form, system.variables, strict=True) if z in moving]
-        candidate = _integral(components, moving)
+        small = size(*components) <= _SHORT_FORMS and all(a.is_polynomial(*moving) for a in components)
+        candidate = limited(_integral, tuple(components), tuple(moving), seconds=seconds, small=small).value
         if candidate is not None and _is_integral(candidate, system) and _is_new(candidate, found, system):
             found.append(candidate)
     return len(found) > before

@@ -16,8 +16,8 @@ from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
-from chetaev.core.notation.show import latex
-from chetaev.core.support.budget import deadline
+from chetaev.core.notation.show import latex, mathml
+from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
@@ -25,6 +25,9 @@ from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrang
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.ranks.row_reduction import row_reduce
+
+_SHORT = 12
+"""Size of the two sides of a row that are simplified in place, within some milliseconds. SymPy may take seconds for a few terms more."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,17 @@ class Equations:
     assumptions: tuple[Expr, ...] = ()
     """Expressions that must not vanish for the rows to hold."""
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once, since caches ask for it in every call."""
+        return hash((self.lowered, self.principle, self.rewritten, self.assumptions))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in self.__dict__.items() if name != "_hash"}  # texts have other hashes in another process
+
     @property
     def system(self) -> System:
         """The system the equations belong to."""
@@ -53,7 +67,7 @@ class Equations:
         """The rows as SymPy expressions."""
         return self._assembled(SYMBOLIC)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels of the rows, without forming them."""
         return tuple(origin.label for origin in self.origins)
@@ -153,15 +167,20 @@ class Equations:
         return replace(self, rewritten=rows, assumptions=(*self.assumptions, *assumptions))
 
     def simplify(self, seconds: float = 10.0) -> Equations:
-        """The same rows simplified by SymPy within `seconds`; rows that were not reached stay as they are."""
+        """The same rows simplified by SymPy; rows that were not reached stay as they are.
+
+        `seconds` is the budget, counted in operations, so that the answer does not depend on the machine.
+        """
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             raise UsageError(
                 f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
             )
         rows = list(self.rows)
-        with deadline(seconds), deep():  # rows that are not simplified are still right
+        with allowance(seconds), deep():  # rows that are not simplified are still right
             for k, row in enumerate(rows):
-                rows[k] = replace(row, lhs=sympy.simplify(row.lhs), rhs=sympy.simplify(row.rhs))
+                sides = (row.lhs, row.rhs)
+                lhs, rhs = limited(_simplified, *sides, seconds=seconds, small=size(*sides) <= _SHORT).or_else(sides)
+                rows[k] = replace(row, lhs=lhs, rhs=rhs)
         return replace(self, rewritten=tuple(rows))
 
     def __iter__(self) -> Iterator[Row[Expr]]:
@@ -201,6 +220,10 @@ class Equations:
         sides += [(f"{name}'", e) for name, e in self.system.quasi.items() if self._quotes(name)]
         rows = [f"{latex(lhs)} &= {latex(rhs)}" for lhs, rhs in sides]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def mathml(self) -> dict[str, str]:
+        """Each row by its label as an element of MathML, which browsers set; kinematic rows as the user wrote them."""
+        return {row.label: mathml(*self.sides(row)) for row in self.rows}
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -268,3 +291,7 @@ def _without(row: Row[Expr]) -> tuple[Expr, Expr]:
     """Both sides of a row with all multipliers set to zero."""
     zero = dict.fromkeys(jets_in(row.residual, Multiplier), S.Zero)
     return row.lhs.xreplace(zero), row.rhs.xreplace(zero)
+
+
+def _simplified(lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
+    return sympy.simplify(lhs), sympy.simplify(rhs)

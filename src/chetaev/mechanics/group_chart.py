@@ -85,7 +85,7 @@ class _Chart:
 
     def __init__(self, system: System, group: GroupCoordinate, centre: Sequence[Any] | None = None) -> None:
         self.group = group
-        self.whole = GroupCoordinate(group.name, group.word.upper(), group.body)  # a reduced coordinate gets a position too
+        self.whole = GroupCoordinate(group.name, group.group.word, group.body)  # a reduced coordinate gets a position too
         self.coordinates = tuple(fresh_coordinates(system, [f"{group.name}_{a + 1}" for a in range(group.group.dimension)]))
         self.centre = [Rational(c) for c in centre] if centre is not None else self._unit()
         self.places = self._places()
@@ -109,15 +109,15 @@ class _Chart:
     def kinds(self) -> dict[str, str]:
         """The kinds of the coordinates."""
         turning = range(self.group.group.dimension)[self.group.group.rotation] if len(self.coordinates) < 4 else ()
-        plane = self.group.group.word in ("SE2", "S1")
+        plane = self.group.group.orthogonal == 2
         return {y.base: "angle" if plane and a in turning else "line" for a, y in enumerate(self.coordinates)}
 
     def _unit(self) -> list[Expr]:
-        return [S.One if name == "w" else S.Zero for name in self.group.group.places]
+        return [S(v) for v in self.group.group.identity]
 
     def _places(self) -> list[Expr]:
         shifts = [c + y for c, y in zip(self.centre, self.coordinates, strict=False)]
-        if "w" not in self.group.group.places:
+        if self.group.group.orthogonal != 3:
             return shifts
         still, q0 = self.centre[:-4], self.centre[-4:]
         small = [S.One, *[y / 2 for y in self.coordinates[-3:]]]

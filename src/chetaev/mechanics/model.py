@@ -82,16 +82,18 @@ class Model:
 
     def _check_texts(self) -> None:
         """Raise a ModelError for prose, names or values with control characters."""
-        titled = {"prose": self.prose, "reference": self.reference}
-        titled |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
+        several = {"prose": self.prose, "reference": self.reference}  # these may have several lines, and so may expressions
+        several |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
+        single: dict[str, str] = {}
         named = {"parameter": self.parameters, "input": self.inputs, "scale of": self.scale, "gauge of": self.gauge}
         named |= {"start": self.start.fixed, "guess": self.start.guess, "invariant": self.invariants}
         for kind, given in [*named.items(), *((f"start under {principle}:", data) for principle, data in self.also.items())]:
-            titled |= {f"the name of {kind} {name!r}": str(name) for name in given}
-            titled |= {f"{kind} {name!r}": value for name, value in given.items() if isinstance(value, str)}
-        several = (self.prose, self.reference, *self.corrections)
-        for title, text in titled.items():
-            reason = fault(text, lines=text in several or not title.startswith(("the name of", "invariant")))
+            single |= {f"the name of {kind} {name!r}": str(name) for name in given}
+            values = {f"{kind} {name!r}": value for name, value in given.items() if isinstance(value, str)}
+            several |= values if given is not self.invariants else {}
+            single |= values if given is self.invariants else {}
+        for title, text in (*several.items(), *single.items()):
+            reason = fault(text, lines=title in several)
             if reason:
                 raise ModelError(f"{title} {reason}", where=f"model {self.system.label}", hint="plain text")
 

@@ -10,7 +10,7 @@ import sympy
 from sympy import Expr
 from sympy.polys.matrices import DomainMatrix
 
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import apart, limited, size
 from chetaev.mechanics.definite import never_zero
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.structure import structure
@@ -26,8 +26,13 @@ _LONGEST_SIMPLIFIED = 60
 """Operations of a factor that is simplified by trigonometric identities, at most; the time grows quickly with the length."""
 _HIGHEST_MULTIPLE = 100
 """Largest whole number in an argument of sine or cosine for such identities: SymPy expands the sine of a multiple to a polynomial."""
-_CEILING = 20.0
-"""Seconds of processor time after which the search ends in any case; the limits above should end it earlier."""
+_SECONDS = 20.0
+"""Budget of the search; the limits above should end it earlier."""
+_SHORT = 400
+"""Size of a Jacobian whose determinant is expanded and factorised in place. The gallery's take at most half a second; a process of its own
+takes as long to start."""
+
+_TOO_LONG = "its determinant is too long for a formula"
 
 
 def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
@@ -42,22 +47,30 @@ def no_formula(equations: Equations) -> str:
 
 @lru_cache(maxsize=32)
 def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
-    """The factors, or the reason why there are none. Sizes decide whether a formula is sought; the clock is a last limit."""
-    found: list[Expr] | None = None
-    with deadline(_CEILING) as clock:
-        symbolic = structure(equations)
-        plain, meant = (None, {}) if symbolic is None else _without_high_exponents(sympy.Matrix(symbolic.jacobian))
-        determinant = None if plain is None else _determinant(plain)
-        if determinant is not None:
-            bases = [base.xreplace(meant) for base in _numerator_factors(determinant)]
-            for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
-                bases = [factor for base in bases for factor in _simplified(base)]
-            found = bases
-    if clock.expired:
-        return None, f"the clock ended the search for a formula after {_CEILING:g} seconds of work"
-    if found is None:
-        return None, "its determinant is too long for a formula"
-    return tuple(dict.fromkeys(b for b in found if b.free_symbols and not never_zero(b))), ""
+    """The factors, or the reason why there are none."""
+    symbolic = structure(equations)
+    jacobian = None if symbolic is None else sympy.ImmutableMatrix(symbolic.jacobian)
+    if jacobian is None or sum(sympy.count_ops(e) for e in jacobian) > _LARGEST_MATRIX:
+        return None, _TOO_LONG
+    with apart():
+        answer = limited(_factors, jacobian, seconds=_SECONDS, small=size(*jacobian) <= _SHORT)
+    if not answer.done:
+        return None, f"the search for a formula was ended: {answer.reason}"
+    if answer.value is None:
+        return None, _TOO_LONG
+    return tuple(dict.fromkeys(b for b in answer.value if b.free_symbols and not never_zero(b))), ""
+
+
+def _factors(jacobian: sympy.Matrix) -> list[Expr] | None:
+    """The factors of the determinant; None if it would be too long."""
+    plain, meant = _without_high_exponents(jacobian)
+    determinant = _determinant(plain)
+    if determinant is None:
+        return None
+    bases = [base.xreplace(meant) for base in _numerator_factors(determinant)]
+    for _ in range(2):  # the first pass may leave squares of sine and cosine that only the second sees
+        bases = [factor for base in bases for factor in _simplified(base)]
+    return bases
 
 
 def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Expr, Expr]]:
@@ -72,8 +85,6 @@ def _without_high_exponents(matrix: sympy.Matrix) -> tuple[sympy.Matrix, dict[Ex
 
 def _determinant(matrix: sympy.Matrix) -> Expr | None:
     """The determinant expanded in a ring where sines and cosines are variables; None if it would be too long."""
-    if sum(sympy.count_ops(e) for e in matrix) > _LARGEST_MATRIX:
-        return None
     read = DomainMatrix.from_Matrix(matrix, composite=True)
     products = prod(sum(_terms(e, read.domain) for e in row) for row in read.to_list())
     if products > _MOST_PRODUCTS:

@@ -185,7 +185,8 @@ def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any
     """Rows without highest jets that cancel, as those of a total derivative added to L do.
 
     Only jets that are formally absent are removed. A derivative vanishes also by a jet inside sign; so where a derivative is zero, the row
-    itself is compared at points that differ in this jet alone.
+    itself is compared at points that differ in this jet alone. A jet is removed by setting it to zero, where log(x) has no value;
+    so the result is compared with the row, and a row that is not shown to be the same keeps its jets.
     """
     found = list(rows)
     changing = list(range(len(found)))
@@ -197,9 +198,11 @@ def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any
         absent = {
             i: [z for z in own if next(zero) and not _depends_on(found[i], z, algebra)] for i, own in zip(changing, jets, strict=True)
         }
-        changing = [i for i, own in absent.items() if own]
+        shorter = {i: algebra.without(found[i], own) for i, own in absent.items() if own}
+        same = vanishing(algebra.program([found[i] - row for i, row in shorter.items()])[0]) if shorter else None
+        changing = [i for i, equal in zip(shorter, same or (), strict=False) if equal]
         for i in changing:
-            found[i] = algebra.without(found[i], absent[i])
+            found[i] = shorter[i]
     return found
 
 

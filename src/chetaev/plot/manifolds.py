@@ -69,11 +69,11 @@ def _of_entry(entry: Entry, parent: Entry | None, found: Tree) -> Box:
         lines = [f"phase space, dimension {found.form.dimension}"] if parent is None else ["otherwise"]
     if entry.status == "inconsistent":
         return Box([*lines, "no motion"], ALERT, heavy=True)
-    if not entry.status.startswith("final"):
+    if entry.status != "final":
         return Box(lines, SOFT if entry.status != "open" else ALERT)
     leaf = _leaf_of(entry, found)
     if leaf is None:
-        return Box([*lines, "part of another leaf" if "contained" in entry.status else entry.status], SOFT)
+        return Box([*lines, entry.status if entry.within is None else "part of another leaf"], SOFT)
     return Box([*lines, *_described(leaf, found.leaves.index(leaf))], COLOURS[2], heavy=True)
 
 

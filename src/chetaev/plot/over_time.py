@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
-from chetaev.core.notation.latex import estimated_width
+from chetaev.core.notation.formula import estimated_width
 from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
 from chetaev.plot.curves import broken, smooth, usual
 from chetaev.plot.style import (

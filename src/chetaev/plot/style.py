@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import ChetaevError, UsageError
-from chetaev.core.notation.latex import estimated_width
+from chetaev.core.notation.formula import estimated_width
 from chetaev.core.notation.show import latex
 from chetaev.core.support.text import in_mathtext
 from chetaev.plot.saving import save_figure

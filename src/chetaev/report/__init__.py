@@ -110,26 +110,24 @@ def report(
     from chetaev.report.citations import citations
     from chetaev.report.page import page
     from chetaev.report.subject import subject_of
-    from chetaev.report.typeset import Typesetter
 
     settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "scale": scale, "method": method, "events": events}
     settings |= {"branch": branch, "gauge": gauge, "conserve": conserve, "max_step": max_step}
     subject = subject_of(model, start, t, settings)
-    typeset = Typesetter()
     parts = [
-        ("system", "System", sections.system(subject, typeset)),
-        ("classification", "Constraints", sections.classification(subject, typeset)),
-        ("equations", "Equations of motion", sections.equations(subject, typeset, simplify)),
-        ("analysis", "Analysis", sections.analysis(subject, typeset)),
-        ("motion", "Motion", moving.motion(subject, typeset, animation)),
-        ("accuracy", "Accuracy", moving.accuracy(subject, typeset)),
-        ("principles", "Other principles", moving.others(subject, typeset)),
+        ("system", "System", sections.system(subject)),
+        ("classification", "Constraints", sections.classification(subject)),
+        ("equations", "Equations of motion", sections.equations(subject, simplify)),
+        ("analysis", "Analysis", sections.analysis(subject)),
+        ("motion", "Motion", moving.motion(subject, animation)),
+        ("accuracy", "Accuracy", moving.accuracy(subject)),
+        ("principles", "Other principles", moving.others(subject)),
         ("references", "References", citations(subject)),
         ("file", "Model file", _file(subject.model, subject.motion)),
     ]
     kept = [part for part in parts if part[2]]
     subtitle = f"under {subject.equations.principle.in_words()}"
-    html = page(subject.title, subtitle, kept, typeset.definitions(), f"chetaev {VERSION}")
+    html = page(subject.title, subtitle, kept, f"chetaev {VERSION}")
     return Report(subject.title, html, subject.analysis, subject.motion)
 
 

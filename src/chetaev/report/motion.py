@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import size as nodes_of
+from chetaev.mechanics.assemble import origins
+from chetaev.mechanics.origins import Origin, Stated, Variation
 from chetaev.numerics.comparison.compare import same_motions
 from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
@@ -19,15 +20,15 @@ from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
 from chetaev.report.pictures import drawn
 from chetaev.report.prose import line
-from chetaev.report.sections import names_of
+from chetaev.report.sections import labelled, names_of
 from chetaev.report.subject import Subject
-from chetaev.report.typeset import Typesetter
+from chetaev.report.typeset import set_formula, set_symbol
 from chetaev.report.words import counted, number, sentence, size, table
 
 _MOST_EVENTS = 12
 """Events and switches in the table; the number of further ones is given."""
-_SECONDS = 2.0
-"""Time limit for deciding whether two principles have the same motions; without an answer the report says nothing about it."""
+_LONGEST = 20_000
+"""Size of the equations under two principles that are compared, at most, which takes a second or two; the report says if it is larger."""
 _CHECKS = {
     "nodes": "stored states against the dense output",
     "rate": "velocity against the derivative of the position",
@@ -39,12 +40,12 @@ _CHECKS = {
 }
 
 
-def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
+def motion(subject: Subject, animation: bool) -> str:
     """Return data, outcome and pictures, or the reason why there is no motion."""
     found = subject.motion
     if found is None:
-        return _none(subject, typeset)
-    html = _outcome(found) + _states(subject, found, typeset)
+        return _none(subject)
+    html = _outcome(found) + _states(subject, found)
     if animation:
         html += f'<div class="animation">{animate(found, subject.model.scene).html()}</div>'
     what = "Coordinates and multipliers" if found.equations.multipliers else "Coordinates"
@@ -59,7 +60,7 @@ def motion(subject: Subject, typeset: Typesetter, animation: bool) -> str:
     return html + _side_by_side(pictures) + _events(found)
 
 
-def accuracy(subject: Subject, typeset: Typesetter) -> str:
+def accuracy(subject: Subject) -> str:
     """Return the balance, the drift, the certificate of `verify`, and the invariants."""
     found = subject.motion
     if found is None:
@@ -70,11 +71,18 @@ def accuracy(subject: Subject, typeset: Typesetter) -> str:
             drawn(drift(found), "drift", "The largest residual of every constraint and of the balance, over all steps."),
         ]
     )
-    html += _invariants(subject, found, typeset)
+    html += _invariants(subject, found)
     certificate = found.verify()
-    stated = subject.equations.system.kinematic_labels
+    known = {origin.label: origin for origin in origins(subject.equations.lowered)}
     rows = [
-        (_checked(label, typeset), _CHECKS.get(_kind(label, stated), ""), size(r.largest), size(r.rms), number(r.t, 4), number(r.scale, 3))
+        (
+            _checked(label, known.get(label)),
+            _CHECKS.get(_kind(label, known.get(label)), ""),
+            size(r.largest),
+            size(r.rms),
+            number(r.t, 4),
+            number(r.scale, 3),
+        )
         for label, r in certificate.items()
     ]
     html += (
@@ -85,7 +93,7 @@ def accuracy(subject: Subject, typeset: Typesetter) -> str:
     return html + table(("row", "what is checked", "largest", "rms", "at t", "size of terms"), rows, "numbers from2")
 
 
-def others(subject: Subject, typeset: Typesetter) -> str:
+def others(subject: Subject) -> str:
     """Return the comparison with the other principles of the model; empty if there are none."""
     if subject.motion is None or not (subject.others or subject.refused):
         return ""
@@ -93,8 +101,8 @@ def others(subject: Subject, typeset: Typesetter) -> str:
     motions = {own: subject.motion, **subject.others}
     facts = []
     for name, other in subject.others.items():
-        same, reason = None, "it was not decided within the time limit of a report"
-        with deadline(_SECONDS):
+        same, reason = None, "the equations are too long for a report to compare them"
+        if sum(nodes_of(row.residual) for each in (subject.equations, other.equations) for row in each.rows) <= _LONGEST:
             same, reason = same_motions(subject.equations, other.equations)
         words = {True: "agree with", False: "differ from", None: "may agree with or differ from"}[same]
         facts.append(f"Motions under <code>{escape(name)}</code> {words} those under <code>{escape(own)}</code>: {escape(reason)}.")
@@ -110,12 +118,12 @@ def others(subject: Subject, typeset: Typesetter) -> str:
     return html
 
 
-def _none(subject: Subject, typeset: Typesetter) -> str:
+def _none(subject: Subject) -> str:
     if subject.refusal is None:
         return "<p>No initial data are given, so nothing was simulated.</p>"
     fault = subject.refusal
     names = names_of(subject.equations.system)
-    told = " ".join(line(part, names, typeset) for part in (fault.what, fault.why) if part)
+    told = " ".join(line(part, names) for part in (fault.what, fault.why) if part)
     hint = f'<p class="hint">→ <code>{escape(fault.hint)}</code></p>' if fault.hint else ""
     verdict = f"The verdict is {subject.analysis.verdict}: {escape(subject.analysis.verdict.sentence)}."
     return f'<div class="callout"><p><strong>No motion was computed.</strong> {verdict}</p><p>{told}</p>{hint}</div>'
@@ -142,18 +150,18 @@ def _settings(found: Trajectory) -> list[str]:
     return words + [f"{name.replace('_', ' ')} {value}" for name, value in asked.items() if not isinstance(value, dict)]
 
 
-def _states(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:
+def _states(subject: Subject, found: Trajectory) -> str:
     """Return a table of first, last, least and greatest values of the state and the multipliers."""
     given = set(subject.model.start.fixed)
     rows: list[tuple[str, ...]] = []
     for k, z in enumerate(found.jets):
         low, high = found.extrema.get(z.name, (np.nan, np.nan))
         mark = "" if z.name in given or not given else ' <span class="soft">(found)</span>'
-        rows.append((typeset.symbol(z.name), number(found.states[0, k]) + mark, number(found.final[z.name], 8), number(low), number(high)))
+        rows.append((set_symbol(z.name), number(found.states[0, k]) + mark, number(found.final[z.name], 8), number(low), number(high)))
     for m in found.equations.multipliers:
         if m not in found.jets:
             values = np.asarray(found[m.name], dtype=float)
-            rows.append((typeset.symbol(m.name), *(number(v) for v in (values[0], values[-1], values.min(), values.max()))))
+            rows.append((set_symbol(m.name), *(number(v) for v in (values[0], values[-1], values.min(), values.max()))))
     return table(("", "start", "end", "least", "greatest"), rows, "numbers from1")
 
 
@@ -180,30 +188,30 @@ def _events(found: Trajectory) -> str:
     return "<h3>Events and switches</h3>" + table(("", "", "t"), rows[:_MOST_EVENTS], "numbers from2") + more
 
 
-def _invariants(subject: Subject, found: Trajectory, typeset: Typesetter) -> str:
+def _invariants(subject: Subject, found: Trajectory) -> str:
     rows = []
     for name, text in subject.model.invariants.items():
         values = np.asarray(found[text], dtype=float)
-        formula = typeset.formula(text) if len(text) <= 400 else ""
+        formula = set_formula(text) if len(text) <= 400 else ""
         rows.append((f"{escape(name)} {formula}", number(values[0], 8), size(np.abs(values - values[0]).max())))
     if not rows:
         return ""
     return "<h3>Constants of the motion</h3>" + table(("", "value", "largest change"), rows, "numbers from1")
 
 
-def _kind(label: str, stated: Sequence[str]) -> str:
-    if label in stated:
-        return "kinematic"
-    word = label.split()[0].split("[")[0]
-    return "E" if word.startswith("E_") else word
+def _kind(label: str, origin: Origin | None) -> str:
+    """Return the kind of a residual: by the origin of its row, or by its first word if it is of no row, such as `rate of x`."""
+    if isinstance(origin, Stated | Variation):
+        return "kinematic" if isinstance(origin, Stated) else "E"
+    return label.split()[0].split("[")[0]
 
 
-def _checked(label: str, typeset: Typesetter) -> str:
+def _checked(label: str, origin: Origin | None) -> str:
     """Return the label of a residual with its name typeset."""
-    if label.startswith("E_"):
-        return typeset.symbol(label)
+    if origin is not None:
+        return labelled(origin)
     words, _, name = label.rpartition(" of ")
-    return f"{words} of {typeset.symbol(name)}" if words else f"<code>{escape(label)}</code>" if "[" in label else escape(label)
+    return f"{words} of {set_symbol(name)}" if words else f"<code>{escape(label)}</code>" if "[" in label else escape(label)
 
 
 def _side_by_side(pictures: list[Any]) -> str:

@@ -45,9 +45,8 @@ code, pre { font: .88em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sa
 code { white-space: nowrap }
 .hint code, .callout code { white-space: normal }
 pre { overflow-x: auto; background: var(--shade); padding: .8rem 1rem; border-radius: .4rem; margin: .5rem 0 }
-.m { fill: currentColor; overflow: visible; margin: 0 .05em; max-width: 100% }
-td .m { max-width: none }
-.glyphs { position: absolute }
+math { font-family: "Cambria Math", "STIX Two Math", "Latin Modern Math", "DejaVu Math TeX Gyre", "Noto Sans Math", math;
+  font-size: 1.06em }
 .rows { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .55rem 1.3rem; align-items: baseline; margin: .6rem 0 }
 .label { color: var(--soft); font-size: .93rem }
 .formula { font-size: 1.06rem; line-height: 2.1; padding-left: 1.6em; text-indent: -1.6em }
@@ -94,7 +93,7 @@ footer { color: var(--soft); font-size: .88rem; text-align: center }
 )
 
 
-def page(title: str, subtitle: str, sections: Sequence[tuple[str, str, str]], definitions: str, footer: str) -> str:
+def page(title: str, subtitle: str, sections: Sequence[tuple[str, str, str]], footer: str) -> str:
     """A complete document; sections are (name, heading, html)."""
     large = title[:1].upper() + title[1:]
     links = "".join(f'<a href="#{name}">{escape(heading)}</a>' for name, heading, _ in sections)
@@ -105,4 +104,4 @@ def page(title: str, subtitle: str, sections: Sequence[tuple[str, str, str]], de
     )
     header = f"<header><h1>{escape(large)}</h1><p>{escape(subtitle)}</p></header><nav>{links}</nav>"
     main = f"<main>{header}\n{body}\n<footer><p>{escape(footer)}</p></footer></main>"
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>{definitions}\n{main}</body></html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>{main}</body></html>\n'

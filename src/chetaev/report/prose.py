@@ -8,19 +8,19 @@ stands alone. Text between backquotes is code.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from html import escape
+from typing import NamedTuple
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
-from chetaev.core.notation.show import latex
 from chetaev.core.support.letters import symbol_latex
-from chetaev.report.typeset import Typesetter
+from chetaev.report.typeset import set_formula, set_relation
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SIGNS = re.compile(r"[A-Za-z0-9_'()*/^+\-.]+")
-_BETWEEN = {"=": "=", "+": "+", "-": "-", "*": "*", "/": "/", "!=": r"\neq", ">": ">", "<": "<"}
 _RELATIONS = ("!=", ">", "<")
+_BETWEEN = ("=", "+", "-", "*", "/", *_RELATIONS)
 _WORDS = frozenset(("a", "A", "I"))
 _TAIL = ".,;:"
 _FUNCTIONS = FUNCTIONS.keys() - DECLARABLE
@@ -28,24 +28,36 @@ _FUNCTIONS = FUNCTIONS.keys() - DECLARABLE
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def prose(text: str, names: Collection[str], typeset: Typesetter) -> str:
+class Setter(NamedTuple):
+    """How formulas in running text are set."""
+
+    formula: Callable[[str], str]
+    """Sets an expression or a row of the notation."""
+    relation: Callable[[str, str], str]
+    """Sets a relation that is not in the notation, such as `!=`, and the expression after it."""
+
+
+HTML = Setter(set_formula, set_relation)
+
+
+def prose(text: str, names: Collection[str]) -> str:
     """Return the paragraphs of `text`, which blank lines separate, as HTML."""
     known = {*names, *_FUNCTIONS, "t", "pi"}
-    parts = [_paragraph(part.split(), known, typeset) for part in text.split("\n\n") if part.strip()]
+    parts = [_paragraph(part.split(), known) for part in text.split("\n\n") if part.strip()]
     return "".join(f"<p>{part}</p>" for part in parts)
 
 
-def line(text: str, names: Collection[str], typeset: Typesetter) -> str:
-    """Return a single line as HTML."""
-    return _paragraph(text.split(), {*names, *_FUNCTIONS, "t", "pi"}, typeset)
+def line(text: str, names: Collection[str], setter: Setter = HTML) -> str:
+    """Return a single line as HTML, with formulas as `setter` sets them."""
+    return _paragraph(text.split(), {*names, *_FUNCTIONS, "t", "pi"}, setter)
 
 
-def _paragraph(words: list[str], known: set[str], typeset: Typesetter) -> str:
+def _paragraph(words: list[str], known: set[str], setter: Setter = HTML) -> str:
     found: list[str] = []
     at = 0
     while at < len(words):
         stop = _run(words, at, known)
-        made = _formula(words[at:stop], known, typeset) if stop > at else None
+        made = _formula(words[at:stop], known, setter) if stop > at else None
         if made is None:
             found.append(_CODE.sub(r"<code>\1</code>", escape(words[at], quote=False)))
             at += 1
@@ -102,7 +114,7 @@ def _enclosed(text: str) -> bool:
     return False
 
 
-def _formula(words: list[str], known: set[str], typeset: Typesetter) -> str | None:
+def _formula(words: list[str], known: set[str], setter: Setter) -> str | None:
     """Typeset words as a formula; None if they have no name of the system or cannot be read."""
     text = " ".join(words)
     bare = text.rstrip(_TAIL)
@@ -113,8 +125,8 @@ def _formula(words: list[str], known: set[str], typeset: Typesetter) -> str | No
     try:
         if relation is None:
             opening, closing = ("(", ")") if _enclosed(bare) and "," not in bare else ("", "")
-            return f"{opening}{typeset.formula(bare)}{closing}{escape(tail)}"
+            return f"{opening}{setter.formula(bare)}{closing}{escape(tail)}"
         left, right = bare.split(f" {relation} ", 1)
-        return typeset.formula(left) + " " + typeset.latex(f"{_BETWEEN[relation]} {latex(right)}") + escape(tail)
+        return setter.formula(left) + " " + setter.relation(relation, right) + escape(tail)
     except ChetaevError:
         return None

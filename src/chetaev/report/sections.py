@@ -14,12 +14,13 @@ from chetaev.core.symbols import Action
 from chetaev.core.system import System
 from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.singular_locus import no_formula
 from chetaev.plot.manifolds import tree
 from chetaev.report.pictures import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
-from chetaev.report.typeset import Typesetter
+from chetaev.report.typeset import set_formula, set_general_form, set_relation, set_symbol
 from chetaev.report.words import counted, number, sentence
 
 _LONGEST = 3_500
@@ -35,28 +36,28 @@ _SHORT = 60
 """Characters of formulas that share a line; longer ones have a line each."""
 
 
-def system(subject: Subject, typeset: Typesetter) -> str:
+def system(subject: Subject) -> str:
     """Return the system as the user wrote it, with the values of its parameters."""
     given, model = subject.equations.system, subject.model
-    rows = [("coordinates", _coordinates(given.kinds, typeset))]
+    rows = [("coordinates", _coordinates(given.kinds))]
     for part in STORED:
         if part.kind is Kind.ROWS:
-            rows += [(label, typeset.formula(*r.sides)) for label, r in part.rows(given)]
+            rows += [(label, set_formula(*r.sides)) for label, r in part.rows(given)]
         elif isinstance(given_part := getattr(given, part.name), Action):
-            rows.append((part.title, typeset.symbol(given_part.base)))
+            rows.append((part.title, set_symbol(given_part.base)))
         elif part.kind in (Kind.FORMULA, Kind.FORMULAS) and not part.defines:
             bound = model.inputs if part.open_word else {}
-            rows += [_formula(part, name, bound.get(name, e), typeset) for name, e in _formulas(part, given).items()]
-    html = prose(model.prose, names_of(given), typeset) + _rows(rows)
+            rows += [_formula(part, name, bound.get(name, e)) for name, e in _formulas(part, given).items()]
+    html = prose(model.prose, names_of(given)) + _rows(rows)
     for part in [part for part in STORED if part.defines]:
-        html += _named(part.heading, {part.left_side.format(name): e for name, e in _formulas(part, given).items()}, typeset)
+        html += _named(part.heading, {part.left_side.format(name): e for name, e in _formulas(part, given).items()})
     if given.parameters:
-        values = [(typeset.symbol(p.name), _value(model.parameters.get(p.name), typeset)) for p in given.parameters]
+        values = [(set_symbol(p.name), _value(model.parameters.get(p.name))) for p in given.parameters]
         html += '<h3>Values</h3><dl class="values">' + "".join(f"<div><dt>{n}</dt><dd>{v}</dd></div>" for n, v in values) + "</dl>"
     if model.corrections:
         html += (
             "<h3>Corrections to the literature</h3><ul>"
-            + "".join(f"<li>{line(text, names_of(given), typeset)}</li>" for text in model.corrections)
+            + "".join(f"<li>{line(text, names_of(given))}</li>" for text in model.corrections)
             + "</ul>"
         )
     return html
@@ -67,13 +68,13 @@ def _formulas(part: Part, given: System) -> dict[str, Any]:
     return {name: given.as_written(part.titled(name), e) for name, e in part.formulas(given).items()}
 
 
-def _formula(part: Part, name: str, e: Any, typeset: Typesetter) -> tuple[str, str]:
+def _formula(part: Part, name: str, e: Any) -> tuple[str, str]:
     """Return the title of a formula, and the formula with its left side if it has one."""
     title, left = (part.heading or part.title).format(name), part.left_side.format(name)
     if e is None:
-        return title, f"{typeset.symbol(name)}, {part.open_word}"
+        return title, f"{set_symbol(name)}, {part.open_word}"
     e = e if isinstance(e, str | Expr) else str(e)
-    return title, typeset.formula(left, e) if left else typeset.formula(e)
+    return title, set_formula(left, e) if left else set_formula(e)
 
 
 def names_of(given: System) -> list[str]:
@@ -86,7 +87,7 @@ def names_of(given: System) -> list[str]:
     return named
 
 
-def classification(subject: Subject, typeset: Typesetter) -> str:
+def classification(subject: Subject) -> str:
     """Return the classification of the constraints."""
     rows, found = subject.equations.system.kinematic_rows(), subject.classification
     if not rows and subject.equations.system.variational is None:
@@ -97,35 +98,34 @@ def classification(subject: Subject, typeset: Typesetter) -> str:
         by_kind.setdefault(f"{row.kind}, redundant" if redundant else row.kind, []).append(f"<code>{escape(label)}</code>")
     html = _rows([(_KINDS.get(kind, kind), " ".join(labels)) for kind, labels in by_kind.items()])
     if found is None:
-        return f"{html}<p>Whether they are integrable was not decided within the time limit; <code>ch.classify</code> has none.</p>"
-    written = [line.strip() for line in str(found).splitlines()[1 + len(rows) :]]
+        return f"{html}<p>Whether they are integrable was not decided within a report's budget; <code>ch.classify</code> has more.</p>"
     integrals = {f"{show(f)} = constant" for f in found.integrals}
-    facts = [f"<li>{sentence(line)}</li>" for line in written if line not in integrals]
+    facts = [f"<li>{sentence(fact, [label for label, _ in rows])}</li>" for fact in found.facts if fact.strip() not in integrals]
     html += f"<ul>{''.join(facts)}</ul>"
     if found.integrals:
-        html += '<p class="lead">Constant on every motion:</p>' + _rows([("", typeset.formula(f)) for f in found.integrals])
+        html += '<p class="lead">Constant on every motion:</p>' + _rows([("", set_formula(f)) for f in found.integrals])
     return html
 
 
-def equations(subject: Subject, typeset: Typesetter, simplify: bool = False) -> str:
+def equations(subject: Subject, simplify: bool = False) -> str:
     """Return the equations of motion, every row with its label; simplified with `simplify`."""
     simplify = simplify and not subject.long
     found = subject.equations.simplify() if simplify else subject.equations
     count, unknowns = found.counts
-    names = " ".join(typeset.symbol(z.base) for z in found.unknowns)
+    names = " ".join(set_symbol(z.base) for z in found.unknowns)
     counts = f"{counted(count, 'equation')} for {counted(unknowns, 'unknown')} {names}"
     words = " The rows are simplified, for at most ten seconds." if simplify else ""
     intro = f"<p>By {escape(found.principle.in_words())}: {counts}. {_multipliers(found)}{words}</p>"
     if subject.long:
-        return intro + _in_short(found, typeset)
+        return intro + _in_short(found)
     rows = []
     for row in found.rows:
         size = len(found.row_text(row))
-        body = typeset.formula(*found.sides(row)) if size <= _LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
-        rows.append((_label(row.label, typeset), body))
+        body = set_formula(*found.sides(row)) if size <= _LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
+        rows.append((labelled(row.origin), body))
     html = intro + _rows(rows, labelled=True)
     if found.assumptions:
-        html += f"<p>They hold where {_nonzero(found.assumptions, typeset)}.</p>"
+        html += f"<p>They hold where {_nonzero(found.assumptions)}.</p>"
     return html
 
 
@@ -141,10 +141,10 @@ def _multipliers(found: Equations) -> str:
     return f"The multipliers belong to the {rows} rows in their order."
 
 
-def analysis(subject: Subject, typeset: Typesetter) -> str:
+def analysis(subject: Subject) -> str:
     """Return the verdict and its evidence."""
     found = subject.analysis
-    html = _verdict(found, typeset)
+    html = _verdict(found)
     if found.tree is not None and len(found.tree.entries) > 1:
         caption = "The constraints that each step of the algorithm adds, and the manifolds that remain; dimensions include time."
         html += drawn(tree(found, title=""), "tree", caption)
@@ -152,52 +152,52 @@ def analysis(subject: Subject, typeset: Typesetter) -> str:
         html += drawn(tree(found, title=""), "tree", "The families of states that were found.")
     for k, branch in enumerate(found.branches):
         special = found.verdict is Verdict.INCONSISTENT
-        html += f"<h3>{'Motions that remain' if special else f'Branch {k}'}</h3>" + _verdict(branch, typeset)
+        html += f"<h3>{'Motions that remain' if special else f'Branch {k}'}</h3>" + _verdict(branch)
     if found.assumptions:
         parts = [text.removesuffix(" != 0") for text in found.assumptions]
-        html += f"<p>Assumed: {_nonzero(parts, typeset)}.</p>"
+        html += f"<p>Assumed: {_nonzero(parts)}.</p>"
     return html + f'<p class="soft">Evidence: {sentence(found.evidence)}</p>'
 
 
-def _verdict(found: Analysis, typeset: Typesetter) -> str:
+def _verdict(found: Analysis) -> str:
     kind = "good" if found.verdict.unique_motion else "free" if found.verdict.allows_motion else "bad"
     html = f'<p><span class="badge {kind}">{found.verdict}</span> {sentence(found.verdict.sentence)}</p>'
     facts = []
     if found.dimension is not None:
-        example = f", for example {' '.join(typeset.symbol(name) for name in found.free_data)}" if found.free_data else ""
+        example = f", for example {' '.join(set_symbol(name) for name in found.free_data)}" if found.free_data else ""
         facts.append(f"{counted(found.dimension, 'free initial value')}{example}")
     if found.free_functions:
-        names = " ".join(typeset.symbol(name) for name in found.free_functions)
+        names = " ".join(set_symbol(name) for name in found.free_functions)
         facts.append(f"{counted(len(found.free_functions), 'free function')} of time: {names}")
     if found.undetermined:
-        names = " ".join(typeset.symbol(name) for name in found.undetermined)
+        names = " ".join(set_symbol(name) for name in found.undetermined)
         facts.append(f"not unique: {names} (redundant constraints; their reactions are unique)")
     if found.index is not None:
         facts.append(f"differentiation index {found.index}")
     if found.hidden:
-        facts.append(f"initial values must satisfy: {_zeros(found.hidden, found.equations.labels, typeset)}")
-    facts += [sentence(f"{name} follows from {', '.join(rows)}") for name, rows in found.origins.items()]
-    facts += _singular(found, typeset)
+        facts.append(f"initial values must satisfy: {_zeros(found.hidden, found.equations.labels)}")
+    facts += [sentence(f"{name} follows from {', '.join(rows)}", found.equations.labels) for name, rows in found.origins.items()]
+    facts += _singular(found)
     return html + (f"<ul>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>" if facts else "")
 
 
-def _singular(found: Analysis, typeset: Typesetter) -> list[str]:
+def _singular(found: Analysis) -> list[str]:
     if not found.verdict.unique_motion or found.offsets is None:
         return []
     factors = found.singular_locus
     if factors is None:
         return [f"singular where the smallest pivot of the system Jacobian vanishes ({no_formula(found.equations)})"]
-    return [f"singular where {' or '.join(typeset.formula(f, '0') for f in factors)}"] if factors else []
+    return [f"singular where {' or '.join(set_formula(f, '0') for f in factors)}"] if factors else []
 
 
-def _zeros(rows: Iterable[str], known: Sequence[str], typeset: Typesetter) -> str:
+def _zeros(rows: Iterable[str], known: Sequence[str]) -> str:
     """Return the hidden constraints: rows by label, then formulas, each on its own line unless they are short."""
     listed = list(rows)
     labels = [f"<code>{escape(row)}</code>" for row in listed if _is_label(row, known)]
     formulas = [f"{row} = 0" for row in listed if not _is_label(row, known)]
     parts = [f"{', '.join(labels)} {'vanish' if len(labels) > 1 else 'vanishes'}"] if labels else []
     short = sum(map(len, formulas)) < _SHORT
-    shown = [typeset.formula(text) for text in formulas[:_SHOWN]]
+    shown = [set_formula(text) for text in formulas[:_SHOWN]]
     if shown:
         parts.append(", ".join(shown) if short else "".join(f'<div class="formula">{text}</div>' for text in shown))
     more = f" and {len(formulas) - _SHOWN} more" if len(formulas) > _SHOWN else ""
@@ -209,33 +209,32 @@ def _is_label(text: str, known: Sequence[str]) -> bool:
     return text.rstrip("'") in known or "[" in text
 
 
-def _nonzero(given: Iterable[str | Expr], typeset: Typesetter) -> str:
-    unequal = typeset.latex(r"\neq 0")
-    return ", ".join(f"{typeset.formula(e)} {unequal}" for e in given)
+def _nonzero(given: Iterable[str | Expr]) -> str:
+    return ", ".join(f"{set_formula(e)} {set_relation('!=', '0')}" for e in given)
 
 
-def _in_short(found: Equations, typeset: Typesetter) -> str:
+def _in_short(found: Equations) -> str:
     """Equations too long to be read: their form, and the constraints as they are written."""
-    reactions = "" if not found.lowered.reactions else r" + \lambda_{a} R^{a}_{i}"
-    form = typeset.latex(rf"E_{{i}} = u_{{i}}{reactions}")
-    meaning = f"with the Euler-Lagrange expressions {typeset.symbol('E_i')} of the Lagrangian and the forces {typeset.symbol('u_i')}"
-    meaning += f"; {typeset.latex('R^{a}_{i}')} are the coefficients of the variational rows" if reactions else ""
+    reactions = bool(found.lowered.reactions)
+    form, coefficients = set_general_form(reactions)
+    meaning = f"with the Euler-Lagrange expressions {set_symbol('E_i')} of the Lagrangian and the forces {set_symbol('u_i')}"
+    meaning += f"; {coefficients} are the coefficients of the variational rows" if reactions else ""
     html = f"<p>Written out, the rows would fill pages; they are compiled as they stand. They are {form} {meaning}, and</p>"
-    rows = [(f"<code>{escape(label)}</code>", typeset.formula(*r.sides)) for label, r in found.system.kinematic_rows()]
+    rows = [(f"<code>{escape(label)}</code>", set_formula(*r.sides)) for label, r in found.system.kinematic_rows()]
     return html + _rows(rows, labelled=True)
 
 
-def _label(text: str, typeset: Typesetter) -> str:
-    """`E_psi` as a symbol, `kinematic[0]` as it is."""
-    return typeset.symbol(text) if text.startswith("E_") else f"<code>{escape(text)}</code>"
+def labelled(origin: Origin) -> str:
+    """Return the label of a row: `E_psi` as a symbol, `kinematic[0]` as it is."""
+    return set_symbol(origin.label) if isinstance(origin, Variation) else f"<code>{escape(origin.label)}</code>"
 
 
-def _coordinates(kinds: Mapping[str, str], typeset: Typesetter) -> str:
+def _coordinates(kinds: Mapping[str, str]) -> str:
     by_kind: dict[str, list[str]] = {}
     for name, kind in kinds.items():
         if kind not in ("angle", "line"):
             kind = f"in {kind.replace(' ', ', ')} velocity:"
-        by_kind.setdefault(kind, []).append(typeset.symbol(name))
+        by_kind.setdefault(kind, []).append(set_symbol(name))
     plural = {"angle": "angles", "line": "lengths"}
     parts = [
         f"{plural.get(kind, kind) if len(names) > 1 else kind.replace('line', 'length')} {' '.join(names)}"
@@ -244,10 +243,10 @@ def _coordinates(kinds: Mapping[str, str], typeset: Typesetter) -> str:
     return "; ".join(parts) if len(by_kind) > 1 or "angle" in by_kind else " ".join(next(iter(by_kind.values())))
 
 
-def _value(given: Any, typeset: Typesetter) -> str:
+def _value(given: Any) -> str:
     if given is None:
         return '<span class="soft">no value</span>'
-    return typeset.formula(given) if isinstance(given, str) else number(given)
+    return set_formula(given) if isinstance(given, str) else number(given)
 
 
 def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
@@ -256,12 +255,12 @@ def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
     return f'<div class="rows">{"".join(parts)}</div>'
 
 
-def _named(title: str, given: Mapping[str, str | Expr], typeset: Typesetter) -> str:
+def _named(title: str, given: Mapping[str, str | Expr]) -> str:
     """Return named sub-expressions, folded away if there are more than `_FEW`; long ones are left to the model file."""
     shown = {name: e for name, e in given.items() if len(e if isinstance(e, str) else show(e)) <= _LONG_NAME}
     if not given:
         return ""
-    body = _rows([("", typeset.formula(name, e)) for name, e in shown.items()])
+    body = _rows([("", set_formula(name, e)) for name, e in shown.items()])
     left = len(given) - len(shown)
     if left:
         body += f"<p>and {left} longer one{'s' * (left > 1)}, in the model file below.</p>"

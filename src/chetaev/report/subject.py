@@ -12,7 +12,7 @@ from sympy import Expr, preorder_traversal
 from chetaev.core.errors import ChetaevError, StateError, UsageError
 from chetaev.core.notation import show
 from chetaev.core.state import State
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.classify import Classification, classify
@@ -24,7 +24,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
 _SECONDS = 2.0
-"""Time limit for the classification of constraints, whose expressions can grow without bound; the report says if it was too short."""
+"""Budget for the classification of constraints, whose expressions can grow without bound; the report says if it was too short."""
 _STEPS = 100_000
 """Most steps of a motion under another principle: it bounds the time of a report, and the motion then ends early."""
 _LONG = 1500
@@ -38,7 +38,7 @@ class Subject:
     model: Model
     equations: Equations
     classification: Classification | None
-    """None if the time limit was reached."""
+    """None if the work allowed did not suffice."""
     analysis: Analysis
     motion: Trajectory | None
     refusal: ChetaevError | None
@@ -110,7 +110,7 @@ def _model_of(motion: Trajectory) -> Model:
 
 def _about(model: Model, equations: Equations, motion: Trajectory | None, refusal: ChetaevError | None) -> Subject:
     found: Classification | None = None
-    with deadline(_SECONDS):
+    with allowance(_SECONDS):
         found = classify(equations.system)
     others: dict[str, Trajectory] = {}
     refused: dict[str, ChetaevError] = {}

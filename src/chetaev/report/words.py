@@ -47,8 +47,10 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def sentence(text: str) -> str:
-    """Return a phrase of the library, without capital and full stop, as an HTML sentence."""
+def sentence(text: str, labels: Sequence[str] = ()) -> str:
+    """Return a phrase of the library, without capital and full stop, as an HTML sentence; `labels` are names of rows in it."""
     phrase = text.strip()
-    capital = phrase if _ROW.match(phrase) else phrase[:1].upper() + phrase[1:]
-    return _ROW.sub(r"<code>\g<0></code>", escape(capital + ("" if phrase.endswith((".", "!", "?")) else "."), quote=False))
+    named = [rf"(?<!\w){re.escape(label)}(?!\w)" for label in labels if label.isidentifier()]
+    rows = re.compile("|".join([_ROW.pattern, *named]))
+    capital = phrase if rows.match(phrase) else phrase[:1].upper() + phrase[1:]
+    return rows.sub(r"<code>\g<0></code>", escape(capital + ("" if phrase.endswith((".", "!", "?")) else "."), quote=False))

@@ -22,7 +22,7 @@ from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.errors import PrincipleError
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited, size
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, jets_in
 from chetaev.core.system import fresh_coordinates
@@ -37,9 +37,11 @@ from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
 _SECONDS = 10.0
-"""Seconds for SymPy to solve nonlinear momenta for the velocities."""
+"""Budget of SymPy to solve nonlinear momenta for the velocities."""
 _GATHER = 2.0
-"""Seconds for each of three attempts to shorten an expression."""
+"""Budget for each of three attempts to shorten an expression."""
+_SHORT = 150
+"""Size of expressions that are shortened in place. Fractions of this size take at most some tenths of a second."""
 
 
 @theorem()
@@ -216,9 +218,7 @@ class _Phase:
         return {z: _gathered(e.xreplace(dict(lower))) for z, e in values.items()}
 
     def _solved_by_formula(self, equations: Sequence[Expr], unknowns: Sequence[Jet]) -> dict[Jet, Expr]:
-        found: list[dict[Jet, Expr]] = []
-        with deadline(_SECONDS):
-            found = sympy.solve(equations, unknowns, dict=True)
+        found = limited(_solutions, tuple(equations), tuple(unknowns), seconds=_SECONDS).or_else([])
         if len(found) != 1:
             raise PrincipleError(
                 "no formula was found for the velocities." if not found else f"{len(found)} velocities belong to the same momenta.",
@@ -250,10 +250,15 @@ class _Phase:
 def _gathered(e: Expr) -> Expr:
     """The shortest of `e`, `e` with common factors extracted, expanded, and as one fraction."""
     forms = [e]
+    small = size(e) <= _SHORT
     for rewritten_as in (sympy.factor_terms, _in_one_fraction, sympy.expand):
-        with deadline(_GATHER):
-            forms.append(rewritten_as(e))
+        forms.append(limited(rewritten_as, e, seconds=_GATHER, small=small).or_else(e))
     return min(forms, key=sympy.count_ops)
+
+
+def _solutions(equations: tuple[Expr, ...], unknowns: tuple[Jet, ...]) -> list[dict[Jet, Expr]]:
+    found: list[dict[Jet, Expr]] = sympy.solve(equations, unknowns, dict=True)
+    return found
 
 
 def _in_one_fraction(e: Expr) -> Expr:

@@ -16,7 +16,7 @@ from sympy import Expr, S
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.notation.lexer import spell
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Parameter, jets_in, order_in
 from chetaev.core.system import fresh_coordinates
@@ -28,7 +28,7 @@ from chetaev.transforms.tools.source import source_under
 from chetaev.transforms.tools.theorem import theorem
 
 _SECONDS = 5.0
-"""Seconds for SymPy to solve a nonlinear momentum for the velocity."""
+"""Budget of SymPy to solve a nonlinear momentum for the velocity."""
 
 
 @theorem(coordinate="coordinate", needed=("coordinate",))
@@ -114,9 +114,7 @@ def _velocity(equation: Expr, velocity: Coordinate, where: str) -> Expr:
     slope = equation.diff(velocity)
     if not known_zero(slope) and not slope.has(velocity):
         return sympy.expand(-equation.xreplace({velocity: S.Zero}) / slope)
-    found: list[Expr] = []
-    with deadline(_SECONDS):
-        found = sympy.solve(equation, velocity)
+    found = limited(sympy.solve, equation, velocity, seconds=_SECONDS).or_else([])
     if len(found) != 1:
         raise PrincipleError(f"{velocity.name} does not follow from its momentum by one formula.", where=where, hint="keep the coordinate")
     return found[0]

@@ -11,7 +11,7 @@ import numpy as np
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance, size, spend
 from chetaev.core.symbols import Coordinate, jets_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
@@ -22,7 +22,7 @@ from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, co
 from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
 
 _SECONDS = 8.0
-"""Default processor time for fields that change the Lagrangian by a total derivative; it needs second derivatives of the Lagrangian."""
+"""Default budget for fields that change the Lagrangian by a total derivative; it needs second derivatives of the Lagrangian."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +40,7 @@ class Symmetries:
     horizontal: tuple[Symmetry, ...]
     """Nonholonomic momentum equations: combinations of symmetries, with coefficients that depend on the position."""
     complete: bool
-    """Whether the search for fields that change the Lagrangian by a total derivative was finished in time."""
+    """Whether the search for fields that change the Lagrangian by a total derivative was finished within the budget."""
 
     @property
     def conserved(self) -> tuple[Expr, ...]:
@@ -78,7 +78,7 @@ class Symmetries:
             lines.append("  combinations that are virtual displacements")
             lines += [f"    {s}" for s in self.horizontal]
         if not self.complete:
-            lines.append("  fields that change the Lagrangian by a total derivative were not searched for: the time ran out")
+            lines.append("  fields that change the Lagrangian by a total derivative were not searched for: the work allowed ran out")
         return "\n".join(lines)
 
 
@@ -91,7 +91,7 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
 
     Args:
         given: A system, a model or equations.
-        seconds: Processor time for fields that change the Lagrangian by a total derivative.
+        seconds: The budget for fields that change the Lagrangian by a total derivative, counted in operations.
 
     Returns:
         The symmetries with their momenta and rates.
@@ -126,9 +126,10 @@ class _Search:
         complete = True
         if self.equations.lowered.action is None:
             more: list[Symmetry] = []
-            with deadline(self.seconds) as clock:  # second derivatives of long Lagrangians may be huge; the first list is complete
+            with allowance(self.seconds) as spent:  # second derivatives of long Lagrangians may be huge; the first list is complete
+                spend(self._second_derivatives() * size(self.equations.lagrangian))
                 more = self._fields([self.ansatz.invariance(self._expressions(), weights=True)], restrictions, known, exact=False)
-            complete = not clock.expired
+            complete = not spent.expired
             found = [*found, *more]
         return Symmetries(self.equations, tuple(found), tuple(self.noether.horizontal(found)), complete)
 
@@ -144,6 +145,10 @@ class _Search:
                     known.append(vector)
                     found.append(symmetry)
         return found
+
+    def _second_derivatives(self) -> int:
+        """The number of second derivatives of the Lagrangian by velocities and by coordinates, each at most as long as the Lagrangian."""
+        return 2 * len(self.equations.system.coordinates) ** 2
 
     def _expressions(self) -> list[Expr]:
         """Euler-Lagrange expressions by all variables; those by multipliers are minus the constraints."""

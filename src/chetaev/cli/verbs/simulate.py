@@ -16,7 +16,7 @@ from chetaev.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
-    from chetaev.numerics.motion.verify import Verification
+    from chetaev.numerics.motion.verification.verify import Verification
 
 _ORDERS_ABOVE = 1e3
 """Times the tolerance: the largest relative residual of a certified motion. Below about 300 correct motions of the gallery would fail,

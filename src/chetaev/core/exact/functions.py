@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import gcd
 
 from chetaev.core.exact.field import Extended, Field, OutsideDomain, Residue
+from chetaev.core.functions import SMOOTH
 
 
 class FieldFunctions:
@@ -220,8 +222,9 @@ class FieldFunctions:
     def sign(self, u: Residue) -> Residue:
         return self._odd("sign", u)
 
-    def erf(self, u: Residue) -> Residue:
-        return self._odd("erf", u)
+    def _by_name(self, name: str, u: Residue) -> Residue:
+        """A random residue of the argument, for a function without relations to others except that it may be odd."""
+        return self._odd(name, u) if SMOOTH[name].odd else self.field.hashed(name, u % self.field.p)
 
     def _odd(self, tag: str, u: Residue) -> Residue:
         """A random residue of the argument that changes its sign with it."""
@@ -252,10 +255,17 @@ class FieldFunctions:
         return int((a - b) % self.field.p == 0)
 
 
-_NAMES = "exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf sqrt sign step pow less equal"
+_NAMES = "exp log sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sqrt sign step pow less equal"
 """Operations that have the same name in a program and as methods of `FieldFunctions`."""
+
+
+def _of_one(name: str, functions: FieldFunctions, u: Residue) -> Residue:
+    return functions._by_name(name, u)
+
+
 TABLE: dict[str, Callable[..., Residue]] = {
     **{name: getattr(FieldFunctions, name) for name in _NAMES.split()},
+    **{name: partial(_of_one, name) for name, function in SMOOTH.items() if function.slope},
     "abs": FieldFunctions.magnitude,
     "min": FieldFunctions.smaller,
     "max": FieldFunctions.larger,

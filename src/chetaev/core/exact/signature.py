@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from chetaev.core.exact.field import PRIMES, Field, OutsideDomain, Residue
 from chetaev.core.exact.functions import TABLE, FieldFunctions
 from chetaev.core.exact.program import Program
+from chetaev.core.support.budget import tally
 
 TRIALS = 2
 """Independent points at which an output must vanish to count as zero. With one, a wrong zero has a chance of about degree/10^13."""
@@ -26,6 +27,8 @@ _DRAWS = 60
 """Points drawn until one lies in the domain. n independent roots need about 2^n draws; after these the field is extended."""
 _RELATED_DRAWS = 6
 """Draws, besides two per point wanted, after which `related` tries other common inputs: a root of these may have no value."""
+_LINE = 0.1
+"""Operations that a line of a program counts for in a budget: it takes about a microsecond."""
 _FIELDS = 4
 """Number of different fields; draws whose numbers differ by a multiple of it share a field."""
 
@@ -98,6 +101,7 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
         else:
             v = TABLE[operation](functions, held[a])
         held[target] = v
+    tally(_LINE * len(program.lines))
     return [held[slot] for slot in program.outputs]
 
 

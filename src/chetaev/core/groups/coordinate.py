@@ -14,11 +14,12 @@ from functools import cached_property, lru_cache
 import sympy
 from sympy import Expr, S, Symbol
 
-from chetaev.core.groups.kinds import GROUPS, Group
+from chetaev.core.errors import ModelError
+from chetaev.core.groups.kinds import Group, group_of
 from chetaev.core.symbols import Coordinate, Entry, Place
 
-RESERVED = tuple(map(str, range(1, 7))) + tuple(f"{i}{j}" for i in range(1, 5) for j in range(1, 5))
-"""Suffixes of the names that a group coordinate A reserves: A1 to A6 and A11 to A44."""
+_LARGEST = (6, 4)
+"""Dimension and size whose names every group coordinate A reserves, A1 to A6 and A11 to A44: another group then needs no other names."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,17 @@ class GroupCoordinate:
     name: str
     """The name of the coordinate."""
     word: str
-    """`SO3`, `SE2`, `SE3` or `S1`; `so3`, `se2`, `se3` or `s1`."""
+    """The word of the group, such as `SO3`, or of its Lie algebra, such as `so3`."""
     body: bool
     """Whether velocities are body components; otherwise they are spatial."""
 
     @property
     def group(self) -> Group:
         """The group."""
-        return GROUPS[self.word.upper()]
+        found = group_of(self.word)
+        if found is None:  # declarations are checked before; a stored motion may name a group that nobody registered
+            raise ModelError(f"{self.word} is not a group.", where=f"coordinate {self.name}", hint="ch.register(...) the group first")
+        return found
 
     @property
     def reduced(self) -> bool:
@@ -112,6 +116,12 @@ class GroupCoordinate:
 def coordinate_of(name: str, word: str, body: bool = True) -> GroupCoordinate:
     """A group coordinate from a cache, so that its chart, matrix and fields are computed once."""
     return GroupCoordinate(name, word, body)
+
+
+def reserved_names(name: str, group: Group) -> list[str]:
+    """The names that a coordinate `name` with values in `group` reserves: of its components and of its entries."""
+    dimension, size = max(_LARGEST[0], group.dimension), max(_LARGEST[1], group.size)
+    return [f"{name}{a + 1}" for a in range(dimension)] + [f"{name}{i + 1}{j + 1}" for i in range(size) for j in range(size)]
 
 
 def in_chart(symbol: Symbol) -> Expr | None:

@@ -26,20 +26,34 @@ Integers = tuple[tuple[int, ...], ...]
 class Group(ABC):
     """Abstract: a group of matrices with a basis of its algebra and a way to say where an element stands."""
 
-    word: ClassVar[str]
+    word: ClassVar[str] = ""
+    """Its name in declarations, with a capital letter; in lower case it names the Lie algebra."""
     size: ClassVar[int]
+    """The number of rows of its matrices."""
     places: ClassVar[tuple[str, ...]]
-    """The names of the numbers that make up a place."""
-    rotation: ClassVar[slice]
+    """The names of the numbers that make up a place. If `orthogonal` is 3, the last four are a quaternion `w x y z`."""
+    identity: ClassVar[tuple[int, ...]] = ()
+    """The place of the identity; zeros if it is empty."""
+    orthogonal: ClassVar[int] = 0
+    """Rows of the rotation in the upper left corner of the matrix, 2 or 3; 0 if there is none."""
+    rotation: ClassVar[slice] = slice(0, 0)
     """Which components of the velocity are the angular velocity."""
     sided: ClassVar[bool] = True
     """Whether spatial and body velocities differ."""
-    forms: ClassVar[str]
+    forms: ClassVar[str] = ""
     """The forms in which a user may give an element, for messages."""
-    shown: ClassVar[str]
+    shown: ClassVar[str] = ""
     """The meaning of the numbers by which an element is printed."""
-    example: ClassVar[str]
+    example: ClassVar[str] = ""
     """An element as a user would give it."""
+
+    def __init_subclass__(cls) -> None:
+        """Complete what the class leaves out: the identity, and the texts for messages."""
+        places = getattr(cls, "places", ())
+        cls.identity = tuple(cls.identity) or (0,) * len(places)
+        cls.shown = cls.shown or ", ".join(places)
+        cls.forms = cls.forms or f"a {(n := getattr(cls, 'size', 0))}x{n} matrix, or the list [{cls.shown}]"
+        cls.example = cls.example or str(list(cls.identity))
 
     @property
     @abstractmethod
@@ -58,6 +72,10 @@ class Group(ABC):
     def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
         """The velocity in body or in spatial components, for the rates of the numbers of a place: `rates` inverted."""
 
+    def of_matrix(self, rows: Sequence[Sequence[float]]) -> Sequence[float]:
+        """The place of a matrix, which the caller compares with `matrix` of this place. Groups with `orthogonal` need none."""
+        raise NotImplementedError(f"{type(self).__name__} reads no matrices")
+
     @property
     def dimension(self) -> int:
         """The dimension of the group."""
@@ -71,22 +89,26 @@ class Group(ABC):
         found: dict[tuple[int, int], dict[int, int]] = {}
         for a in n:
             for b in range(a + 1, self.dimension):
-                ab, ba = _product(self.basis[a], self.basis[b]), _product(self.basis[b], self.basis[a])
-                parts = {c: (ab[i][j] - ba[i][j]) // self.basis[c][i][j] for c, (i, j) in enumerate(pivots)}
+                bracket = commutator(self.basis[a], self.basis[b])
+                parts = {c: bracket[i][j] // self.basis[c][i][j] for c, (i, j) in enumerate(pivots)}
                 found[a, b] = {c: value for c, value in parts.items() if value}
         return found
 
     def _pivot(self, c: int) -> tuple[int, int]:
-        """An entry that only the basis matrix `c` has."""
-        cells = [(i, j) for i in range(self.size) for j in range(self.size)]
-        return next((i, j) for i, j in cells if self.basis[c][i][j] and not any(e[i][j] for k, e in enumerate(self.basis) if k != c))
+        """An entry that only the basis matrix `c` has; ValueError if there is none."""
+        for i in range(self.size):
+            for j in range(self.size):
+                if self.basis[c][i][j] and not any(e[i][j] for k, e in enumerate(self.basis) if k != c):
+                    return i, j
+        raise ValueError(f"basis matrix {c + 1} has no entry that the others lack")
 
 
 @final
 class SO3(Group):
     """Rotations of space."""
 
-    word, size, places, rotation = "SO3", 3, ("w", "x", "y", "z"), slice(0, 3)
+    word, size, orthogonal, rotation = "SO3", 3, 3, slice(0, 3)
+    places, identity = ("w", "x", "y", "z"), (1, 0, 0, 0)
     forms = "a 3x3 matrix, a quaternion (scalar first) or a rotation vector, such as [0, 0, 0]"
     shown, example = "rotation vector", "numpy.eye(3)"
 
@@ -108,7 +130,8 @@ class SO3(Group):
 class SE3(Group):
     """Rigid motions of space: three components of translation, then three of rotation."""
 
-    word, size, places, rotation = "SE3", 4, ("p1", "p2", "p3", "w", "x", "y", "z"), slice(3, 6)
+    word, size, orthogonal, rotation = "SE3", 4, 3, slice(3, 6)
+    places, identity = ("p1", "p2", "p3", "w", "x", "y", "z"), (0, 0, 0, 1, 0, 0, 0)
     forms = "a 4x4 matrix, or three numbers of the position followed by a quaternion or a rotation vector"
     shown, example = "position and rotation vector", "numpy.eye(4)"
 
@@ -144,7 +167,7 @@ class SE3(Group):
 class SE2(Group):
     """Rigid motions of the plane: two components of translation, then the angle."""
 
-    word, size, places, rotation = "SE2", 3, ("x", "y", "angle"), slice(2, 3)
+    word, size, orthogonal, places, rotation = "SE2", 3, 2, ("x", "y", "angle"), slice(2, 3)
     forms = "a 3x3 matrix, or position and angle [x, y, angle]"
     shown, example = "position and angle", "[0, 0, 0]"
 
@@ -178,7 +201,7 @@ class SE2(Group):
 class S1(Group):
     """Rotations of the plane."""
 
-    word, size, places, rotation, sided = "S1", 2, ("angle",), slice(0, 1), False
+    word, size, orthogonal, places, rotation, sided = "S1", 2, 2, ("angle",), slice(0, 1), False
     forms = "an angle, or a 2x2 matrix"
     shown, example = "angle", "0"
 
@@ -198,11 +221,15 @@ class S1(Group):
 
 
 GROUPS: dict[str, Group] = {group.word: group for group in (SO3(), SE2(), SE3(), S1())}
-"""The groups by the word that declares a coordinate."""
-ALGEBRAS = tuple(word.lower() for word in GROUPS)
-"""Words of the Lie algebras, for coordinates of which only the velocity is known."""
+"""The groups by the word that declares a coordinate; `chetaev.core.groups.registration` adds others."""
 SIDES = ("spatial", "body")
 """The word after a group that says which velocity is meant."""
+
+
+def group_of(word: str) -> Group | None:
+    """The group of a declared word: its own, or in lower case that of its Lie algebra; None if it names no group."""
+    found = GROUPS.get(word)
+    return found or next((group for name, group in GROUPS.items() if name.lower() == word), None)
 
 
 def rotation_of(q: Numbers) -> list[list[Any]]:
@@ -250,6 +277,7 @@ def _cells(size: int, values: dict[tuple[int, int], int]) -> Integers:
     return tuple(tuple(values.get((i, j), 0) for j in range(size)) for i in range(size))
 
 
-def _product(a: Integers, b: Integers) -> Integers:
+def commutator(a: Integers, b: Integers) -> Integers:
+    """`a b - b a`."""
     n = range(len(a))
-    return tuple(tuple(sum(a[i][k] * b[k][j] for k in n) for j in n) for i in n)
+    return tuple(tuple(sum(a[i][k] * b[k][j] - b[i][k] * a[k][j] for k in n) for j in n) for i in n)

@@ -1,4 +1,4 @@
-"""From expressions to the syntax tree, and from there to the notation and to LaTeX. `parse(show(e)) == e`."""
+"""From expressions to the syntax tree, and from there to the notation, to LaTeX and to MathML. `parse(show(e)) == e`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ import sympy
 from sympy import Expr, Rational
 
 from chetaev.core.functions import SPELLING
-from chetaev.core.notation.latex import Typeset
+from chetaev.core.notation.formula import EQUALS, Formula, leading
 from chetaev.core.notation.parser import Parser
 from chetaev.core.notation.tree import Call, Foreign, Name, Number, Power, Product, Sum, Tree, Varied, negative
+from chetaev.core.notation.typeset import Typeset
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, Variation, jet_name
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 """How strongly a text binds, weakest first."""
+Form = Literal["text", "latex", "mathml"]
 _ONE = Number("1")
 """The numerator of a fraction without factors above."""
 
 
-def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
-    r"""An expression as text of the notation or as LaTeX.
+def show(expression: Any, form: Form = "text") -> str:
+    r"""An expression as text of the notation, as LaTeX or as MathML.
 
     Args:
         expression: A SymPy expression in jets and parameters, or a number.
-        form: `"text"` for the notation, which `parse` reads back, or `"latex"`.
+        form: `"text"` for the notation, which `parse` reads back, `"latex"`, or `"mathml"` for an element that browsers set.
 
     Returns:
         The text.
@@ -42,7 +44,10 @@ def show(expression: Any, form: Literal["text", "latex"] = "text") -> str:
     'm \\ddot{x}'
     """
     with deep():
-        return Typeset().whole(tree_of(expression)) if form == "latex" else Showing()(expression)
+        if form == "text":
+            return Showing()(expression)
+        found = Typeset().whole(tree_of(expression))
+        return found.latex if form == "latex" else found.element()
 
 
 class Showing:
@@ -64,21 +69,37 @@ def latex(*sides: str | Expr, tables: bool = True) -> str:
     >>> latex("x1' = I/2*psi'^2*cos(theta - epsilon)")
     '\\dot{x}_{1} = \\frac{I}{2} \\dot{\\psi}^{2} \\cos(\\theta - \\epsilon)'
     """
+    return _row(sides, tables).latex
+
+
+def mathml(*sides: str | Expr) -> str:
+    r"""A row or an expression as a `<math>` element; texts keep their order.
+
+    >>> mathml("x' = 0")
+    '<math displaystyle="true" alttext="\\dot{x} = 0"><mover><mi>x</mi><mo lspace="0" rspace="0">.</mo></mover><mo>=</mo><mn>0</mn></math>'
+    """
+    return _row(sides, True).element()
+
+
+def _row(sides: Sequence[str | Expr], tables: bool) -> Formula:
     with deep():
-        return " = ".join(map(Typeset(tables).whole, _trees(sides)))
+        first, *rest = map(Typeset(tables).whole, _trees(sides))
+        for side in rest:
+            first = first.then(EQUALS).then(side)
+    return first
 
 
-def pieces(*sides: str | Expr, width: int) -> list[str]:
-    r"""LaTeX of a row or an expression in pieces between which a line may end, each at most about `width` characters wide if possible.
+def pieces(*sides: str | Expr, width: int) -> list[Formula]:
+    r"""A row or an expression in pieces between which a line may end, each at most about `width` characters wide if possible.
 
-    >>> pieces("m*x'' = -lambda1*sin(theta) + u", width=10)
+    >>> [piece.latex for piece in pieces("m*x'' = -lambda1*sin(theta) + u", width=10)]
     ['m \\ddot{x}', '= \\, -\\lambda_{1} \\sin\\theta', '+ \\, u']
     """
-    found: list[str] = []
+    found: list[Formula] = []
     with deep():
         for k, tree in enumerate(_trees(sides)):
             cut = list(Typeset().cut(tree, width))
-            found += cut if k == 0 else [rf"= \, {cut[0]}", *cut[1:]]
+            found += cut if k == 0 else [leading("=").then(cut[0]), *cut[1:]]
     return found
 
 

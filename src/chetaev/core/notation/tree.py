@@ -2,7 +2,7 @@
 
     text    --parser-->  tree  --meaning-->  SymPy
     SymPy   --show---->  tree  --show----->  text
-                         tree  --latex---->  LaTeX, in one piece or in pieces between which a line may end
+                         tree  --typeset-->  LaTeX and MathML, in one piece or in pieces between which a line may end
 
 Brackets are not kept: they are written again where the tree needs them. A node holds its place in the text, so that a later error can
 point at it; nodes made from expressions have no place. Nodes are named tuples, which are made three times as fast as frozen dataclasses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 _GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega"
@@ -31,6 +32,11 @@ _INDEXED = re.compile(r"([A-Za-z]+?)(\d+)$")
 _ABBREVIATED = re.compile(r"([A-Za-z])([A-Z][A-Za-z]*)$")
 """A letter with a capitalised word, such as `mB`, which becomes an index."""
 
+_LETTERS = {name: letter for letter, name in GREEK.items()}
+"""Greek letters by their names."""
+_VARIANTS = {"epsilon": "ϵ", "phi": "ϕ", "vartheta": "ϑ", "varpi": "ϖ", "varrho": "ϱ", "varsigma": "ς"}
+"""Letters that are not those of `_LETTERS`, as LaTeX has them: its epsilon and phi are the other forms of the letters."""
+
 
 def spell(name: str) -> str:
     """A name in ASCII: `θ1` becomes `theta1`."""
@@ -43,28 +49,62 @@ def symbol_latex(name: str, primes: int = 0) -> str:
     >>> symbol_latex("x1", 2), symbol_latex("theta"), symbol_latex("p_phi"), symbol_latex("rear"), symbol_latex("mB")
     ('\\ddot{x}_{1}', '\\theta', 'p_{\\phi}', '\\mathrm{rear}', 'm_{B}')
     """
-    base, index = _parts(spell(name))
+    head, index, nested = _split(spell(name))
+    base = _letters(head)
     if primes > MOST_PRIMES:
         base = f"{base}^{{({primes})}}"
     elif primes:
         base = rf"\{'d' * primes}ot{{{base}}}"
-    return f"{base}_{{{index}}}" if index else base
+    if not index:
+        return base
+    below = symbol_latex(index) if nested else index if _plain(index) else rf"\mathrm{{{index}}}"
+    return f"{base}_{{{below}}}"
 
 
-def _parts(name: str) -> tuple[str, str]:
+def symbol_mathml(name: str, primes: int = 0) -> tuple[str, str]:
+    """A name with dots and its index, each as one element of MathML; the index is empty if there is none.
+
+    >>> symbol_mathml("x1", 2)
+    ('<mover><mi>x</mi><mo lspace="0" rspace="0">..</mo></mover>', '<mn>1</mn>')
+    """
+    head, index, nested = _split(spell(name))
+    base = _element(head)
+    if primes > MOST_PRIMES:
+        base = f"<msup>{base}<mrow><mo>(</mo><mn>{primes}</mn><mo>)</mo></mrow></msup>"
+    elif primes:
+        # full stops, and no accent: the dots of other characters lie on top of letters in some fonts, where nobody sees them
+        base = f'<mover>{base}<mo lspace="0" rspace="0">{"." * primes}</mo></mover>'
+    if not nested:
+        return base, index and _element(index, greek=False)
+    inner, below = symbol_mathml(index)
+    return base, f"<msub>{inner}{below}</msub>" if below else inner
+
+
+def _element(text: str, greek: bool = True) -> str:
+    """Letters or digits as an element; MathML sets single letters in italics, several upright."""
+    if text.isdigit():
+        return f"<mn>{text}</mn>"
+    if not greek or text not in _COMMANDS:
+        return f"<mi>{escape(text)}</mi>"
+    letter = _VARIANTS.get(text) or _LETTERS[text.removeprefix("var")]
+    return f'<mi mathvariant="normal">{letter}</mi>' if text[0].isupper() else f"<mi>{letter}</mi>"
+
+
+def _split(name: str) -> tuple[str, str, bool]:
+    """The letters of a name, its index, and whether the index is a name of its own, with an index perhaps."""
     head, _, tail = name.replace(".", "_").partition("_")  # A.w is a number of the rotation A
     if tail and head:
-        return _letters(head), symbol_latex(tail)
+        return head, tail, True
     found = _INDEXED.fullmatch(name)
-    if found:
-        return _letters(found[1]), found[2]
-    short = _ABBREVIATED.fullmatch(name)
-    if short and name not in _COMMANDS:
-        return short[1], short[2] if len(short[2]) == 1 else rf"\mathrm{{{short[2]}}}"
-    return _letters(name), ""
+    short = _ABBREVIATED.fullmatch(name) if name not in _COMMANDS else None
+    return (found[1], found[2], False) if found else (short[1], short[2], False) if short else (name, "", False)
+
+
+def _plain(text: str) -> bool:
+    return len(text) <= 1 or text.isdigit()
 
 
 def _letters(text: str) -> str:
     if text in _COMMANDS:
         return f"\\{text}"
-    return text if len(text) <= 1 or text.isdigit() else rf"\mathrm{{{text}}}".replace("_", r"\_")
+    return text if _plain(text) else rf"\mathrm{{{text}}}".replace("_", r"\_")

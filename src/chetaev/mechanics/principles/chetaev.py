@@ -10,7 +10,7 @@ from sympy import Expr
 
 from chetaev.core.fixes import UsePrinciple
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited, size
 from chetaev.core.symbols import TIME, jets_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape
@@ -32,6 +32,10 @@ from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
 
 _ELSEWHERE = 5
 """Random points off the constraint at which the usual size of a row's coefficients is measured."""
+_SECONDS = 3.0
+"""Budget for the combination of dependent rows that a message quotes; without it the message says less."""
+_SHORT = 40
+"""Size of rows whose combination is computed in place, within a tenth of a second."""
 _SMALL = 1e-3
 """Ratio to that size below which coefficients count as zero on the constraint. Newton's method comes near a multiple root only slowly, so
 a much smaller ratio would miss squares."""
@@ -94,11 +98,8 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
     calculus = contact_calculus(system)
     top = max(row.order for row in system.kinematic)
     raised = [calculus.total(row.residual, top - row.order) for row in system.kinematic]
-    combination: Expr | None = None
-    with deadline(3.0):
-        null = sympy.Matrix(matrix(rows, system.coordinates)).T.nullspace()
-        if null:
-            combination = sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], raised, strict=True)]))
+    slopes = sympy.ImmutableMatrix(matrix(rows, system.coordinates))
+    combination = limited(_dependent, slopes, tuple(raised), seconds=_SECONDS, small=size(slopes, *raised) <= _SHORT).value
     if combination is None:
         return "On the constraint manifold a combination of them contains lower derivatives only.", instead
     if combination == 0:
@@ -107,6 +108,12 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
         unless = " unless that holds" if combination.free_symbols else ""
         return f"They contradict each other{unless}: a combination of them is {show(combination)} = 0.", "remove a row that cannot hold"
     return f"A combination of them is of lower order: {show(combination)} = 0.", instead
+
+
+def _dependent(slopes: sympy.Matrix, expressions: tuple[Expr, ...]) -> Expr | None:
+    """The combination of `expressions` whose coefficients are a null vector of the transposed slopes; None if there is none."""
+    null = slopes.T.nullspace()
+    return sympy.simplify(sympy.Add(*[c * e for c, e in zip(null[0], expressions, strict=True)])) if null else None
 
 
 def lowered_with(principle: Principle, system: System) -> Lowered:

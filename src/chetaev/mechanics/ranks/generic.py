@@ -5,6 +5,7 @@ The rank off the manifold can differ: two rows may be independent everywhere exc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -145,7 +146,7 @@ def measured_at(
         except Undefined:
             found.append(None)
             continue
-        if _may_be_round_off(numbers):
+        if _may_be_round_off(numbers) or changes_much(tape, at, numbers):
             found.append((numbers, np.array(tape.doubts(at, _errors(at, error, sizes, drawn))).reshape(shape)))
         else:
             found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
@@ -162,6 +163,30 @@ def _may_be_round_off(numbers: Matrix) -> bool:
     sizes = np.abs(numbers)
     beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
     return bool(np.any((sizes > 0) & (sizes < _SMALL * beside)))
+
+
+_NUDGES = (1e-9, -3e-9, 7e-9)
+"""Relative changes of the jets with which cancellation is sought. Round-off takes few values: one change often leaves it as it is."""
+_MUCH = 1e-3
+"""Relative change of an entry by `_NUDGES` above which over six of its digits cancel; then error bounds of all entries are computed."""
+
+
+def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
+    """Whether an entry is a difference of nearly equal numbers; one that is alone in its row and column has no other to compare with.
+
+    The entries of the matrix are the last values of `tape`.
+    """
+    jets = sorted((z for z in tape.symbols if isinstance(z, Jet)), key=lambda z: z.name)
+    for nudge in _NUDGES:
+        moved = {**at, **{z: at[z] * (1 + nudge * math.cos(k)) for k, z in enumerate(jets)}}
+        try:
+            values = np.array(tape(moved), dtype=float)
+        except Undefined:
+            return True
+        change = np.abs(values[values.size - numbers.size :].reshape(numbers.shape) - numbers)
+        if np.any(change > _MUCH * np.abs(numbers)):
+            return True
+    return False
 
 
 POINT_ERROR = 1e-11

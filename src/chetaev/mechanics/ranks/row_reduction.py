@@ -8,6 +8,7 @@ from itertools import islice
 
 from sympy import Expr, S, preorder_traversal
 
+from chetaev.core.symbols import symbols_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.ranks.generic import Point, matrices_at, zero_on
 
@@ -73,4 +74,4 @@ def _cost(entry: Expr) -> int:
 
 def _cleared(e: Expr) -> Expr:
     """An entry, or an exact zero if it seems to be one."""
-    return S.Zero if e != 0 and e.free_symbols and known_zero(e) else e
+    return S.Zero if e != 0 and symbols_in(e) and known_zero(e) else e

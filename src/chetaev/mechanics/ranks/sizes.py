@@ -25,6 +25,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Algebra
 from chetaev.core.exact.program import Program
+from chetaev.core.exact.signature import vanishing
 from chetaev.core.symbols import TIME, Jet, Parameter, Place
 from chetaev.mechanics.ranks.factored import Matrix
 
@@ -89,17 +90,32 @@ def natural_sizes(
     fit = _Fit(order, values)
     fit.read(program)
     found = fit.solved()
+    if found is None:  # terms that cancel, such as those of a total derivative in L, have sizes that nothing explains
+        fit = _Fit(order, values)
+        fit.read(algebra.program(_without_cancelled(rows, algebra), order)[0])
+        found = fit.solved()
     if found is None:
         return ORDINARY
     logs = {z: found(fit.of_symbol(z)) for z in {*order, *symbols}}
     return {z: _power(v) for z, v in logs.items()} if max(map(abs, logs.values()), default=0.0) > _ORDINARY / 2 else ORDINARY
 
 
+def _without_cancelled(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any]:
+    """The rows without the symbols on which they do not depend, because their terms cancel."""
+    found = []
+    for row in rows:
+        present = sorted((z for z in algebra.symbols(row) if isinstance(z, Jet)), key=lambda z: z.name)
+        zero = vanishing(algebra.program(algebra.gradient(row, present))[0]) if present else None
+        idle = [z for z, cancelled in zip(present, zero or (), strict=False) if cancelled]
+        found.append(algebra.without(row, idle) if idle else row)
+    return found
+
+
 def row_sizes(rows: Sequence[Any], algebra: Algebra[Any], sizes: Sizes) -> Matrix:
     """The size of each row, that of its largest term, for symbols of the given `sizes`."""
-    if not sizes:
-        return np.ones(len(rows))
     program, order = algebra.program(rows)
+    if not sizes and not _extreme(program, order, {}):
+        return np.ones(len(rows))
     outputs = _Fit(order, {z: sizes.get(z, 1.0) for z in order}).read(program)
     return np.array([1.0 if form is None else _power(form[0]) for form in outputs])
 

@@ -7,8 +7,8 @@ the chain rule: $\dot f(u) = f'(u)\,\dot u$, with the slope $f'$ over the interv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
-from math import nan, pi, sqrt
+from functools import partial, reduce
+from math import nan
 
 import casadi as ca
 from sympy import Expr, Symbol
@@ -16,6 +16,7 @@ from sympy import Expr, Symbol
 from chetaev.core.calculus import total_derivative
 from chetaev.core.functions import SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
+from chetaev.core.notation.slopes import ARGUMENT, slopes_of_functions
 from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
@@ -26,8 +27,6 @@ class NotEnclosed(Exception):
 
 
 _HALF = single(0.5)
-_TWO_OVER_ROOT_PI = single(2 / sqrt(pi))
-"""The slope of erf at zero."""
 
 
 def _squared(a: Interval) -> Interval:
@@ -36,6 +35,27 @@ def _squared(a: Interval) -> Interval:
 
 def _root_of_inverse(a: Interval) -> Interval:
     return iv.broken_power(a, -0.5)
+
+
+def _rising(operation: int, u: Interval) -> Interval:
+    return iv.rising(u, operation)
+
+
+def _slope_at(slope: Expr, u: Interval, _: Interval) -> Interval:
+    """The slope that the table of functions gives, for an interval of the argument."""
+    if slope == ARGUMENT:
+        return u
+    if slope.is_number:
+        return single(float(slope))
+    numbers, rest = slope.as_independent(ARGUMENT) if slope.is_Mul else (1, slope)
+    if numbers != 1:
+        return iv.multiply(single(float(numbers)), _slope_at(rest, u, u))
+    inside = [_slope_at(e, u, u) for e in slope.args]
+    if slope.is_Add or slope.is_Mul:
+        return reduce(iv.add if slope.is_Add else iv.multiply, inside)
+    if slope.is_Pow:
+        return iv.whole_power(inside[0], int(slope.exp)) if slope.exp.is_Integer else iv.broken_power(inside[0], float(slope.exp))
+    return _VALUES[SPELLING[type(slope)]](*inside)
 
 
 _VALUES: Mapping[str, Callable[..., Interval]] = {
@@ -53,7 +73,7 @@ _VALUES: Mapping[str, Callable[..., Interval]] = {
     "atanh": lambda u: iv.rising(u, ca.OP_ATANH, (-1.0, 1.0)),
     "exp": lambda u: iv.rising(u, ca.OP_EXP),
     "log": lambda u: iv.rising(u, ca.OP_LOG, (0.0, iv.inf)),
-    "erf": lambda u: iv.rising(u, ca.OP_ERF),
+    **{name: partial(_rising, int(getattr(ca, f"OP_{name.upper()}"))) for name in slopes_of_functions()},
     "abs": iv.magnitude,
     "sign": iv.sign,
     "step": lambda u: iv.multiply(_HALF, iv.add(ONE, iv.sign(u))),
@@ -88,7 +108,7 @@ _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
     "atanh": lambda u, _: iv.reciprocal(iv.subtract(ONE, _squared(u))),
     "exp": lambda _, v: v,
     "log": lambda u, _: iv.broken_power(u, -1.0),
-    "erf": lambda u, _: iv.multiply(_TWO_OVER_ROOT_PI, iv.rising(iv.opposite(_squared(u)), ca.OP_EXP)),
+    **{name: partial(_slope_at, slope) for name, slope in slopes_of_functions().items()},
     "abs": lambda u, _: iv.sign(u),
     "sign": lambda u, _: _jump(u),
     "step": lambda u, _: _jump(u),
@@ -110,6 +130,10 @@ def _jump(u: Interval) -> Interval:
     """Zero, unless the argument changes its sign."""
     jumps = iv.straddles(u)
     return Interval(iv.chosen(jumps, EVERYTHING.low, ZERO.low), iv.chosen(jumps, EVERYTHING.high, ZERO.high))
+
+
+_HIGH = 15
+"""Powers from this one on overflow at ordinary values, such as x^400 at 6: they are capped as growing functions are."""
 
 
 class Enclosing:
@@ -243,7 +267,8 @@ class Enclosing:
 
     def _power(self, base: Interval, exponent: Expr) -> Interval:
         if exponent.is_Integer:
-            return iv.whole_power(base, int(exponent))
+            found = iv.whole_power(base, int(exponent))
+            return iv.capped(found) if self._capping and exponent >= _HIGH else found
         if exponent.is_number:
             return iv.broken_power(base, float(exponent))
         return iv.rising(iv.multiply(self.value(exponent), iv.rising(base, ca.OP_LOG, (0.0, iv.inf))), ca.OP_EXP)

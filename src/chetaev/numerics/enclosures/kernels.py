@@ -16,15 +16,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 
 import casadi as ca
-from sympy import Expr, Symbol
+from sympy import Expr, Rational, Symbol
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
-from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, Interval, capped, largest, least
-from chetaev.numerics.enclosures.nodes import angles_of, has_narrow_features, monitored_by_value, nested, nodes_of, products_of
+from chetaev.numerics.enclosures.interval import (
+    EVERYTHING,
+    ONE,
+    Interval,
+    add,
+    broken_power,
+    capped,
+    chosen,
+    largest,
+    least,
+    magnitude,
+    minimum,
+    multiply,
+    single,
+)
+from chetaev.numerics.enclosures.nodes import (
+    angles_of,
+    bends,
+    has_narrow_features,
+    monitored_by_value,
+    nested,
+    nodes_of,
+    products_of,
+    removed_poles_of,
+    sums_of,
+)
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.algebra import larger, minus
 from chetaev.numerics.graphs.remembered import Remembered
@@ -41,6 +66,11 @@ class Nodes:
     """Nodes that contain unknowns outside the state, such as multipliers."""
 
 
+_CANCELLED = 0.01
+"""Part of its terms to which a sum of sines has to cancel in order to be called small where a step saw it. Between this and a sum without
+any cancellation there is a factor of 100, which is more than `BEYOND_SEEN`."""
+_SMALL_NUMBER = Rational(1, 10**20)
+"""Numbers below it are no factors of capped functions: times the cap of 1e100 the result would not be clearly large."""
 _NODES: Remembered[Nodes] = Remembered(64)
 _TURNS: Remembered[Kernel | None] = Remembered(64)
 _BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
@@ -53,10 +83,11 @@ def nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
 
 def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     equations, driving = flow.system.equations, {z.base: inputs[z.base] for z in flow.inputs if z.base in inputs}
-    found, products = nodes_of(equations, driving), products_of(equations, driving)
-    if not found and not products:
+    found, products, removed = nodes_of(equations, driving), products_of(equations, driving), removed_poles_of(equations, driving)
+    sums = sums_of(equations, driving)
+    if not (found or products or sums or any(removed.values())):
         return Nodes(None, (), ())
-    tube = _Tube(flow, inputs, capping=True)
+    tube = _Tube(flow, inputs, capping=not any(map(_has_small_number, (*found, *products))))
     bounds: list[Interval] = []
     enclosed, left_out = [], []
     for node in found:
@@ -68,15 +99,41 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     for product in products:
         with suppress(NotEnclosed):  # one of its factors is then in `left_out`
             bounds.append(capped(tube.enclosing.value(product)))
+    for terms in sums:
+        with suppress(NotEnclosed):
+            bounds.append(_sum_beside_its_terms(tube.enclosing, terms))
+    for pole, slopes in removed.items():
+        with suppress(NotEnclosed):
+            bounds += [_beside_removed_pole(tube.enclosing, pole, slopes)] if slopes else []
     kernel = tube.kernel([*map(largest, bounds), *map(least, bounds)], "nodes") if bounds else None
     return Nodes(kernel, tuple(enclosed), tuple(left_out))
+
+
+def _has_small_number(node: Expr) -> bool:
+    """Tell whether a number in a node is so small that a product with a capped function would be small too: 1e-120*exp(x) at x = 300."""
+    return any(0 < abs(number) < _SMALL_NUMBER for number in node.atoms(Rational))
 
 
 def _monitored(enclosing: Enclosing, node: Expr) -> list[Interval]:
     """Return the intervals that reveal a narrow feature of a node: its value or slope, and its slope by the innermost arguments."""
     found = [capped(enclosing.value(node)) if monitored_by_value(node) else enclosing.slope(node)]
+    if bends(node):  # with a parameter that is zero or negative it has a kink or an end, which both sides show
+        positive = ca.SX.binary(ca.OP_LT, ca.SX(0), enclosing.value(node.base).low)
+        found = [Interval(chosen(positive, a.low, ca.SX(0)), chosen(positive, a.high, ca.SX(0))) for a in found]
     slope = enclosing.inner_slope(node, has_narrow_features) if nested(node) else None
     return found if slope is None else [*found, slope]
+
+
+def _sum_beside_its_terms(enclosing: Enclosing, terms: Sequence[Expr]) -> Interval:
+    """Return the interval of the size of a sum, and a small part of the sizes of its terms: less than that does not count as small."""
+    values = [enclosing.value(term) for term in terms]
+    return add(magnitude(reduce(add, values)), multiply(single(_CANCELLED), reduce(add, map(magnitude, values))))
+
+
+def _beside_removed_pole(enclosing: Enclosing, pole: Expr, slopes: Sequence[Expr]) -> Interval:
+    """Return the interval of the inverse of the base of a quotient, as long as it is smaller than the slopes by which the data change."""
+    inverse = broken_power(magnitude(enclosing.value(pole.base)), -1.0)
+    return minimum(inverse, reduce(add, [magnitude(enclosing.value(slope)) for slope in slopes]))
 
 
 def bounds_kernel(flow: Flow, functions: Sequence[Expr], inputs: Mapping[str, Expr]) -> tuple[Kernel | None, tuple[bool, ...]]:

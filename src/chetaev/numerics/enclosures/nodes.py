@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import sympy
-from sympy import Expr, Mul
+from sympy import Expr, Mul, Symbol
 
 from chetaev.core.functions import SPELLING
 from chetaev.core.support.frozen import Frozen
@@ -19,24 +19,53 @@ it has only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body 
 _HIGH = 5
 """Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
 _MANY = 8
-"""So many factors make a pulse that is narrower than each of them. A step sees less than a thousandth of it where all are a half."""
+"""So many factors make a pulse that is narrower than each of them, and so do powers of powers with so high an exponent. A step sees less
+than a thousandth of it where all are a half."""
 _DIGITS = 120
 """Decimal digits of values near a pole; enough for a few digits after cancellation at a distance of 1e-40."""
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
 """Distances from a pole at which the data are evaluated."""
 _SAME = sympy.Rational(1, 10**15)
 """Relative difference up to which the values at these distances count as equal: the data then have no pole there."""
+_EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
+"""Functions whose argument is an exponent."""
+_LARGEST = 10**6
+"""Largest exponent for which the data are evaluated near a pole; with a larger one the pole is taken to be one. 10^8 takes minutes."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value reveals as much as their slope."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
+_REMOVED: Remembered[Mapping[Expr, tuple[Expr, ...]]] = Remembered(64)
 
 
 def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
     """The nodes of the data and of the inputs they are driven by, each once."""
     data, parts = _data_and_parts(equations, inputs)
-    shown = _shown_by_quotients(data, parts)
-    found = [e for e in parts if has_narrow_features(e) and _moves(e) and e not in shown and not _is_no_pole(e, data)]
+    left_out = _shown_by_quotients(data, parts) | removed_poles_of(equations, inputs).keys()
+    found = [e for e in parts if has_narrow_features(e) and _moves(e) and e not in left_out]
     return _in_order(_steepest_powers(found))
+
+
+def removed_poles_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
+    """Return quotients whose pole the data do not have, as 1/x in sin(k*x)/x, with the slopes by which the data change around it: k.
+
+    Instead of the pole the data have a maximum there, the narrower the larger these slopes are. They are those of the arguments of roots
+    and functions that are not monitored themselves.
+    """
+    return _REMOVED.get(equations, Frozen(inputs), lambda: _removed_poles(*_data_and_parts(equations, inputs)))
+
+
+def _removed_poles(data: Iterable[Expr], parts: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
+    found = {}
+    for e in parts:
+        z = _vanishes_with(e)
+        if z is None:
+            continue
+        around = [_terms_with(e, part) for part in data if part.has(e)]
+        if all(_has_no_pole(e, z, part) for part in around):
+            inside = [a for a in _parts(around) if not has_narrow_features(a) and not a.has(e)]
+            arguments = dict.fromkeys(a.args[0] for a in inside if a.is_Function or (a.is_Pow and not a.exp.is_Integer))
+            found[e] = tuple(slope for a in arguments if (slope := a.diff(z)))
+    return found
 
 
 def angles_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
@@ -78,15 +107,34 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr,
     """Return products of several nodes, or of at least `_MANY` other factors. Where one factor falls and another rises, the product may be
     large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
     """
-    found = []
+    found, removed = [], removed_poles_of(equations, inputs)
     for e in _data_and_parts(equations, inputs)[1]:
-        moving = [a for a in e.args if a.args and _moves(a)] if e.is_Mul else []
+        moving = [a for a in e.args if a.args and _moves(a) and a not in removed] if e.is_Mul else []
         wild = [a for a in moving if has_narrow_features(a)]
         if len(wild) > 1:
             found.append(Mul(*wild))
         elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _MANY:
             found.append(Mul(*moving))
     return _in_order(set(found))
+
+
+def sums_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], ...]:
+    """Return the terms of sums of at least `_MANY` sines and cosines that depend on one moving symbol.
+
+    Such a Fourier series is a narrow pulse where all of its terms have one sign, and vanishes elsewhere though none of them does.
+    """
+    found: dict[tuple[Expr, ...], None] = {}
+    for e in _data_and_parts(equations, inputs)[1]:
+        if not e.is_Add or len(e.args) < _MANY:
+            continue
+        waves: dict[Symbol, list[Expr]] = {}
+        for a in e.args:
+            moving = [z for z in symbols_in(a) if _moves(z)] if a.has(sympy.sin, sympy.cos) else []
+            if len(moving) == 1:
+                waves.setdefault(moving[0], []).append(a)
+        constant = [a for a in e.args if not _moves(a)]
+        found.update({(*terms, *constant): None for terms in waves.values() if len(terms) >= _MANY})
+    return tuple(found)
 
 
 def _shown_by_quotients(data: Iterable[Expr], parts: Iterable[Expr]) -> set[Expr]:
@@ -111,41 +159,74 @@ def _steepest_powers(nodes: Iterable[Expr]) -> list[Expr]:
 
 def has_narrow_features(e: Expr) -> bool:
     """Tell whether an expression can have values or slopes much larger than at neighbouring points."""
-    if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:  # sqrt(u^2 + w^2) has a bend as narrow as w; where a root vanishes it has a kink
-        return bool(not long(e.base) and e.base.is_positive)
+    if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:
+        return bends(e) or bool(not long(e.base) and e.base.is_positive)
     if e.is_Pow:
-        return not (e.exp.is_number and 0 <= e.exp < _HIGH)
+        return not (e.exp.is_number and 0 <= e.exp < _HIGH) or _degree(e) >= _MANY
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
+
+
+def bends(e: Expr) -> bool:
+    """Tell whether an expression is a root of squares and a parameter: sqrt(u^2 + w^2) has a bend as narrow as w, and a kink for w = 0."""
+    if not (e.is_Pow and e.exp.is_number and 0 < e.exp < 1 and e.base.is_Add) or long(e.base):
+        return False
+    moving = [a for a in e.base.args if _moves(a)]
+    return len(moving) < len(e.base.args) and all(a.is_nonnegative for a in moving)
 
 
 def monitored_by_value(e: Expr) -> bool:
     """Tell whether a node is monitored by its value rather than its slope."""
-    return bool(not e.exp.is_number or e.exp >= _HIGH) if e.is_Pow else SPELLING[type(e)] in _GROWING
+    return bool(not e.exp.is_number or e.exp >= _HIGH or _degree(e) >= _MANY) if e.is_Pow else SPELLING[type(e)] in _GROWING
 
 
-def _is_no_pole(e: Expr, data: Iterable[Expr]) -> bool:
-    """Tell whether a quotient has a pole at a number and the data have none there: 1/x in sin(x)/x.
+def _degree(e: Expr) -> int:
+    """Return the product of exponents of powers inside one another, if they are positive integers: 16 of ((1 + cos(x))^4 + 1)^4."""
+    degrees: dict[Expr, int] = {}
+    for part in reversed(_parts([e])):  # what is inside comes first
+        inside = max((degrees.get(a, 1) for a in part.args), default=1)
+        degrees[part] = int(part.exp) * inside if part.is_Pow and part.exp.is_Integer and part.exp > 0 else inside
+    return degrees[e]
+
+
+def _vanishes_with(e: Expr) -> Symbol | None:
+    """Return a moving symbol of which the base of a quotient is a multiple, but for a summand; None if there is none."""
+    if not (e.is_Pow and e.exp.is_Integer and e.exp < 0) or long(e.base):
+        return None
+    slopes = ((z, e.base.diff(z)) for z in sorted(symbols_in(e.base), key=lambda z: z.name) if _moves(z))
+    return next((z for z, slope in slopes if slope.is_Rational and slope), None)
+
+
+def _terms_with(e: Expr, part: Expr) -> Expr:
+    """Return the terms of a sum that contain an expression."""
+    return sympy.Add(*(a for a in part.args if a.has(e))) if part.is_Add else part
+
+
+def _has_no_pole(e: Expr, z: Symbol, part: Expr) -> bool:
+    """Tell whether data with a quotient have no pole where its base vanishes with a symbol: 1/x in sin(x)/x.
 
     The data are evaluated very near to the pole, with `_DIGITS` digits; they have a pole if they grow towards it.
     """
-    if not (e.is_Pow and e.exp.is_Integer and e.exp < 0):
+    others = {s: sympy.Rational(k + 3, k + 7) for k, s in enumerate(sorted(symbols_in(part) - {z}, key=lambda s: s.name))}
+    root = sympy.expand(z - e.base / e.base.diff(z)).xreplace(others)
+    values = [v for d in _NEAR if (v := _many_digits(part, {**others, z: root + d})) is not None]
+    if len(values) < len(_NEAR):
         return False
-    symbols = symbols_in(e.base)
-    z = next(iter(symbols))
-    slope = e.base.diff(z) if len(symbols) == 1 else None
-    if slope is None or not slope.is_Rational or not slope:
-        return False
-    root = z - e.base / slope
-    for part in data:
-        if not part.has(e):
-            continue
-        others = {s: sympy.Rational(k + 3, k + 7) for k, s in enumerate(sorted(symbols_in(part) - {z}, key=lambda s: s.name))}
-        values = [part.xreplace({**others, z: sympy.expand(root) + d}).evalf(_DIGITS) for d in _NEAR]
-        if not all(v.is_Float or v.is_Rational for v in values):
-            return False
-        if not max(abs(values[0] - v) for v in values[1:]) <= _SAME * (1 + abs(values[0])):
-            return False
-    return True
+    return bool(max(abs(values[0] - v) for v in values[1:]) <= _SAME * (1 + abs(values[0])))
+
+
+def _many_digits(e: Expr, at: Mapping[Symbol, Expr]) -> Expr | None:
+    """Return the value of an expression with `_DIGITS` digits; None if it has none, or an exponent is above `_LARGEST`.
+
+    Beside x = 0 the exponent of exp(-1/x^400) is an integer of 12,000 digits, and SymPy would multiply as often.
+    """
+    rounded = {z: value.evalf(_DIGITS) for z, value in at.items()}
+    powers = [f for f in e.atoms(sympy.Function, sympy.Pow) if isinstance(f, _EXPONENTIAL) or (f.is_Pow and not f.exp.is_number)]
+    for f in sorted(powers, key=lambda f: int(f.count_ops())):  # inner ones first: only small exponents are evaluated further
+        exponent = f.args[-1].xreplace(rounded).evalf(_DIGITS)
+        if not (exponent.is_Float or exponent.is_Rational) or abs(exponent) > _LARGEST:
+            return None
+    value: Expr = e.xreplace(at).evalf(_DIGITS)
+    return value if value.is_Float or value.is_Rational else None
 
 
 def _moves(e: Expr) -> bool:

@@ -19,16 +19,16 @@ from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
-from chetaev.numerics.flow.flow import _lasting
+from chetaev.numerics.flow.flow import WORST_PIVOT, _lasting
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, measured_by, rows_of
-from chetaev.numerics.motion.run import _REORDERINGS, FALLEN_PIVOT
+from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.trajectory import Outcome
-from chetaev.numerics.pieces.piece import WORST_PIVOT
-from chetaev.numerics.pieces.switching import _NEAR
+from chetaev.numerics.motion.transitions import FALLEN_PIVOT
+from chetaev.numerics.pieces.surface_values import NEAR
 
 _PORTIONS = 6
 """Tasks per processor into which an ensemble is divided: fewer leave processors idle at the end, more cost overhead."""
@@ -82,7 +82,7 @@ class Integration:
         active = active[~self.cornered[active]]
         self._reordered(active[~(self._pivots(active)[:, 1] > WORST_PIVOT)])
         reorderings = 0
-        while len(active) and not self.workers.stopped and reorderings < _REORDERINGS:
+        while len(active) and not self.workers.stopped and reorderings < REORDERINGS:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
         self._find_loci()
@@ -151,13 +151,15 @@ class Integration:
                 self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
 
     def _find_round_off(self, t1: float) -> None:
-        """Members whose steps became too small because of round-off: `simulate` knows how to go on."""
-        for member in np.flatnonzero((self.status == dop853.Status.STEP_TOO_SMALL) & ~self.cornered):
+        """Members whose steps became too small, or too many, because of round-off: `simulate` knows how to go on."""
+        ended = np.isin(self.status, (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS))
+        for member in np.flatnonzero(ended & ~self.cornered):
             compiled, t, y = self.pivoted[self.which[member]].compiled, float(self.at[member]), self.y[member]
             p = self.read.batch.at(self.at, np.array([member]))[0]
             noise = compiled.round_off(self.read.bound(int(member)), t, y, p, t1 - self.read.t)
             largest = np.maximum(-self.low[member], self.high[member])
-            self.cornered[member] = dop853.drowned(noise, t, self.measures.rtol, largest)
+            step = max(dop853.shortest(t), abs(t - self.read.t) / self.max_steps)
+            self.cornered[member] = dop853.drowned(noise, step, self.measures.rtol, largest)
 
     def _leave_corners(self, members: Indices, t1: float) -> None:
         """Leave members on a switching surface, or on the wrong side of one, to `simulate`."""
@@ -169,7 +171,7 @@ class Integration:
         found = self.read.batch.values(self.pivoted[0].surfaces, self.at, self.y, members)
         values, terms, rates = found[:, :count], found[:, count : 2 * count], found[:, 2 * count :]
         sizes = np.fmax(terms, np.abs(rates) * abs(t1 - self.read.t))  # as `Surfaces.vanishing` measures them
-        clear = (modes * values > _NEAR * self.tolerance * sizes).all(axis=1)
+        clear = (modes * values > NEAR * self.tolerance * sizes).all(axis=1)
         self.cornered[members] |= ~clear | self.pivoted[0].timed
 
     def _pivots(self, members: Indices, kernels: Pivoted | None = None) -> Array:
@@ -204,6 +206,7 @@ class Integration:
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
+        begun = self.counts[members, 0] > 0
         watching = dop853.Watching(
             directions=[0, 0, *[-1] * n],
             terminal=[True, False, *[True] * n],
@@ -218,16 +221,23 @@ class Integration:
             self._store(members[some], run)
 
         def alone(k: int) -> None:
-            run = dop853.run(code, times[k], t1, starts[k], p[k], limits, watching, keep=dop853.FINAL, flag=self.workers.flag)
+            known = limits._replace(before=self._largest(members[k])) if begun[k] else limits
+            run = dop853.run(code, times[k], t1, starts[k], p[k], known, watching, keep=dop853.FINAL, flag=self.workers.flag)
             self._store(members[k : k + 1], run)
 
         for same in _classes(times):
             portion = max(_FEW, len(same) // (_PORTIONS * self.workers.threads))
             for some in np.split(same, range(portion, len(same), portion)):
-                if len(some) < _FEW:
+                if len(some) < _FEW or begun[some].any():
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
                     yield partial(together, float(times[some[0]]), some), len(some)
+
+    def _largest(self, member: int) -> Array:
+        """The largest absolute values of a member's jets so far, and 0 for the work done, as `simulate` knows them after a piece."""
+        found = np.maximum(np.abs(self.low[member]), np.abs(self.high[member]))
+        found[len(self.pivoted[0].compiled.flow.state) :] = 0.0
+        return found
 
     def _store(self, members: Indices, done: Any) -> None:
         """Store the results of one or several runs."""

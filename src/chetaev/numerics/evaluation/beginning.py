@@ -14,10 +14,12 @@ from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.numerics.corners.modes import Configuration, Direction
 from chetaev.numerics.evaluation.evaluate import evaluate_from
-from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.pieces.piece import Seat, Setting
-from chetaev.numerics.pieces.switching import TOO_LARGE, Jets, Surfaces
-from chetaev.numerics.start.completed import Completed, on_its_component, state_at
+from chetaev.numerics.pieces.surface_values import Jets
+from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
+from chetaev.numerics.start.clear_states import state_at_once
+from chetaev.numerics.start.completed import Completed, on_its_component
 from chetaev.numerics.start.initial import read_state
 from chetaev.numerics.start.signs import signs_at
 
@@ -49,6 +51,11 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         return here
 
     if not surfaces.switched.modes:
+        clear = state_at_once(surfaces.switched.equations(()), {} if start is None else start, surfaces.binding, t, where, often=False)
+        if clear is not None:
+            here = surfaces.setting(())
+            if here.flow.state == tuple(clear.state):
+                return Start(here, clear.state)
         here = first(())
         return Start(here, jets(here))
     configuration = first(signs_at(surfaces.switched, surfaces.binding, start, t, where)).configuration
@@ -64,6 +71,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         raise InitialError("no choice of signs agrees with the data.", where=where, why="Each one leads to the opposite sign.")
     here = surfaces.setting(configuration)
     _require_one_acceleration(surfaces, here, start, t, jets, where)
+    require_one_side(surfaces.switched, configuration, start, surfaces.binding, t, where)
     met = surfaces.vanishing(here, t, jets(here))
     if not met:
         return Start(here, jets(here))
@@ -127,10 +135,7 @@ def _require_one_acceleration(
 
 def _state(surfaces: Surfaces, configuration: Configuration, start: State | Mapping[str, Any] | None, t: float, where: str) -> Completed:
     """The data completed by the constraints of a configuration."""
-    switched = surfaces.switched
-    equations, bound = switched.equations(configuration), switched.binding(surfaces.binding, configuration)
-    binding = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
-    found = state_at(equations, {} if start is None else start, binding, t, where)
+    found = state_on(surfaces.switched, configuration, {} if start is None else start, surfaces.binding, t, where)
     return on_its_component(found)
 
 

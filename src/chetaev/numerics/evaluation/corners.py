@@ -16,10 +16,10 @@ from chetaev.core.values import Undefined, value
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.evaluation.evaluate import Evaluation, Sides, evaluate_from
+from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.pieces.planar_rest import CRAWLING
 from chetaev.numerics.pieces.switching import Surfaces
-from chetaev.numerics.start.completed import state_at
 from chetaev.numerics.start.signs import signs_at
 
 _TOLERANCE = 1e-9
@@ -40,6 +40,7 @@ def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], b
         if signs is None:
             break
         if signs == configuration:
+            require_one_side(switched, configuration, start, binding, t, where)
             return found
         configuration = signs
     begun = begin(Surfaces(switched, binding, _TOLERANCE, 1.0), start, t, where)
@@ -61,8 +62,7 @@ def _in(
 ) -> Evaluation:
     """The values in one configuration, under the names of the user's equations."""
     equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
-    own = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
-    found = evaluate_from(state_at(equations, start, own, t, where))
+    found = evaluate_from(state_on(switched, configuration, start, binding, t, where))
     unknown = {z for mode, m in zip(switched.modes, configuration, strict=True) if m == SLIDING for z in mode.unknowns}
     modes: dict[Symbol, float] = {z: v for z, v in bound.parameters.items() if z not in binding.parameters}
     modes |= {z: v for z, v in found.jets.items() if z in unknown}

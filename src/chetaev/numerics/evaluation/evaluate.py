@@ -28,6 +28,7 @@ from chetaev.numerics.flow.pole_rewriting import last_digits_changed
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets
 from chetaev.numerics.graphs.binding import Binding, bind, number
 from chetaev.numerics.start.attitude import Array, matrices
+from chetaev.numerics.start.clear_states import state_at_once
 from chetaev.numerics.start.completed import Completed, on_its_component, state_at
 from chetaev.numerics.start.initial import read_state
 from chetaev.numerics.start.state_faults import inconsistent, singular_here
@@ -178,6 +179,9 @@ def evaluate(
 
 def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluation:
     """Evaluate for any function of the library, with its choice of branch and gauge."""
+    clear = _clearly(equations, binding, wish)
+    if clear is not None:
+        return clear
     meant = chosen(equations, binding, wish)
     try:
         if meant.completed is not None and not smooth(meant.equations, Frozen(binding.inputs)).modes:
@@ -186,6 +190,14 @@ def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluatio
     except StateError as fault:
         unclear = several_at(equations, binding, wish) if wish.branch is None else None
         raise unclear or fault from None
+
+
+def _clearly(equations: Equations, binding: Binding, wish: Wish) -> Evaluation | None:
+    """The values at a state about which nothing is in doubt; None for any other."""
+    if wish.branch is not None or wish.gauge is not None or smooth(equations, Frozen(binding.inputs)).modes:
+        return None
+    found = state_at_once(equations, wish.start, binding, wish.t, wish.where)
+    return None if found is None else Evaluation(equations, found.jets, binding, wish.t, (), frozenset(found.state))
 
 
 def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:

@@ -65,7 +65,7 @@ def _cleared(system: System, jets: Values, nearby: Nearby) -> dict[Jet, float]:
 def _element(group: GroupCoordinate, jets: Values) -> str:
     """An element in a form in which a start may give it."""
     numbers = np.array([jets[z] for z in group.places])
-    if "w" in group.group.places:
+    if group.group.orthogonal == 3:
         vector = rotation_vector(numbers[-4:])
         numbers = np.concatenate([numbers[:-4], np.where(np.abs(vector) < _LAST_DIGITS, 0.0, vector)])
     digits = [f"{v + 0.0:.15g}" for v in numbers]

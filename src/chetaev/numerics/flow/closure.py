@@ -6,7 +6,8 @@ constraints that no single row shows: they join the system as rows of their own,
 until nothing new is left. The result is an ordinary system, perhaps with more rows than unknowns: its constraints are known, its motion is
 solved for by an elimination with as many pivots as the rank, and all functions of rows and their derivatives apply to it.
 
-The expressions are graphs; whether they vanish is decided at random points of the constraint set: evidence, not a proof. This is the
+The expressions are graphs. Whether they vanish is decided in a finite field if the rows below are affine, and otherwise at random points of
+the constraint set: evidence, not a proof. This is the
 reduction of P. J. Rabier and W. C. Rheinboldt, A geometric treatment of implicit differential-algebraic equations, J. Differential
 Equations 109 (1994) 110-146, with the submanifolds given by rows.
 """
@@ -47,7 +48,7 @@ _SMALLEST = 1e-2
 """Smallest change of an expression relative to its typical change, used where all jets happen to be small."""
 _LARGEST = 100_000
 """Most instructions of all consequences together; beyond it the closure gives up, since each round may square their number."""
-_SMALL_PIVOT = 1e-9
+SMALL_PIVOT = 1e-9
 """Relative to its typical size: a smaller pivot explains a lower rank at a point; larger ones are not zeros in floating point."""
 
 
@@ -193,12 +194,12 @@ def _with_others(found: Closure, points: Sequence[Point]) -> Closure:
                 others.append(other)
     every = (found, *others)
     first, *rest = [
-        c for c in every if not any(_edge_of(c, larger) for larger in every)
+        c for c in every if not any(is_edge_of(c, larger) for larger in every)
     ]  # the largest family is not the boundary of another
     return replace(first, others=tuple(rest))
 
 
-def _edge_of(small: Closure, large: Closure) -> bool:
+def is_edge_of(small: Closure, large: Closure) -> bool:
     """Tell whether a family is the boundary of a larger one, such as rest among all motions: states of the larger one approach it."""
     if len(small.free) != len(large.free) or (small.dimension or 0) >= (large.dimension or 0):
         return False
@@ -225,13 +226,16 @@ def is_special(system: Prolongation, point: Point, solution: Solved) -> bool:
         value = matrices_at([[pivot]], [point], system.algebra)
         if not value:
             return True
-        if abs(float(value[0][0, 0])) < _SMALL_PIVOT * usual:
+        if abs(float(value[0][0, 0])) < SMALL_PIVOT * usual:
             return vanishes_near(pivot, point, system.algebra, system.sizes)
     return True
 
 
 def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: Sequence[Point]) -> Matrix:
-    """Return the leftover expressions at points, a row for each, relative to their change when a jet changes by its size."""
+    """Return the leftover expressions at points, a row for each, relative to their change when a jet changes by its size.
+
+    Where the finite field decides whether an expression vanishes on the constraint set, the result is 0, or at least 1.
+    """
     state = list(system.structure.state)
     entries = [[e, *system.algebra.gradient(e, state)] for _, e in leftover]
     smallest = _SMALLEST * row_sizes([e for _, e in leftover], system.algebra, system.sizes)
@@ -241,6 +245,8 @@ def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: 
         if found:
             terms = np.abs(found[0][:, 1:]) * np.array([abs(point.get(z, 0.0)) for z in state])
             sizes[k] = np.abs(found[0][:, 0]) / np.maximum(terms.max(axis=1, initial=0.0), smallest)
+    for k, zero in enumerate(system.exactly_zero([e for _, e in leftover]) or ()):
+        sizes[:, k] = 0.0 if zero else np.maximum(sizes[:, k], 1.0)  # small numbers in a row are no reason to drop it
     return sizes
 
 

@@ -54,14 +54,15 @@ class Compiled:
 
     def parameters(self, binding: Binding, t: float, energy: float) -> Array:
         """The vector p: parameters, inputs at a time, energy at the start."""
-        values = binding.at(frozenset(self.flow.arguments), t)
-        return np.array([*[values[z] for z in self.flow.arguments], energy])
+        arguments = self.flow.arguments
+        values = binding.at(self._symbols, t) if self.flow.inputs else binding.parameters
+        return np.array([*[values[z] for z in arguments], energy])
 
     def inputs(self, binding: Binding) -> Kernel | None:
         """Return machine code for the inputs at a time; None without inputs."""
         if not self.flow.inputs:
             return None
-        written = self._driving(binding)
+        written = self.driving(binding)
         if written not in self._made:
             self._made[written] = compile_kernel(self._of_time(written))
         return self._made[written]
@@ -79,7 +80,7 @@ class Compiled:
         doubts = EPSILON * np.abs(given)
         if self.flow.inputs:
             first = 1 + len(y) + len(self.flow.system.equations.system.parameters)
-            of_inputs = values_and_doubts(_in_one(self._of_time(self._driving(binding))), given, doubts)[1]
+            of_inputs = values_and_doubts(_in_one(self._of_time(self.driving(binding))), given, doubts)[1]
             doubts[first : first + len(of_inputs)] = of_inputs
         rates, noise = values_and_doubts(self._rates_in_one, given, doubts)
         place = {z: k for k, z in enumerate(self.flow.state)}
@@ -94,10 +95,24 @@ class Compiled:
         return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
 
     @cached_property
+    def _symbols(self) -> frozenset[Symbol]:
+        return frozenset(self.flow.arguments)
+
+    @cached_property
+    def lowest_pivot(self) -> Kernel | None:
+        """What the smallest pivot is at least, at all states, as a function of the parameters; None if nothing is known."""
+        tape, flow = self.flow.lowest_pivot, self.flow
+        if tape is None:
+            return None
+        t, x, p = (ca.SX.sym(name, size) for name, size in (("t", 1), ("x", flow.size), ("p", len(flow.arguments) + 1)))
+        column = ca.vertcat(*[p[flow.arguments.index(z)] for z in tape.order])
+        return compile_kernel(ca.Function("lowest", [t, x, p], [ca.densify(tape.function(column))]), hot=False, fusing=False)
+
+    @cached_property
     def _rates_in_one(self) -> ca.Function:
         return _in_one(self.flow.rhs())
 
-    def _driving(self, binding: Binding) -> tuple[Expr, ...]:
+    def driving(self, binding: Binding) -> tuple[Expr, ...]:
         """The inputs and their derivatives as functions of time."""
         return tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
 
@@ -156,6 +171,8 @@ def _in_one(function: ca.Function) -> ca.Function:
 
 
 _COMPILED: Remembered[Compiled] = Remembered(_REMEMBERED)
+_SUITING: Remembered[Compiled] = Remembered(_REMEMBERED)
+_FLOWS: Remembered[Flow | None] = Remembered(_REMEMBERED)
 
 
 @lru_cache(maxsize=32)
@@ -165,7 +182,12 @@ def compile_equations(equations: Equations) -> Compiled:
 
 
 def compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
-    """Return kernels whose pivots also suit a given state; cached by the pivots, so that states with the same pivots share code."""
+    """Return kernels whose pivots also suit a given state; cached by the state and by the pivots: states with equal pivots share code."""
+    values = tuple(sorted((z.name, float(v)) for z, v in point.items()))
+    return _SUITING.get(system, values, lambda: _compile_at(system, point))
+
+
+def _compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
     system = without_poles(system, dict(point))
     (here,) = system.jacobians([point])
     if here is not None and Factored(here).nullity > (system.generic_nullity or 0):
@@ -189,9 +211,14 @@ def compile_on_component(equations: Equations, binding: Binding, t: float, jets:
     return compile_equations(equations) if system is None or system is stated else compile_at(system, problem.point(state))
 
 
+def flow_of(system: Prolongation) -> Flow | None:
+    """The flow of rows that determine their motion, with pivots that suit random states; None if there is none; cached."""
+    return _FLOWS.get(system, (), lambda: make_flow(system))
+
+
 def compile_system(system: Prolongation | None, label: str) -> Compiled:
     """Return kernels for rows that determine their motion."""
-    flow = None if system is None else make_flow(system)
+    flow = None if system is None else flow_of(system)
     if flow is None:
         raise _no_order(label)
     return _compiled(flow)

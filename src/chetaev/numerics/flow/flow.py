@@ -16,6 +16,7 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
+from chetaev.core.exact.witness import has_values
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.factored import equilibrated
@@ -40,6 +41,9 @@ from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
+WORST_PIVOT = 1e-3
+"""Relative to its size where it was chosen: a smaller pivot is replaced by another choice of pivots. A smaller limit loses digits, a larger
+one compiles more often."""
 _FEW_ROWS = 16
 """Most rows for which constant pivots are preferred; with more rows the gain does not pay for the fill-in."""
 _ALIKE = 10.0
@@ -47,6 +51,7 @@ _ALIKE = 10.0
 
 Stages = list[tuple[list[ca.SX], list[Jet]]]
 _CONSERVING: Remembered[bool | None] = Remembered(64)
+_RESIDUES: Remembered[Residues | None] = Remembered(64)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Flow:
         present = self.system.symbols(pairs) | self.graph.symbols(self._energy[0]) | self.graph.symbols(self._energy[1])
         return tuple(sorted((z for z in present if isinstance(z, Input)), key=lambda z: z.name))
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[Symbol, ...]:
         """The symbols of the vector p before the energy at the start."""
         return (*self.system.equations.system.parameters, *self.inputs)
@@ -161,7 +166,7 @@ class Flow:
             rows = [row for staged, _ in stages for row in staged]
             known = exactly_zero([power], rows, self.graph, stages)
             if known is not None and (known[0] or stages == whole):
-                return known[0]
+                return True if known[0] else None if not has_values(self.graph.program([power])[0])[0] else False
         return None
 
     def _affine(self, stages: Stages) -> Stages:
@@ -270,7 +275,7 @@ class Flow:
         same state, and relative to the largest such value at those points. Entries of a row are compared in units of their columns:
         otherwise a small mass beside a reaction would be negligible in its row.
         """
-        return self.function([self.determinant, self._smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
+        return self.function([self.determinant, self.smallest_pivot, *[self.on_state(e) for e in extra]], "watch")
 
     @cached_property
     def determinant(self) -> ca.SX:
@@ -288,7 +293,8 @@ class Flow:
         return self.function(self.solved.pivots, "pivots")
 
     @cached_property
-    def _smallest_pivot(self) -> ca.SX:
+    def smallest_pivot(self) -> ca.SX:
+        """The smallest pivot, as `watch` measures it."""
         jacobian = self.system.structure.jacobian
         sizes = [[None if e.is_zero() else size(e) for e in line] for line in jacobian]
         one, units = ca.SX(1), self._column_units
@@ -378,7 +384,7 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
     Without constraints, or with many rows, constant entries gain nothing, and they are not preferred.
     """
     graph: GraphAlgebra = system.algebra
-    residues = residues_of(graph, system.structure.jacobian)
+    residues = _RESIDUES.get(system.structure, (), lambda: residues_of(graph, system.structure.jacobian))
     sparse = elimination_order(samples, rank, _lasting(system), residues)
     few = samples.numbers.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
     before = None if residues is None or not few else residues.cost_of(sparse.pairs)

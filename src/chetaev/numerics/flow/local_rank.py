@@ -16,6 +16,7 @@ from sympy import Symbol
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import CUT, Factored, Flags, Matrix, open_jets
+from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.doubts import EPSILON
@@ -34,7 +35,9 @@ def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet]
     values, jacobian = problem.numbers(pairs, unknowns, at)
     found = Factored(jacobian)
     if found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]:
-        return values, found
+        tape: Any = problem.system.tape(pairs, unknowns)
+        if not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian):
+            return values, found
     return values, Factored(jacobian, doubts=doubts_at(problem, pairs, unknowns, at))
 
 
@@ -84,9 +87,11 @@ def _ill_conditioned(problem: Problem, pairs: Sequence[Pair], opened: Sequence[J
     weights = np.abs(Factored(found.jacobian.T).null).max(axis=1, initial=0.0)
     rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _INVOLVED * weights.max(initial=0.0)]
     names = " ".join(z.name for z in opened)
+    # above the cut it is a singular value of the columns of multipliers alone: accelerations depend on its square
+    least, square = (CUT, "") if size <= CUT else (CUT**0.5, ", because accelerations and multipliers together depend on its square")
     return StateError(
         f"the equations are ill-conditioned at this state: a singular value of the matrix for {names} is {size:.2g} of the largest.",
         where=problem.where,
-        why=f"{', '.join(rows)} almost depend on each other, and below {CUT:g} double precision does not tell whether they do.",
+        why=f"{', '.join(rows)} almost depend on each other, and below {least:.2g} double precision does not tell whether they do{square}.",
         hint="leave out a row that says the same as others, or write the difference between them as a row of its own",
     )

@@ -13,13 +13,13 @@ from sympy import Symbol
 from chetaev.core.calculus import Calculus
 from chetaev.core.errors import StateError
 from chetaev.core.exact.signature import related
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance, size, spend
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, Multiplier, Parameter, highest_orders, jets_in
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Consequence, Origin
-from chetaev.mechanics.ranks.exact import exact_rank, free_columns
+from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero, free_columns
 from chetaev.mechanics.ranks.factored import Factored, least_norm, null_space, open_jets
 from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
@@ -44,7 +44,7 @@ _CONTRADICTION = 1e-7
 _NOTHING = 1e-8
 """Relative to the largest top: a smaller top may be round-off."""
 _SECONDS = 2.0
-"""Time limit of the search for the sub-expression without a value; without a result the message names none."""
+"""Budget of the search for the sub-expression without a value; without a result the message names none."""
 
 _T = TypeVar("_T")
 
@@ -340,6 +340,15 @@ class Prolongation:
         free = self._in_field(free_columns, [self.algebra.gradient(self.row(pair), state) for pair in self.hidden()])
         return None if free is None else tuple(state[k] for k in free)
 
+    def exactly_zero(self, expressions: Sequence[Any]) -> list[bool] | None:
+        """Which expressions in jets of the state vanish where the rows on it hold, computed in a finite field; None if that is not known.
+
+        Rows that are not affine may have components that the field does not distinguish.
+        """
+        if not expressions or self.curved(self.hidden(), self.structure.state):
+            return None
+        return self._in_field(lambda entries, *rest: exactly_zero(entries[0], *rest), [expressions])
+
     def _in_field(self, ask: Callable[..., _T | None], entries: Sequence[Sequence[Any]]) -> _T | None:
         """Ask a question about a matrix at field points of the rows on the state, solved order by order or otherwise stage by stage."""
         rows = [self.row(pair) for pair in self.hidden()]
@@ -368,9 +377,14 @@ class Prolongation:
         return max(forced, key=lambda factored: factored.kept).null if forced else np.zeros((n, exact))
 
     @property
+    def shown_regular(self) -> bool:
+        """Whether the system Jacobian has full rank at a random point, above its round-off, and not in the finite field alone."""
+        return any(null is not None and not null.shape[1] for null in self._nulls)
+
+    @property
     def rank_evidence(self) -> str:
         """The method by which the generic rank of the system Jacobian was found."""
-        if self._generic_null.shape[1] == 0:
+        if self.shown_regular:
             return "full at a random point of the constraint manifold, above its round-off"
         if self.exact_nullity is not None:
             return "exact in a finite field, on the constraint manifold"
@@ -495,15 +509,20 @@ class Problem:
         from chetaev.numerics.flow.locus import without_value  # which builds on this module
 
         equations, part = self.system.equations, ""
-        with deadline(_SECONDS):
+        with allowance(_SECONDS):
             rows = [equations.rows[i].residual for i, _ in pairs if i < len(equations.rows)]
             highest = max((times for _, times in pairs), default=0)
+            written = [equations.system.charted(row) for row in rows]
             for times in range(highest + 2):  # one more, for the Jacobian
+                spend(size(*written))  # the derivatives are longer than what was written before
                 written = [equations.system.charted(equations.total(row, times)) for row in rows]
                 point = {**self.binding.at(frozenset().union(*[e.free_symbols for e in written]), self.t), **jets}
                 part = part or without_value(written, point)
         what = f"{part} has no finite value at this state." if part else "the equations have no finite value at this state."
-        return StateError(what, where=self.where, hint="another state")
+        hint = "another state"
+        if part.startswith(("exp(", "cosh(", "sinh(")):
+            hint += "; if a quotient stays finite where this is too large for a double, write it with falling exponentials, 1/(1 + exp(-u))"
+        return StateError(what, where=self.where, hint=hint)
 
 
 def _orders(symbols: Iterable[Symbol], offsets: Mapping[str, int]) -> dict[str, int]:

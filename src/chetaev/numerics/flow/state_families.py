@@ -14,7 +14,8 @@ import casadi as ca
 
 from chetaev.core.symbols import Input, Jet
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.flow.closure import Closure, End, closure, closure_of, is_special
+from chetaev.mechanics.ranks.generic import Point, matrices_at
+from chetaev.numerics.flow.closure import SMALL_PIVOT, Closure, End, closure, closure_of, is_edge_of, is_special
 from chetaev.numerics.flow.elimination import Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
 from chetaev.numerics.flow.prolongation import Prolongation, square_prolongation
@@ -51,7 +52,7 @@ def _on_loci(found: Closure) -> tuple[Closure, ...]:
         return ()
     for pivot in _moving(found.system, solution)[:_MOST]:
         other = _on_locus(found.system, pivot, solution)
-        if other is not None:
+        if other is not None and not is_edge_of(other, found):
             return (other,)
     return ()
 
@@ -88,8 +89,16 @@ def _on_locus(system: Prolongation, pivot: ca.SX, solution: Solved) -> Closure |
             continue
         if r is None or r >= len(system.structure.top) - usual or near.nullity <= usual:
             continue
-        if all(is_special(system, neighbour, solution) for neighbour in near.points):
+        if all(_vanishes_at(system, neighbour, pivot, solution) for neighbour in near.points):
             other = closure(system.original.near(point), alone=True)
             if other.end is End.CLOSED:
                 return other
     return None
+
+
+def _vanishes_at(system: Prolongation, point: Point, pivot: ca.SX, solution: Solved) -> bool:
+    """Tell whether a pivot of the elimination vanishes at a point and makes it special; a small one, as near a double root, does not."""
+    k = next(k for k, p in enumerate(solution.pivots) if p is pivot)
+    value = matrices_at([[pivot]], [point], system.algebra)
+    small = not value or abs(float(value[0][0, 0])) < SMALL_PIVOT * solution.references[k]
+    return small and is_special(system, point, solution)

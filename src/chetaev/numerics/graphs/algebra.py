@@ -16,16 +16,20 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.core.exact.program import Program
+from chetaev.core.exact.signature import vanishing
 from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
 from chetaev.core.values import Undefined
-from chetaev.numerics.graphs import overflow as vanishing
+from chetaev.numerics.graphs import overflow
+from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.doubts import values_and_doubts
+from chetaev.numerics.graphs.saturated import LARGE, SATURATING, Growing, terms_of
 from chetaev.numerics.machine.tape import LIMIT, program_of
 
 _UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
@@ -101,6 +105,8 @@ class GraphAlgebra:
         self._leaves: dict[Symbol, ca.SX] = {}
         self._names: dict[str, Symbol] = {}
         self._numbers: dict[Expr, ca.SX] = {}
+        self._values: dict[str, float] = {}
+        """The values of leaves that stand for numbers, by name."""
         self._limits: dict[Expr, ca.SX] = {}
         """Numbers that arguments of growing functions are compared with."""
         self._known: dict[Expr, ca.SX] = {}
@@ -111,7 +117,27 @@ class GraphAlgebra:
         self._gradients: dict[tuple[int, tuple[Symbol, ...]], tuple[ca.SX, dict[Symbol, ca.SX]]] = {}
 
     def of(self, expression: Expr) -> ca.SX:
-        """Return the graph of an expression, with each shared sub-expression once."""
+        """Return the graph of an expression, with each shared sub-expression once. Terms that cancel identically are left out."""
+        made = self._make(expression)
+        cancelled = self._cancelled(made)
+        if cancelled:
+            for node in made:
+                if node.has(*cancelled):
+                    del self._known[node]
+            for node, rest in cancelled.items():  # inner ones first
+                self._make(rest)
+                self._known[node] = self._known[rest]
+            self._make(expression)
+        return self._known[expression]
+
+    def reduced(self, expression: Expr) -> Expr:
+        """Return an expression without terms that cancel identically."""
+        found: Expr = expression.xreplace(self._cancelled(self._make(expression)))
+        return found
+
+    def _make(self, expression: Expr) -> list[Expr]:
+        """Make the graphs of an expression and its parts that are not known yet, and return these expressions, the inner ones first."""
+        made: list[Expr] = []
         stack: list[tuple[Expr, bool]] = [(expression, False)]
         while stack:
             node, ready = stack.pop()
@@ -122,7 +148,24 @@ class GraphAlgebra:
                 stack += [(a, False) for a in node.args]
                 continue
             self._known[node] = self._made(node)
-        return self._known[expression]
+            made.append(node)
+        return made
+
+    def _cancelled(self, made: Sequence[Expr]) -> dict[Expr, Expr]:
+        """Return what is left of those sums, among expressions that were made, in which terms cancel identically."""
+        sums = [node for node in made if may_cancel(node)]
+        suspects = suspects_in(sums, self._known, self._values) if sums else []
+        if not suspects:
+            return {}
+        for each in suspects:
+            self._make(each.number)
+        differences = [minus(_balanced([self._known[a] for a in each.terms], plus), self._known[each.number]) for each in suspects]
+        zero = vanishing(self.program(differences)[0]) or [False] * len(suspects)
+        found: dict[Expr, list[Suspect]] = {}
+        for each, z in zip(suspects, zero, strict=True):
+            if z:
+                found.setdefault(each.node, []).append(each)
+        return {node: without(node, some) for node, some in found.items()}
 
     def leaf(self, symbol: Symbol) -> ca.SX:
         """The graph's symbol for a symbol."""
@@ -248,10 +291,10 @@ class GraphAlgebra:
             return self.of(coordinate_of(node.group, node.kind).chart[node])
         if node.is_Symbol:
             return self.leaf(node)
-        if node.is_Rational and _is_double(node):
+        if node.is_Rational and _is_short(node):
             return ca.SX(_float(node))
         if node.is_Rational or node.is_NumberSymbol:
-            return self._numbers.setdefault(node, ca.SX.sym(f"number {node}"))
+            return self._number_leaf(self._numbers, node, f"number {node}")
         arguments = [self._known[a] for a in node.args]
         if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
             return self._scaled_product(node)
@@ -260,30 +303,97 @@ class GraphAlgebra:
         if node.is_Mul:
             return _balanced(arguments, times)
         if node.is_Pow:
-            growing = vanishing.parts(node.base, node.exp)
-            base = arguments[0]
-            return _power(base, node.exp, arguments[1]) if growing is None else self._vanishing(node.exp, arguments[1], *growing)
+            growing = overflow.parts(node.base, node.exp)
+            if growing is not None:
+                return self._vanishing(node.exp, arguments[1], *growing)
+            found = self._saturated(node)
+            base = arguments[0] if node.exp.is_Integer else self._unfolded(node.base)
+            return _power(base, node.exp, arguments[1]) if found is None else found
+        if all(a.is_constant() for a in arguments):
+            arguments = [self._unfolded(a) for a in node.args]
         name = SPELLING[type(node)]
+        found = self._saturated(node)
+        if found is not None:
+            return found
         if name in _BUILT:
             return _BUILT[name](*arguments)
         return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
+    def _number_leaf(self, leaves: dict[Expr, ca.SX], number: Expr, name: str) -> ca.SX:
+        if number not in leaves:
+            leaves[number], self._values[name] = ca.SX.sym(name), _float(number)
+        return leaves[number]
+
+    def _unfolded(self, node: Expr) -> ca.SX:
+        """Return an argument of a function; a number as a leaf, since CasADi would make the value of log(2) a double."""
+        return self._number_leaf(self._numbers, node, f"number {node}") if node.is_Rational else self._known[node]
+
     def _vanishing(self, exponent: Expr, converted: ca.SX, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> ca.SX:
         """Return a quotient whose denominator, a number and growing terms, may overflow a double (`overflow`)."""
-        limit = vanishing.limit_of(exponent)
-        leaf = self._limits.setdefault(limit, ca.SX.sym(f"limit {limit}"))
-        inside = vanishing.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
+        limit = overflow.limit_of(exponent)
+        leaf = self._number_leaf(self._limits, limit, f"limit {limit}")
+        inside = overflow.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
         summands = [self.of(number)] if number else []
         for factor, f in terms:
             summands.append(times(self.of(factor), ca.SX.unary(_UNARY[SPELLING[type(f)]], times(inside, self.of(f.args[0])))))
         base = plus(times(inside, _balanced(summands, plus)), minus(ca.SX(1), inside))
         found = times(inside, _power(base, exponent, converted))
-        first = vanishing.first_term(exponent, number, terms)
+        first = overflow.first_term(exponent, number, terms)
         if first is None:
             return found
         factor, (_, f) = first, terms[0]
-        outside, exceeding = vanishing.outside(leaf, f, self.of(f.args[0]))
+        outside, exceeding = overflow.outside(leaf, f, self.of(f.args[0]))
         return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
+
+    def _saturated(self, node: Expr) -> ca.SX | None:
+        """Return the graph of a function whose argument may overflow a double where it has a limit (`saturated`); None for others."""
+        name = "" if node.is_Pow else SPELLING[type(node)]
+        if not (name in (*SATURATING, "log") or (node.is_Pow and node.exp.is_Rational and node.exp.is_negative)):
+            return None
+        terms = terms_of(node.args[0])
+        if terms is None or (name == "exp" and all(factor.is_positive for factor, grows in terms if grows)):
+            return None
+        argument, inside = self._held(terms)
+        if node.is_Pow:
+            return times(inside, _power(argument, node.exp, self.of(node.exp)))
+        if name != "log":
+            return ca.SX.unary(_UNARY[name], argument)
+        large = [(factor, grows) for factor, grows in terms if grows]
+        factor, grows = large[0]
+        if len(large) > 1 or not isinstance(grows.node, sympy.exp) or not factor.is_positive:
+            return None
+        beyond = minus(ca.SX(1), inside)
+        within = ca.SX.unary(ca.OP_LOG, plus(times(inside, argument), beyond))
+        return plus(within, times(beyond, plus(self.of(grows.argument), self.of(sympy.log(factor)))))
+
+    def _held(self, terms: Sequence[tuple[Expr, Growing | None]]) -> tuple[ca.SX, ca.SX]:
+        """Return a sum whose growing terms are held beyond their limits, and 1 within all limits, otherwise 0."""
+        summands, inside = [], ca.SX(1)
+        for factor, grows in terms:
+            if grows is None:
+                summands.append(self.of(factor))
+                continue
+            value, within = self._clamped(grows)
+            summands.append(value if factor == 1 else times(self.of(factor), value))
+            inside = inside * within
+        return _balanced(summands, plus), inside
+
+    def _clamped(self, grows: Growing) -> tuple[ca.SX, ca.SX]:
+        """Return a growing function that is constant beyond its limit, and 1 within it, otherwise 0."""
+        nested = terms_of(grows.argument)
+        u = self.of(grows.argument) if nested is None else self._held(nested)[0]
+        leaf = self._number_leaf(self._limits, grows.limit, f"limit {grows.limit}")
+        above = ca.SX.binary(ca.OP_LT, leaf, u)
+        below = ca.SX.binary(ca.OP_LT, leaf, ca.SX.unary(ca.OP_NEG, u)) if grows.both else ca.SX(0)
+        inside = ca.SX.unary(ca.OP_NOT, above) * ca.SX.unary(ca.OP_NOT, below)  # also where u is NaN, which stays visible
+        function, power = (grows.node.base, grows.node.exp) if grows.node.is_Pow else (grows.node, sympy.Integer(1))
+        value = times(inside, u)
+        if isinstance(function, sympy.exp | sympy.sinh | sympy.cosh):
+            value = ca.SX.unary(_UNARY[SPELLING[type(function)]], value)
+        if power != 1:
+            value = _power(value, power, self.of(power))
+        beyond = minus(above, below) if grows.odd else plus(above, below)
+        return plus(times(inside, value), times(beyond, ca.SX(LARGE))), inside
 
     def _scaled_product(self, node: Expr) -> ca.SX:
         """Return a product whose number is outside the range of doubles, such as 10^-360 x^40 from (x/10^9)^40: a power absorbs it."""
@@ -349,9 +459,14 @@ def _in_range(node: Expr) -> bool:
     return abs(abs(node.p).bit_length() - node.q.bit_length()) < _LARGEST_EXPONENT
 
 
-def _is_double(node: Expr) -> bool:
-    """Tell whether a rational number is exactly a double."""
-    return bool(node.q & (node.q - 1) == 0 and abs(node.p) < 2**53 and node.q < 2**900)
+_SHORT = 2**13
+"""Largest numerator and denominator of a number that CasADi may multiply: a product of four of these is exactly a double. With larger
+numbers 1e12*1e12 becomes a double beside 1e24, and exact arithmetic finds a difference that is not in the text."""
+
+
+def _is_short(node: Expr) -> bool:
+    """Tell whether a rational number is a double with few digits, so that products of some of these are exact."""
+    return bool(node.q & (node.q - 1) == 0 and abs(node.p) <= _SHORT and node.q <= _SHORT)
 
 
 def _float(node: Expr) -> float:

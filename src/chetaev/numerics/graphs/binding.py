@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -30,16 +31,23 @@ class Binding:
     def at(self, symbols: frozenset[Symbol], t: float) -> dict[Symbol, float]:
         """Values of those symbols that are parameters, time, or jets of inputs."""
         point: dict[Symbol, float] = {**self.parameters, TIME: t}
-        for z in symbols:
+        for z in symbols if self.inputs else ():
             if isinstance(z, Input):
-                point[z] = value(total_derivative(self.inputs[z.base], z.order), point)
+                point[z] = value(total_derivative(_reduced(self.inputs[z.base]), z.order), point)
         return point
+
+
+@lru_cache(maxsize=256)
+def _reduced(e: Expr) -> Expr:
+    """An input as its graph has it. Reading a model file loads no solver, so the graphs are imported here."""
+    from chetaev.numerics.graphs.algebra import GraphAlgebra
+
+    return GraphAlgebra().reduced(e)
 
 
 def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str) -> Binding:
     """Bind every parameter and input of a system to a value; raise a ParameterError that names a missing one."""
     require_mapping(parameters or {}, "parameters are", where, 'parameters={"m": 1.0}')
-    require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
     given = {spell(str(k)): v for k, v in (parameters or {}).items()}
     bound = [z.base for z in system.inputs if z.base in given]
     if bound:
@@ -55,18 +63,18 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
             raise ParameterError(
                 f"{symbol.name} = {v:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real"
             )
-    return Binding(numbers, _inputs(system, inputs or {}, where))
+    return Binding(numbers, inputs_of(system, inputs, where))
 
 
 def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[ChetaevError]) -> float:
     """Return a finite number from a number, a text such as "pi/6", or an expression in `names`, which have values."""
+    if not isinstance(given, str | Expr):
+        return _finite(given, where, kind)
     vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
     if isinstance(given, str):
         expression = parse_expression(given, vocabulary, where)
-    elif isinstance(given, Expr):
-        expression = from_sympy(given, vocabulary, where)
     else:
-        return _finite(given, where, kind)
+        expression = from_sympy(given, vocabulary, where)
     if TIME in expression.free_symbols:
         raise kind(f"{given!r} depends on time.", where=where)
     try:
@@ -76,6 +84,8 @@ def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[Che
 
 
 def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:
+    if type(given) is float and math.isfinite(given):
+        return given
     hint = 'a finite real number, or a text such as "pi/6"'
     if isinstance(given, bool) or not isinstance(given, Real):
         raise kind(f"{given!r} is not a real number.", where=where, hint=hint)
@@ -88,9 +98,11 @@ def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:
     return found
 
 
-def _inputs(system: System, given: Mapping[str, Any], where: str) -> dict[str, Expr]:
+def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> dict[str, Expr]:
+    """Bind every input of a system to a function of time; raise a ParameterError that names a missing one."""
+    require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
     known = {z.base: expression for z, expression in system.inputs.items()}
-    given = {spell(str(k)): v for k, v in given.items()}
+    given = {spell(str(k)): v for k, v in (inputs or {}).items()}
     _refuse_unknown(given, known, "input", where)
     names = Vocabulary(parameters={p.name: p for p in system.parameters})
     bound = {name: expression for name, expression in known.items() if expression is not None}

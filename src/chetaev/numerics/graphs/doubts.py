@@ -16,7 +16,10 @@ from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
+from sympy import Expr
 
+from chetaev.core.notation.slopes import ARGUMENT, slopes_of_functions
+from chetaev.core.values import Tape
 from chetaev.mechanics.ranks.factored import Matrix
 from chetaev.numerics.machine.tape import fold
 
@@ -105,7 +108,15 @@ _UNARY: dict[int, Callable[[float], tuple[float, float]]] = {
     ca.OP_ASINH: lambda a: (math.asinh(a), 1 / math.sqrt(1 + a * a)),
     ca.OP_ACOSH: lambda a: (math.acosh(a), 1 / math.sqrt(a * a - 1)),
     ca.OP_ATANH: lambda a: (math.atanh(a), 1 / (1 - a * a)),
-    ca.OP_ERF: lambda a: (math.erf(a), 2 / math.sqrt(math.pi) * math.exp(-a * a)),
     ca.OP_SIGN: lambda a: (_sign(a), 0.0),
     ca.OP_NOT: lambda a: (float(not a), 0.0),
 }
+
+
+def _with_slope(name: str, slope: Expr) -> Callable[[float], tuple[float, float]]:
+    """The value and the slope of a function that the table of the notation describes by its slope."""
+    value, tape = getattr(math, name), Tape([slope])
+    return lambda a: (value(a), float(tape({ARGUMENT: a})[0]))
+
+
+_UNARY |= {int(getattr(ca, f"OP_{name.upper()}")): _with_slope(name, slope) for name, slope in slopes_of_functions().items()}

@@ -104,7 +104,13 @@ class Kernel:
 
     @cached_property
     def _entry(self) -> Callable[..., None]:
-        return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.early)
+        return entry_of(self.early)
+
+
+@lru_cache(maxsize=1024)
+def entry_of(address: int) -> Callable[..., None]:
+    """The code at an address as a function of a time and three addresses: of y, p and the result."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
 def _made(text: str, optimised: bool) -> int:

@@ -210,31 +210,35 @@ squares of `x` and of `other`, each component in units of $absolute + relative (
 """
 
 
-def _renew_largest(typingctx: Any, largest: Any, sizes: Any, given: Any, y: Any, memory: Any, least: Any, width: Any) -> tuple[Any, Any]:
-    for name, kind in (("largest", largest), ("sizes", sizes), ("given", given), ("y", y)):
+def _renew_largest(
+    typingctx: Any, largest: Any, sizes: Any, given: Any, among: Any, y: Any, numbers: Any, width: Any
+) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("largest", largest), ("sizes", sizes), ("given", given), ("among", among), ("y", y)):
         _check_pointer("renew_largest", name, kind)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        highest, usual, known, state, memory, least, length = arguments
+        highest, usual, known, others, state, numbers, length = arguments
+        memory, least, much = (_spread(builder, number) for number in cgutils.unpack_tuple(builder, numbers))
         grew = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.IntType(1), BLOCK), [0] * BLOCK))
         with _columns(builder, length) as column:
             size, old, last = _size(builder, _load(builder, state, column)), _load(builder, highest, column), _load(builder, usual, column)
-            builder.store(builder.or_(builder.load(grew), builder.fcmp_ordered(">", size, old)), grew)
+            above = builder.fcmp_ordered(">", size, builder.fmul(much, _load(builder, others, column)))
+            builder.store(builder.or_(builder.load(grew), above), grew)
             new = _larger(builder, old, size)
             _store(builder, new, highest, column)
-            faded = _larger(builder, builder.fmul(_spread(builder, memory), last), builder.fmul(_spread(builder, least), new))
+            faded = _larger(builder, builder.fmul(memory, last), builder.fmul(least, new))
             own = builder.fcmp_ordered("<", _load(builder, known, column), _ZEROS)
             _store(builder, builder.select(own, _larger(builder, faded, size), last), usual, column)
         flags = builder.bitcast(builder.load(grew), ir.IntType(BLOCK))
         return builder.icmp_unsigned("!=", flags, flags.type(0))
 
-    return types.boolean(*[_POINTER] * 4, types.float64, types.float64, types.intp), generate
+    return types.boolean(*[_POINTER] * 5, types.UniTuple(types.float64, 3), types.intp), generate
 
 
 renew_largest: Callable[..., bool] = intrinsic(_renew_largest)
-"""`renew_largest(largest, sizes, given, y, memory, least, width)`, rows given by `.ctypes`: the largest absolute values so far; and where
-`given` is negative the sizes, which become the absolute value, `memory` times what they were, or `least` times the largest, whichever is
-largest. Whether a largest value grew.
+"""`renew_largest(largest, sizes, given, among, y, (memory, least, much), width)`, rows given by `.ctypes`: the largest absolute values so
+far; and where `given` is negative the sizes, which become the absolute value, `memory` times what they were, or `least` times the largest,
+whichever is largest. Whether an absolute value is above `much` times its entry of `among`.
 """
 
 

@@ -101,7 +101,11 @@ class Precompiled:
         for called in code.calls:
             bind(called)
         addresses = load_object(code.code, [self._symbol(name) for name in code.signatures])
-        return {name: _callable(name, at, code.signatures[name]) for name, at in zip(code.signatures, addresses, strict=True)}
+        symbols = map(self._symbol, code.signatures)
+        return {
+            name: _Function(name, symbol, at, code.signatures[name])
+            for name, symbol, at in zip(code.signatures, symbols, addresses, strict=True)
+        }
 
     def _machine_code(self) -> Code:
         """For this machine: as it was installed, as it was made here before, or made now."""
@@ -233,23 +237,34 @@ def _write(name: str, contents: bytes) -> None:
 # -- calls
 
 
-def _callable(name: str, address: int, signature: str) -> Callable[..., None]:
+class _Function:
     """Machine code as a Python function of numbers, arrays and tuples of these; the call releases the GIL."""
-    types = [t for kind in signature.split() for t in _parts(kind)]
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
 
-    def call(*arguments: Any) -> None:
-        kinds: list[str] = []
-        values: list[Any] = []
-        for argument in arguments:
-            _flat(argument, kinds, values)
-        if " ".join(kinds) != signature:
-            raise TypeError(f"{name} takes {signature}, not {' '.join(kinds)}")
+    def __init__(self, name: str, symbol: str, address: int, signature: str) -> None:
+        self.__name__, self.symbol, self._signature = name, symbol, signature
+        types = [t for kind in signature.split() for t in _parts(kind)]
+        self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(address)
+
+    def check(self, kinds: Sequence[str]) -> None:
+        """Refuse arguments of other kinds than the code was compiled for."""
+        if " ".join(kinds) != self._signature:
+            raise TypeError(f"{self.__name__} takes {self._signature}, not {' '.join(kinds)}")
+
+    def __call__(self, *arguments: Any) -> None:
+        kinds, values = flattened(arguments)
+        self.check(kinds)
         result, exception = ctypes.c_void_p(), ctypes.c_void_p()  # where numba leaves them
-        if entry(ctypes.addressof(result), ctypes.addressof(exception), *values):
-            raise RuntimeError(f"{name} did not end as it should")
+        if self._entry(ctypes.addressof(result), ctypes.addressof(exception), *values):
+            raise RuntimeError(f"{self.__name__} did not end as it should")
 
-    return call
+
+def flattened(arguments: Sequence[Any]) -> tuple[list[str], list[Any]]:
+    """The kinds and the parts of arguments, in order."""
+    kinds: list[str] = []
+    values: list[Any] = []
+    for argument in arguments:
+        _flat(argument, kinds, values)
+    return kinds, values
 
 
 def _parts(kind: str) -> list[Any]:

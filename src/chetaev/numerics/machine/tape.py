@@ -96,7 +96,12 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()
             _output(found, target, a, b)
             continue
         value = _number(a, b) if operation == _CONST else None
-        if operation == _CONST:
+        if operation == _CONST and _double(a, b) == math.pi / 2:  # CasADi's own: numbers of a text with so many digits are inputs
+            value = None
+            add(("constant", target, "pi", None))
+            add(("number", _SPARE, Fraction(1, 2), None))
+            add(("mul", target, target, _SPARE))
+        elif operation == _CONST:
             add(("undefined" if value is None else "number", target, value, None))
         elif operation == _INPUT and b >= found.inputs:
             _add_number(found, target, numbers[b - found.inputs])
@@ -148,6 +153,8 @@ def _add_number(program: Program, target: int, number: Fraction | str) -> None:
         program.add(("constant", target, number, None))
 
 
+_SPARE = -(10**9)
+"""A slot of a program that no tape uses: slots of the tape are natural numbers, those of outputs are just below zero."""
 _INPUT, _OUTPUT, _CONST = casadi.OP_INPUT, casadi.OP_OUTPUT, casadi.OP_CONST
 _POWERS = (casadi.OP_POW, casadi.OP_CONSTPOW)
 _TWO = frozenset(

@@ -75,6 +75,7 @@ class _Radau:
             solver.max_step = self.task.max_step
         with np.errstate(all="ignore"):
             try:
+                self._renew_jacobian()
                 solver.step()
             except (ValueError, np.linalg.LinAlgError):  # SciPy does not factor a matrix that is not finite
                 raise StepFailed(Status.NOT_FINITE) from None
@@ -86,6 +87,17 @@ class _Radau:
         self.sizes.remember(solver.y)
         solver.atol = self.sizes.absolute
         return Step(float(solver.t), np.array(solver.y), np.array(solver.dense_output().Q.T))
+
+    def _renew_jacobian(self) -> None:
+        """Take the Jacobian at the beginning of the step.
+
+        SciPy keeps an old one as long as Newton's method converges, and divides the estimated error by it: behind a place of strong damping
+        an old Jacobian makes the errors of long steps vanish.
+        """
+        solver = self.solver
+        if not solver.current_jac:
+            solver.J, solver.current_jac = solver.jac(solver.t, solver.y, solver.f), True
+            solver.LU_real = solver.LU_complex = None
 
     def restart(self, t: float, y: Array) -> None:
         """The method has one step only: a state moved a little needs a new slope, and the old step size."""

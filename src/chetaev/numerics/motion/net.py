@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import casadi as ca
@@ -23,6 +24,9 @@ import numpy as np
 from chetaev.core.certificate import Certificate, Figure
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.compiled import Array, Compiled
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.held_rows import held_rows
+from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.methods import dop853
@@ -58,6 +62,8 @@ _LEAST = 1e-10
 _DIGITS = 2.0
 """Units in the last place of the time to which the length of a step is known: both of its ends are rounded. With less, steps of 1e-12
 between two switches would seem to violate the equations."""
+_MOST_HELD = 64
+"""Most unknowns of rows that are checked with the multipliers of the flow: for more, the code takes longer to make than a fit."""
 _SAMPLE = 6
 """Nodes and steps of a piece that are checked."""
 _PIECES = 64
@@ -69,7 +75,7 @@ NOTHING = 1e-10
 """Relative to the typical size of their jets: smaller terms are round-off."""
 _DICE = np.random.default_rng(14).uniform(size=(_PIECES, 3 * _SAMPLE))
 """Random numbers for the checked times, the same in every run."""
-_KERNELS: Remembered[Any] = Remembered(64)
+_KERNELS: Remembered[Any] = Remembered(192)
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,19 @@ def rows_of(compiled: Compiled) -> Rows:
     """The rows of compiled equations; cached."""
     found: Rows = _KERNELS.get(compiled, (), lambda: _rows(compiled))
     return found
+
+
+def held_at(compiled: Compiled, points: int, shared: bool) -> Buffered:
+    """Residuals of the rows at states with rates, and the sizes of their terms; p may be the same at all points. Cached."""
+    one: ca.Function = _KERNELS.get(compiled, "held", lambda: _held(compiled.flow))
+    same = [2] if shared else []
+    found: Buffered = _KERNELS.get(compiled, ("held", points, shared), lambda: Buffered(one.map("held", "serial", points, same, [])))
+    return found
+
+
+def _held(flow: Flow) -> ca.Function:
+    rows = held_rows(flow, flow.size)
+    return rows.function([*map(ca.fabs, rows.residuals), *rows.sizes], "held")
 
 
 def _rows(compiled: Compiled) -> Rows:
@@ -116,7 +135,7 @@ class Evidence:
     """The checks of a piece, at both ends, at some of its nodes, and at random times between others."""
 
     def __init__(self, piece: Piece, seed: int, defects: bool) -> None:
-        self.piece, self.rows = piece, rows_of(piece.setting.compiled)
+        self.piece = piece
         run, dice = piece.run, _DICE[seed % len(_DICE)]
         nodes, states = np.asarray(run.nodes), np.asarray(run.states)
         some = (dice[:_SAMPLE] * len(nodes)).astype(np.int64) if len(nodes) else np.zeros(0, np.int64)
@@ -138,15 +157,41 @@ class Evidence:
     def of_rows(self) -> Figures:
         """The residuals of the rows relative to their terms."""
         n = self.count
-        residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n])
+        held = self._held()
+        if held is not None:
+            return held
+        residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self._p)
         if not np.all(np.isfinite(residuals)):
             return 0.0, "", None  # a singular state, which is reported elsewhere
         scale = measured_by(sizes, sizes.max(axis=0))
         if not np.all(residuals <= ROWS * scale):
             scale = np.maximum(scale, WEAK * self._usual_terms())
-            residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self.p[:n], scale)
+            residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self._p, scale)
             scale = np.maximum(scale, sizes)
         return _largest(residuals, scale, self.times, self.rows.labels)
+
+    def _held(self) -> Figures | None:
+        """The same with the multipliers of the flow, in place; None if these leave a residual that better ones might not leave."""
+        compiled, n = self.piece.setting.compiled, self.count
+        system = compiled.flow.system
+        if len(system.structure.top) > _MOST_HELD:
+            return None
+        labels = _KERNELS.get(compiled, "labels", lambda: [system.label(pair) for pair in system.stage(0)])
+        held, m = held_at(compiled, n, self.p.ndim == 1), len(labels)
+        found = held(self.times[:n], np.hstack([self.states[:n], self.rates[:n]]), self._p).reshape(n, 2 * m)
+        residuals, sizes = found[:, :m], found[:, m:]
+        scale = measured_by(sizes, sizes.max(axis=0))
+        return _largest(residuals, scale, self.times, labels) if (residuals <= ROWS * scale).all() else None
+
+    @property
+    def _p(self) -> Array:
+        """The vectors p at the ends and nodes."""
+        return self.p if self.p.ndim == 1 else self.p[: self.count]
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows as stated."""
+        return rows_of(self.piece.setting.compiled)
 
     def of_defects(self) -> Figures:
         """Derivatives of the continuous motion against the rates, over a step, relative to the sizes of the jets."""
@@ -173,7 +218,9 @@ class Evidence:
         """The sizes of the rows' terms if every jet were as large as the largest of its kind."""
         state, rates = self._usual_state(), usual_state(np.abs(self.rates).max(axis=0), self.piece)
         rates = np.maximum(rates, state / (abs(self.piece.end - self.piece.begin) or np.inf))
-        found = np.array(self.rows.function(self.piece.begin, np.append(state, rates[list(self.rows.sources)]), self.p[0])).ravel()
+        found = np.array(
+            self.rows.function(self.piece.begin, np.append(state, rates[list(self.rows.sources)]), np.atleast_2d(self.p)[0])
+        ).ravel()
         terms = found[len(self.rows.labels) * (1 + self.rows.fitted) :]
         return np.where(np.isfinite(terms), terms, 0.0)
 
@@ -193,7 +240,7 @@ def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: A
     round-off must not determine it.
     """
     n, m = len(rows.labels), rows.fitted
-    y = np.hstack([states, rates[:, list(rows.sources)]])
+    y, p = np.hstack([states, rates[:, list(rows.sources)]]), np.broadcast_to(p, (len(times), p.shape[-1]))
     found = np.ascontiguousarray(np.array(rows.function(times[None, :], y.T, p.T)).T)
     residual, sizes = found[:, :n], found[:, n * (1 + m) :].copy()
     if m and np.all(np.isfinite(found)):
@@ -217,11 +264,11 @@ def measured_by(sizes: Array, usual: Array) -> Array:
 
 
 def _parameters(piece: Piece, times: Array) -> Array:
-    """The vectors p at some times."""
+    """The vectors p at some times; one vector without inputs."""
     setting = piece.setting
-    kept = times if setting.flow.inputs else times[:1]
-    p = np.array([setting.parameters(float(t), piece.reference) for t in kept])
-    return p if len(p) == len(times) else np.repeat(p, len(times), axis=0)
+    if not setting.flow.inputs:
+        return piece.parameters
+    return np.array([setting.parameters(float(t), piece.reference) for t in times])
 
 
 def usual_state(sizes: Array, piece: Piece) -> Array:
@@ -254,7 +301,7 @@ class Net:
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
-        self.begun = max(self.begun, float(_energies(piece, np.array([piece.begin]), piece.first[None, :])[1][0]))
+        self.begun = max(self.begun, _energies(piece, piece.begin, piece.first)[1])
         evidence = Evidence(piece, len(self.rows), self.defects)
         self.rows.append(evidence.of_rows())
         if len(evidence.h):
@@ -266,20 +313,24 @@ class Net:
             self.rows.append(Evidence(self.last, 0, False).of_rows())
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
-            figures.append(_worst("defect", self.between, float(np.minimum(_DEFECT * self.tolerance + _LEAST, _MOST))))
+            figures.append(_worst("defect", self.between, min(_DEFECT * self.tolerance + _LEAST, _MOST)))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
-        residual, terms = _energies(end, np.array([end.end]), np.asarray(end.run.y)[None, :])
-        left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun)[0])
+        residual, terms = _energies(end, end.end, end.run.y)
+        left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))
         at_the_end = Figure("balance", left, float(left_allowed(self.tolerance, steps)), "balance", end.end)
         figures.append(max(on_the_way, at_the_end, key=lambda figure: figure.ratio))
         return Certificate(tuple(figures))
 
 
-def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any, begun: Any) -> Array:
+def left_at_the_end(residual: Any, terms: Any, usual: Any, duration: Any, begun: Any) -> Any:
     """Return energy minus work where motions end, relative to the terms of the energy there, or to their typical size, since the terms may
     vanish at the end. `usual` is the integral of the fourth root of the terms over time; `begun` are the terms where pieces begin, whose
     round-off does not count.
     """
+    if isinstance(residual, float):  # one motion; NumPy would take twenty times as long
+        left = max(abs(residual) - _ROUND_OFF_OF_ENERGIES * begun, 0.0)
+        usually = max(terms, (usual / duration) ** 4 if duration > 0 else 0.0)
+        return left / usually if usually > 0 else 0.0
     off = np.maximum(np.abs(residual) - _ROUND_OFF_OF_ENERGIES * begun, 0.0)
     size = np.maximum(terms, (usual / np.where(duration > 0, duration, np.inf)) ** 4)
     found: Array = np.where(size > 0, off / _sizes(size), 0.0)
@@ -288,19 +339,24 @@ def left_at_the_end(residual: Array, terms: Array, usual: Any, duration: Any, be
 
 def left_allowed(tolerance: float, steps: Any) -> Any:
     """Return the largest relative error of the balance at the end."""
+    if isinstance(steps, int):
+        return inf if steps < _FEW_STEPS else min(max(_LEFT * tolerance, _LEFT_LEAST, balance_allowed(tolerance, steps)), _MOST)
     allowed = np.minimum(np.maximum(max(_LEFT * tolerance, _LEFT_LEAST), balance_allowed(tolerance, steps)), _MOST)
     return np.where(steps < _FEW_STEPS, np.inf, allowed)
 
 
-def _energies(piece: Piece, times: Array, states: Array) -> tuple[Array, Array]:
-    """Energy minus work, and the sizes of the terms of the energy, at states of a piece."""
-    compiled, last = piece.setting.compiled, len(piece.setting.compiled.labels) - 1
-    found = dop853.evaluate(compiled.measure.early, times, states, _parameters(piece, times), compiled.measure.n_out)
-    return found[:, last], found[:, -1]
+def _energies(piece: Piece, t: float, state: Array) -> tuple[float, float]:
+    """Energy minus work, and the size of the terms of the energy, at a state of a piece."""
+    compiled = piece.setting.compiled
+    p = piece.setting.parameters(t, piece.reference) if piece.setting.flow.inputs else piece.parameters
+    found = compiled.measure(t, state, p)
+    return float(found[len(compiled.labels) - 1]), float(found[-1])
 
 
 def balance_allowed(tolerance: float, steps: Any) -> Any:
     """Return the largest relative error of the balance after a number of steps."""
+    if isinstance(steps, int):
+        return min(_BALANCE * max(tolerance, 1e-15) * (10.0 + steps), _MOST)
     return np.minimum(_BALANCE * np.maximum(tolerance, 1e-15) * (10.0 + steps), _MOST)
 
 

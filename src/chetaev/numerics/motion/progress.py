@@ -47,7 +47,7 @@ class Progress:
 
     def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
         """Return the result of a task; Ctrl-C asks it to stop, and the computed part is returned."""
-        with self._asking_to_stop():
+        with self.asking_to_stop():
             return work(task)
 
     def reached(self, t: float) -> None:
@@ -64,7 +64,7 @@ class Progress:
         self._bar.refresh()
 
     @contextmanager
-    def _asking_to_stop(self) -> Iterator[None]:
+    def asking_to_stop(self) -> Iterator[None]:
         """Let Ctrl-C set the flag; a second Ctrl-C raises as usual. A handler installed by the user stays in place."""
         usual = signal.getsignal(signal.SIGINT)
         if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():

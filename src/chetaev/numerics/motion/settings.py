@@ -71,6 +71,15 @@ def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rew
     return Frozen(found), tuple(name for name, left in left_out.items() if left)
 
 
+def plain_settings(accuracy: Accuracy, max_step: float, max_steps: int, rewritten: bool) -> tuple[Frozen[str, Any], tuple[str, ...]]:
+    """The same for a run of the default method without events, branch or gauge."""
+    found: dict[str, Any] = {"tolerance": (accuracy.relative, accuracy.absolute) if accuracy.absolute > 0 else accuracy.relative}
+    if math.isfinite(max_step):
+        found["max_step"] = max_step
+    left_out = {"rows that were rewritten": rewritten, "a number of steps": max_steps != MOST_STEPS}
+    return Frozen(found), tuple(name for name, left in left_out.items() if left)
+
+
 def in_words(given: Any) -> str:
     """Return an expression, a number or a text as a text of the notation with the same meaning."""
     if isinstance(given, str):

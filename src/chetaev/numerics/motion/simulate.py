@@ -20,12 +20,13 @@ from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
-from chetaev.numerics.methods.accuracy import read_accuracy
+from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
 from chetaev.numerics.methods.base import Explicit, Method
+from chetaev.numerics.motion.one_piece import Wanted, one_piece
 from chetaev.numerics.motion.outcomes import not_certified
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow
-from chetaev.numerics.motion.settings import MOST_STEPS, Asked, settled
+from chetaev.numerics.motion.settings import MOST_STEPS, Asked, plain_settings, settled
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.events import On, read_events
 from chetaev.numerics.pieces.request import Request
@@ -125,6 +126,15 @@ def simulate(
         raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
     times = _times(t, where)
     binding = bind(equations.system, parameters, inputs, where)
+    plain = method is None and not events and conserve is None and branch is None and gauge is None and not scale
+    known = one_piece(equations, binding.inputs) if plain else None
+    if known is not None:
+        accuracy, steps, longest = read_accuracy(tolerance, None, (), where), _steps(max_steps, where), _longest(max_step, where)
+        final, title = _one_of(keep, ("steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
+        shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
+        short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest), where, shown)
+        if short is not None:
+            return replace(short, asked=_asked(start, times, accuracy, steps, longest, equations), scene=scene)
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
@@ -170,6 +180,13 @@ def simulate(
     if motion.outcome is Outcome.INTERRUPTED:
         raise Interrupted(motion)
     return motion
+
+
+def _asked(start: Any, times: Array, accuracy: Accuracy, max_steps: int, max_step: float, equations: Equations) -> Asked:
+    """The arguments of a run of the default method without events."""
+    settings, unwritten = plain_settings(accuracy, max_step, max_steps, equations.rewritten is not None)
+    begun_at = start if isinstance(start, State) else State(start)
+    return Asked(begun_at, (float(times[0]), float(times[-1])), Explicit(), unwritten, settings)
 
 
 def certified(first: Trajectory, second: Trajectory) -> Trajectory:

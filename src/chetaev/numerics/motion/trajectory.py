@@ -111,6 +111,10 @@ class Standing(ABC):
 
     def rotation(self, name: str) -> Array:
         """The matrices of a group coordinate: an array of 3x3 rotations for SO3, of homogeneous matrices for SE2 and SE3."""
+        return self.matrix(name)
+
+    def matrix(self, name: str) -> Array:
+        """The matrices of a coordinate in any group."""
         from chetaev.numerics.start import attitude
 
         return attitude.matrices(*self._places(name))
@@ -261,7 +265,7 @@ class Trajectory(Standing):
 
     def verify(self, points: int = 200) -> Any:
         """Return a certificate that is independent of the solver: the motion inserted into the original rows."""
-        from chetaev.numerics.motion.verify import verify
+        from chetaev.numerics.motion.verification.verify import verify
 
         return verify(self, points)
 

@@ -11,13 +11,14 @@ from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Sw
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.methods.dop853.codes import CORNER
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import keep_of
-from chetaev.numerics.pieces.piece import WORST_PIVOT, Setting, reference
+from chetaev.numerics.pieces.piece import Setting, reference
 from chetaev.numerics.pieces.request import Place, Request
 
 SMALLEST_PIVOT = 1e-10

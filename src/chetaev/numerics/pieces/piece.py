@@ -12,11 +12,10 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Jet, Parameter
-from chetaev.core.values import Undefined
+from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.modes import Configuration, Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_equations, compile_on_component
-from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
 from chetaev.numerics.flow.pole_rewriting import has_pole
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.remembered import Remembered
@@ -25,9 +24,6 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import kinds_of
 from chetaev.numerics.methods.base import interpolate
 
-WORST_PIVOT = 1e-3
-"""Relative to its size where it was chosen: a smaller pivot is replaced by another choice of pivots. A smaller limit loses digits, a larger
-one compiles more often."""
 _FEW = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
@@ -106,13 +102,12 @@ class Setting:
     @cached_property
     def lowest_pivot(self) -> float:
         """What the smallest pivot is at least, at all states, with these values of the parameters; 0 if nothing is known."""
-        tape = self.flow.lowest_pivot
-        if tape is None:
+        kernel = self.compiled.lowest_pivot
+        if kernel is None:
             return 0.0
-        try:
-            return tape({z: self.binding.parameters[z] for z in tape.symbols if isinstance(z, Parameter)})[0]
-        except Undefined:
-            return 0.0
+        given = np.array([*[self.binding.parameters.get(z, 0.0) for z in self.flow.arguments], 0.0])
+        found = float(kernel(0.0, np.zeros(self.flow.size), given)[0])
+        return found if np.isfinite(found) else 0.0
 
     def point(self, t: float, jets: Mapping[Jet, float]) -> dict[Symbol, float]:
         """Values of all symbols of the flow at a state, for a new choice of pivots."""
@@ -199,6 +194,11 @@ class Piece:
     end: float
     first: Array = field(compare=False)
     """The state where it begins, in the layout of the flow."""
+
+    @cached_property
+    def parameters(self) -> Array:
+        """The vector p where the piece begins."""
+        return self.setting.parameters(self.begin, self.reference)
 
     @property
     def reference(self) -> float:

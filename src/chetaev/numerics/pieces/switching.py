@@ -9,46 +9,23 @@ configuration that is not zero (up to round-off of its own terms), so that conti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
-import casadi as ca
 import numpy as np
-from sympy import expand
 
 from chetaev.core.errors import StateError
-from chetaev.core.symbols import TIME, Jet, jets_in, moved_by
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, Switched, bends_momenta
+from chetaev.core.symbols import Jet
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, bends_momenta
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.pieces.momentum_jumps import has_jump
-from chetaev.numerics.pieces.piece import Seat, Setting, setting
-from chetaev.numerics.pieces.planar_rest import Resting
+from chetaev.numerics.pieces.piece import Setting
+from chetaev.numerics.pieces.surface_values import ORDERS, ROUND_OFF, Jets, SurfaceValues
 
-_ROUND_OFF = 1e-11
-"""Relative to its terms: a smaller rate is zero. With a smaller number, round-off would decide on a side."""
-_TINY = 1e-14
-"""Relative to its terms: a switching function of this size is round-off of zero."""
-_LOCATED = 2e-13
-"""Accuracy of located roots, relative to the duration of the run: brackets are 1e-13 of a step wide. With a smaller number, a located root
-does not count as one; with a larger one, switches that follow each other closely are merged.
-"""
-_ORDERS = 3
-"""Highest derivative of a switching function that decides on which side it leaves zero. Contact of higher order counts as staying."""
-_NEAR = 1e-3
-"""Times the tolerance, relative to its terms: a smaller switching function vanishes. With a larger number, switches that follow each other
-closely are merged; with a smaller one, simultaneous switches are taken one after another, in the order of round-off.
-"""
-_APART = 1e-8
-"""Relative to its terms: a larger switching function is off its surface, so its sign and not its derivatives count."""
 _LATER = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """Times, relative to the duration of the run, after which a force at its limit is tested again for exceeding it."""
 _LEFT = 1e-13
 """Relative difference from its limit beyond which a force has left the limit."""
-_EXCEEDED = 1e-6
-"""Relative excess over its limit beyond which a force at the end of a piece is not explained by round-off."""
 _SAME = 1e-9
 """Relative difference of rates up to which two configurations move the state alike."""
 _MOST, _MOST_COMPILED = 8, 6
@@ -57,8 +34,12 @@ is compiled by itself. 256 take two seconds; each further surface doubles that."
 _MOST_SLIDING = 3
 """Most surfaces for which sliding on any subset is tried: each of the 19 choices is compiled."""
 
-
 TOO_LARGE = "the force that would keep the motion there is too large"
+_CROSSES = "the motion crosses the surface"
+_OTHER_SIDE = "the motion leads to the other side"
+_NOT_HELD = "nothing holds the motion on the surface"
+_ORDINARY = (TOO_LARGE, _CROSSES, _OTHER_SIDE, _NOT_HELD)
+"""Reasons against one configuration that say nothing about the others."""
 
 
 @dataclass(frozen=True)
@@ -71,130 +52,9 @@ class Choice:
     """Whether all configurations were tried, so that none means that there is none."""
 
 
-Jets = Callable[[Setting], Mapping[Jet, float]]
-"""The state in a setting: the same for all, or completed from initial data by the constraints of each."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """All switching functions at a state."""
-
-    values: Array
-    sizes: Array
-    """The sizes of their terms."""
-    rate: Callable[[int], float]
-    """The rate of one of them along the flow."""
-
-
 @dataclass
-class Surfaces:
-    """The switching surfaces of one run. Settings and functions are made once."""
-
-    switched: Switched
-    binding: Binding
-    tolerance: float
-    direction: float
-    """+1 for a run forwards in time, -1 backwards."""
-    span: float = 0.0
-    """The duration of the run."""
-    seat: Seat | None = None
-    """The start of the run, if random states do not lie on its component of the constraint set."""
-    _settings: dict[Configuration, Setting] = field(default_factory=dict)
-    _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
-    _largest: dict[int, float] = field(default_factory=dict)
-    """The largest size of the terms of each switching function at the states so far."""
-    _fastest: dict[tuple[int, int], float] = field(default_factory=dict)
-    """The same for their derivatives, to recognise round-off."""
-    _jumps: dict[int, bool] = field(default_factory=dict)
-    _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
-    _tables: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
-    _last: tuple[Any, Table] | None = None
-    _rest: Resting | None = None
-    _farthest: float = 0.0
-    """The largest value of a jet at the states so far."""
-
-    def setting(self, configuration: Configuration) -> Setting:
-        """The compiled equations of a configuration."""
-        if configuration not in self._settings:
-            self._settings[configuration] = setting(self.switched, configuration, self.binding, self.seat)
-        return self._settings[configuration]
-
-    def has_jump(self, k: int) -> bool:
-        """Whether the Lagrangian or a momentum may jump with a mode."""
-        if k not in self._jumps:
-            self._jumps[k] = has_jump(self.switched, self.switched.modes[k])
-        return self._jumps[k]
-
-    @property
-    def resting(self) -> Resting:
-        """The speeds that count as rest in this run."""
-        self._rest = self._rest or Resting(self.tolerance, self.span)
-        return self._rest
-
-    def watched(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
-        """A setting for a piece from a state, in which speeds that count as rest are known."""
-        modes = zip(self.switched.modes, here.configuration, strict=True)
-        moving = [mode for mode, m in modes if isinstance(mode, Direction) and m != SLIDING]
-        return self.resting.watched(here, t, jets, moving) if moving else here
-
-    def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
-        """Return the jets of the state of a configuration without sliding."""
-        return self.setting(tuple(m or 1 for m in configuration)).flow.state
-
-    def values(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Array:
-        """The switching functions at a state."""
-        return self._table(here, t, jets).values
-
-    def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> str | None:
-        """Return a corner for which the state lies on the other side than its mode; None if all agree, as they must after a piece.
-
-        The corner `met` that ended the piece is exempt: its root was located on the new side.
-        """
-        modes = [(k, (mode, m)) for k, (mode, m) in enumerate(zip(self.switched.modes, here.configuration, strict=True)) if k != met]
-        values = self.values(here, t, jets)
-        beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * values[k] < 0]
-        beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # except at a located root
-        held = [(k, self.switched.held(mode)) for k, (mode, m) in modes if m == SLIDING]
-        forces = self.numbers(here, [e for _, e in held], t, jets) if held else ()
-        beyond += [k for (k, _), force in zip(held, forces, strict=True) if abs(force) > 1 + _EXCEEDED]
-        return self.switched.modes[beyond[0]].text if beyond else None
-
-    def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
-        """Return the modes whose functions vanish at a state: up to `_NEAR` times the tolerance, relative to their largest terms so far and
-        to their change over the duration of the run.
-
-        Functions of time alone are known more exactly, and so is the order of two functions that differ by a constant: these vanish up to
-        round-off and the accuracy of located roots.
-        """
-        found: list[int] = []
-        exactly: set[int] = set()
-        self._farthest = self._extent(jets)
-        table = self._table(here, t, jets)
-        for k, (mode, value, size) in enumerate(zip(self.switched.modes, table.values, table.sizes, strict=True)):
-            self._largest[k] = size = max(size, self._largest.get(k, 0.0))
-            if mode.constant or not np.isfinite(value):
-                continue
-            if isinstance(mode, Direction):
-                found += [k] if value <= self.resting.level(mode) else []
-                continue
-            change = 0.0 if self.algebraic(here, k) else abs(table.rate(k)) * self.span
-            change = change if np.isfinite(change) else 0.0
-            least, near = max(_TINY * size, _LOCATED * change), max(_NEAR * self.tolerance, _TINY) * max(size, change)
-            exactly |= {k} if abs(value) <= least else set()
-            if abs(value) <= max(least, 0.0 if mode.of_time else near):
-                found.append(k)
-        return tuple(k for k in found if k in exactly or not any(self._parallel(k, j) for j in found if j != k))
-
-    def _parallel(self, j: int, k: int) -> bool:
-        """Tell whether two switching functions differ by a constant, up to a factor: then they never vanish together."""
-        key = (min(j, k), max(j, k))
-        if key not in self._alike:
-            self._alike[key] = parallel(self.switched.modes[j], self.switched.modes[k])
-        return self._alike[key]
-
-    def _extent(self, jets: Mapping[Jet, float]) -> float:
-        """The largest value of a jet, here or before."""
-        return max([self._farthest, *map(abs, jets.values())])
+class Surfaces(SurfaceValues):
+    """The switching surfaces of one run, and the choice of a configuration where the motion meets them."""
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the consistent configurations in which `open_modes` may change and the other modes stay."""
@@ -223,7 +83,7 @@ class Surfaces:
                 found = found[:1]
             if found:
                 return Choice(tuple(found))
-        return Choice((), next((r for r in reasons if r.endswith(".")), "no side is consistent."))
+        return Choice((), next((r for r in reasons if r not in _ORDINARY), "no side is consistent."))
 
     @property
     def _most(self) -> int:
@@ -254,7 +114,7 @@ class Surfaces:
             return tuple(slides)
         here = self.setting(configuration)
         values = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
-        return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + _ROUND_OFF)
+        return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + ROUND_OFF)
 
     def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Find which of many surfaces hold the motion: first all, then without those whose force is too large, to the side it points to.
@@ -270,7 +130,7 @@ class Surfaces:
             here = self.setting(configuration)
             forces = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
             configuration = _with(
-                configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + _ROUND_OFF}
+                configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + ROUND_OFF}
             )
         reason = reason or self._fault(configuration, open_modes, t, jets)
         sides = ((k, side) for k in slides for side in (1, -1))
@@ -326,13 +186,13 @@ class Surfaces:
         flips = [_with(configuration, {j: -configuration[j] for j in some}) for some in (*((k,) for k in open_modes), open_modes)]
         found = [k for k in open_modes if self.algebraic(self.setting(configuration), k)]
         unknown = [k for k in open_modes if k not in found]
-        for order in range(1, _ORDERS + 1):
+        for order in range(1, ORDERS + 1):
             settings = [self.setting(other) for other in (configuration, *flips)]
             rates = np.array([[self._number(here, k, order, t, jets(here)) for k in unknown] for here in settings])
             own, sizes = rates[0, :, 0], rates[:, :, 1].max(axis=0)
             changes = np.abs(rates[1:, :, 0] - own)
             change = np.maximum(changes[:-1].sum(axis=0), changes[-1])
-            still = (np.abs(own) <= _ROUND_OFF * sizes) & (change <= _ROUND_OFF * sizes)
+            still = (np.abs(own) <= ROUND_OFF * sizes) & (change <= ROUND_OFF * sizes)
             found += [k for k, rate, other, rests in zip(unknown, own, change, still, strict=True) if not (rests or abs(rate) > other)]
             unknown = [k for k, rests in zip(unknown, still, strict=True) if rests]
             if not unknown:
@@ -350,7 +210,7 @@ class Surfaces:
         names = [z for z in rates[0] if all(z in r for r in rates)]
         table = np.array([[r[z] for z in names] for r in rates])
         sizes = np.abs(table).max(axis=0)
-        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME * sizes, _ROUND_OFF * sizes.max(initial=0.0))))
+        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME * sizes, ROUND_OFF * sizes.max(initial=0.0))))
 
     def _one(self, before: Configuration, k: int, t: float, jets: Jets) -> Choice:
         """The test for one surface, in which sliding is compiled only where it may happen."""
@@ -377,9 +237,9 @@ class Surfaces:
         except StateError:
             if SLIDING not in configuration:
                 raise
-            return "nothing holds the motion on the surface"  # such as friction with the coefficient zero
+            return _NOT_HELD  # such as friction with the coefficient zero
         if any(way not in (0, configuration[k]) for k, way in ways.items()):
-            return "the motion leads to the other side"
+            return _OTHER_SIDE
         if SLIDING not in configuration:
             return ""
         return self.sliding_fault(configuration, t, jets)
@@ -422,8 +282,8 @@ class Surfaces:
             if (base := label.rstrip("'")) in held
         ]
         if not np.all(np.isfinite(values)) or any(off):
-            return "the motion crosses the surface"
-        return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + _ROUND_OFF) else TOO_LARGE
+            return _CROSSES
+        return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + ROUND_OFF) else TOO_LARGE
 
     def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
         """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates
@@ -438,7 +298,7 @@ class Surfaces:
         The test is repeated after each time of `_LATER` until they have left the limit, because they may leave it with any order.
         """
         found = np.abs(values)
-        native, limit = here.native(jets, 0.0), np.abs(found - 1) <= _ROUND_OFF
+        native, limit = here.native(jets, 0.0), np.abs(found - 1) <= ROUND_OFF
         if not limit.any() or not self.span:
             return found
         function = here.function([self.switched.held(mode) for mode in modes])
@@ -461,121 +321,6 @@ class Surfaces:
         third = rates(t + h / 2, native + h / 2 * second)
         fourth = rates(t + h, native + h * third)
         return native + h / 6 * (first + 2 * second + 2 * third + fourth)
-
-    def leaves(self, configuration: Configuration, k: int, t: float, jets: Jets) -> int:
-        """Return the side on which a switching function leaves zero along the flow of a configuration; 0 if it stays, up to `_ORDERS`."""
-        here = self.setting(configuration)
-        state = jets(here)
-        if self.algebraic(here, k):  # such as sign(x''): it may not vanish at all on one side of the surface
-            value, size = self._number(here, k, 0, t, state)
-            if abs(value) > _APART * size:
-                return int(np.sign(value))
-        for order in range(1, _ORDERS + 1):
-            rate, size = self._number(here, k, order, t, state)
-            if not np.isfinite(rate):
-                raise StateError("not finite", where="")
-            self._fastest[k, order] = size = max(size, self._fastest.get((k, order), 0.0))
-            if abs(rate) > _ROUND_OFF * size:
-                return int(np.sign(rate * self.direction**order))
-        return 0
-
-    def algebraic(self, here: Setting, k: int) -> bool:
-        """Whether a switching function depends on more than the state, and so on its own mode."""
-        return not self.switched.modes[k].jets <= set(here.flow.state)
-
-    def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
-        """Return the mode of a `piecewise` whose surface the motion has reached and whose side has no values beyond, as sqrt(x)."""
-        chosen, modes, jets = self.switched.chosen, self.switched.modes, here.named(native)
-        if not chosen or not np.all(np.isfinite(native)):
-            return None
-        for k in self.vanishing(here, t, jets):
-            m = here.configuration[k]
-            try:
-                if m and modes[k].symbol in chosen and self.leaves(here.configuration, k, t, lambda _: jets) == -m:
-                    return k
-            except StateError:
-                continue
-        return None
-
-    def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> tuple[float, dict[Jet, float]]:
-        """Time and state moved over the surface of a mode, by round-off, so that the other side has a value there."""
-        jets = here.named(native)
-        value, rate = (self._number(here, k, order, t, jets)[0] for order in (0, 1))
-        later = self.direction * 2 * abs(value / rate)
-        moved = native + later * here.compiled.rhs(t, native, here.parameters(t))
-        if not np.all(np.isfinite(moved)):
-            return t, jets
-        return t + later, here.named(moved)
-
-    def numbers(self, here: Setting, expressions: Sequence[Any], t: float, jets: Mapping[Jet, float]) -> Array:
-        """Expressions at a state."""
-        return here.numbers(here.function(expressions), t, here.native(jets, 0.0))
-
-    def _table(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Table:
-        """All switching functions at a state, with the sizes of their terms and their rates; the last one is cached."""
-        if not self.switched.modes:
-            return Table(np.zeros(0), np.zeros(0), lambda _: 0.0)
-        native = here.native(jets, 0.0)
-        key = (id(here.compiled), here.configuration, t, native.tobytes())
-        if self._last is None or self._last[0] != key:
-            self._last = key, self._new_table(here, t, native)
-        return self._last[1]
-
-    def _new_table(self, here: Setting, t: float, native: Array) -> Table:
-        kind = (id(here.compiled), tuple(m == SLIDING for m in here.configuration))
-        if kind not in self._tables:
-            self._tables[kind] = here, _values_and_slopes(here)
-        p = here.parameters(t)
-        found = np.array(self._tables[kind][1](t, native, p))
-        values, slopes = found[:, 0], found[:, 1:]
-        sizes = np.abs(slopes * np.concatenate([[t], native, p])).sum(axis=1)
-        rates = slopes[:, 0] + slopes[:, 1 : 1 + len(native)] @ here.compiled.rhs(t, native, p)
-        jets = here.named(native)
-        if here.flow.inputs:  # which change with time in p
-            return Table(values, sizes, lambda k: self._number(here, k, 1, t, jets)[0])
-        return Table(values, sizes, lambda k: float(rates[k]))
-
-    def _number(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
-        """A derivative of a switching function along the flow, and the size of its terms."""
-        key = (id(here.compiled), k, order)
-        if key not in self._functions:
-            self._functions[key] = here, _rate_and_size(here, k, order)
-        native = here.native(jets, 0.0)
-        value, *slopes = here.numbers(self._functions[key][1], t, native)
-        place = np.concatenate([[t], native, here.parameters(t)])
-        return float(value), float(np.sum(np.abs(np.array(slopes) * place)))
-
-
-def _values_and_slopes(here: Setting) -> ca.Function:
-    """All switching functions, each in a row with its slopes by time, state and parameters."""
-    switched = here.switched
-    value = here.functions([switched.driven(mode.function, here.configuration) for mode in switched.modes])
-    t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
-    e = value(t, x, p)
-    return ca.Function("values", [t, x, p], [ca.densify(ca.horzcat(e, ca.jacobian(e, ca.vertcat(t, x, p))))])
-
-
-def _rate_and_size(here: Setting, k: int, order: int) -> ca.Function:
-    """A derivative of a switching function, and its slopes by time, state and parameters."""
-    switched, flow = here.switched, here.flow
-    function = switched.driven(switched.modes[k].function, here.configuration)
-    along = order == 1 and not flow.inputs  # on the graph, where a derivative does not grow with the nesting of corners
-    value = here.function([function if along or not order else flow.system.equations.total(function, order)])
-    t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
-    e = value(t, x, p)
-    if along:
-        e = ca.jtimes(e, ca.vertcat(t, x), ca.vertcat(1, flow.rhs()(t, x, p)))
-    return ca.Function("rate", [t, x, p], [ca.densify(ca.vertcat(e, ca.jacobian(e, ca.vertcat(t, x, p)).T))])
-
-
-def parallel(a: Mode, b: Mode) -> bool:
-    """Whether the functions of two modes differ by a constant that is not zero, up to a factor; found for those affine in a symbol."""
-    for z in sorted(jets_in(a.function) | ({TIME} & a.function.free_symbols), key=lambda z: str(z.name)):
-        slopes = a.function.diff(z), b.function.diff(z)
-        if all(slope.is_number and slope != 0 for slope in slopes):
-            difference = expand(slopes[1] * a.function - slopes[0] * b.function)
-            return difference != 0 and not jets_in(difference) and TIME not in difference.free_symbols and not moved_by(difference)
-    return False
 
 
 def _with(configuration: Configuration, changes: Mapping[int, int]) -> Configuration:

@@ -65,7 +65,7 @@ def normalised(system: System, jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """Jets with the quaternions of group coordinates brought to length one."""
     found = dict(jets)
     for group in system.groups.values():
-        quaternion = [z for z in group.places[-4:] if "w" in group.group.places]
+        quaternion = group.places[-4:] if group.group.orthogonal == 3 else ()
         length = math.sqrt(sum(found[z] ** 2 for z in quaternion))
         found |= {z: found[z] / length for z in quaternion if length > 0}
     return found

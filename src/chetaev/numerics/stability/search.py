@@ -83,7 +83,9 @@ class Search:
         system = determined(self.equations, guess, self.parameters, t, self.inputs, "equilibria of")
         data = read_state(self.equations, guess, binding, self.where).on(system)
         problem = Problem(system, binding, t, self.where)
-        unit = {z: float(z.base.endswith(".w")) for group in self.equations.system.groups.values() for z in group.places}
+        unit = {
+            z: float(v) for group in self.equations.system.groups.values() for z, v in zip(group.places, group.group.identity, strict=False)
+        }
         given = {**unit, **data.guess, **data.fixed}
         held = self._held(given, data.fixed if isinstance(guess, State) else {})
         at = self._settled(problem, given, held)

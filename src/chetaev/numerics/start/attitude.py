@@ -15,7 +15,7 @@ from sympy import Symbol
 
 from chetaev.core.errors import InitialError, UsageError
 from chetaev.core.groups.coordinate import GroupCoordinate
-from chetaev.core.groups.kinds import GROUPS, SIDES
+from chetaev.core.groups.kinds import SIDES
 from chetaev.core.symbols import Place
 from chetaev.numerics.graphs.binding import number
 
@@ -27,6 +27,9 @@ _NEAR_GROUP = 1e-2
 """Error of orthogonality up to which a square array may be meant as one matrix, so that reading it as rows would be ambiguous."""
 _ROUND_OFF = 1e-9
 """Relative to the largest number of an element: smaller numbers are printed as zero."""
+
+_LONGEST = 16
+"""Numbers of an element, or rows of a matrix, that are read; the largest group that can be registered has nine rows, SE3 seven numbers."""
 
 
 def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str) -> dict[Place, float]:
@@ -55,7 +58,8 @@ def read_elements(
     """
     array = _array(given)
     many = bool(stated_members(group, given))
-    square = array.shape == (group.group.size,) * 2 and group.word in _ALIKE and not hasattr(given, "as_matrix")
+    n = group.group.size
+    square = array.shape == (n, n) and n in _lengths(group) and not hasattr(given, "as_matrix")
     if square and members is not None:
         many = _in_each_row(group, np.array(_numbers(array, names, where), dtype=float), members, where)
     if not many:
@@ -67,7 +71,8 @@ def read_elements(
 def stated_members(group: GroupCoordinate, given: Any) -> tuple[int, ...]:
     """Return the number of elements, if `given` is clearly more than one; otherwise an empty shape."""
     array, n = _array(given), group.group.size
-    many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and array.size > 0 and group.word == "S1")
+    alone = len(group.places) == 1  # an element is one number, so a list holds several
+    many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and array.size > 0 and alone)
     return (len(array),) if many else ()
 
 
@@ -84,17 +89,20 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
         if last == 1
         else f"There are {n} members, and it is an element of {group.word} too, or almost."
     )
+    quaternions = "quaternions cannot be mistaken for it"
+    each = quaternions if group.group.orthogonal == 3 else f"an array of shape (members, {n}, {n}) holds a matrix for each"
     raise InitialError(
-        f"the {n}x{n} array given for {group.name} may be one matrix, or {_ALIKE[group.word]}.",
+        f"the {n}x{n} array given for {group.name} may be one matrix, or {n} elements, each a row with its {group.group.shown}.",
         where=where,
         why=told,
-        hint=f"an array of shape (1, {n}, {n}) is one matrix for all; {_INSTEAD[group.word]}; or a list with a start for each member",
+        hint=f"an array of shape (1, {n}, {n}) is one matrix for all; {each}; or a list with a start for each member",
     )
 
 
-_ALIKE = {"SO3": "three rotation vectors", "SE2": "three times position and angle"}
-"""Elements in the rows of a square array, where they have as many numbers as the matrix has columns."""
-_INSTEAD = {"SO3": "quaternions cannot be mistaken for it", "SE2": "an array of shape (members, 3, 3) holds a matrix for each"}
+def _lengths(group: GroupCoordinate) -> tuple[int, ...]:
+    """Return how many numbers an element may be given by: as many as are stored, or a rotation vector in place of a quaternion."""
+    stored = len(group.places)
+    return (stored - 1, stored) if group.group.orthogonal == 3 else (stored,)
 
 
 def _array(given: Any) -> NDArray[Any]:
@@ -128,7 +136,7 @@ def matrices(group: GroupCoordinate, places: Array) -> Array:
 
 def quaternions(group: GroupCoordinate, places: Array) -> Array:
     """The unit quaternions (scalar first) of places, one in each row, continuous in time."""
-    if "w" not in group.group.places:
+    if group.group.orthogonal != 3:
         raise UsageError(f"{group.name} is an element of {group.word}, which has no quaternion.", where="quaternion", hint="rotation(...)")
     found = np.asarray(places, dtype=float)[..., -4:]
     unit: Array = found / np.linalg.norm(found, axis=-1, keepdims=True)
@@ -157,11 +165,11 @@ def other_side(group: GroupCoordinate, places: Array, velocities: Array) -> Arra
 def written_element(group: GroupCoordinate, places: Sequence[float]) -> str:
     """An element as a user may give it, to six digits: a rotation by its vector, a rigid motion by its position and this vector."""
     numbers = np.array(places, dtype=float)
-    if "w" in group.group.places:
+    if group.group.orthogonal == 3:
         numbers = np.concatenate([numbers[:-4], rotation_vector(numbers[-4:])])
     size = max(float(np.abs(numbers).max()), 1e-300)
     digits = ["0" if abs(v) <= _ROUND_OFF * size else f"{v:.6g}" for v in numbers]
-    return digits[0] if group.word == "S1" else f"[{', '.join(digits)}]"
+    return digits[0] if len(digits) == 1 else f"[{', '.join(digits)}]"
 
 
 def rotation_vector(quaternion: Array) -> Array:
@@ -191,35 +199,32 @@ def _place(group: GroupCoordinate, given: Array, where: str) -> Array:
     n = group.group.size
     if given.shape == (n, n):
         return _of_matrix(group, given, where)
-    if group.word == "SO3" and given.shape in ((3,), (4,)):
-        return _rotation(given, where)
-    if group.word == "SE3" and given.shape in ((6,), (7,)):
-        return np.concatenate([given[:3], _rotation(given[3:], where)])
-    if group.word == "SE2" and given.shape == (3,):
-        return given
-    if group.word == "S1" and given.size == 1:
-        return given.reshape(1)
+    if given.ndim < 2 and given.size in _lengths(group):
+        numbers, shift = given.reshape(-1), len(group.places) - 4
+        return np.concatenate([numbers[:shift], _rotation(numbers[shift:], where)]) if group.group.orthogonal == 3 else numbers
     raise InitialError(f"{group.name} is not given as an element of {group.word}.", where=where, hint=group.group.forms)
 
 
 def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
-    n = group.group.size
-    turn = n - 1 if group.word in ("SE2", "SE3") else n
-    rotation = given[:turn, :turn]
-    off = _off_group(group, given)
-    if off > _OFF_GROUP or np.linalg.det(rotation) < 0:
+    turn, off = group.group.orthogonal, _off_group(group, given)
+    rotation, shift = given[:turn, :turn], given[:turn, turn:].ravel()
+    if off > _OFF_GROUP or (turn and np.linalg.det(rotation) < 0):
         what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
         raise InitialError(f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=group.group.forms)
-    shift = given[:turn, turn:].ravel()
     if turn == 3:
         return np.concatenate([shift, quaternion_of(rotation)])
-    return np.append(shift, np.arctan2(rotation[1, 0], rotation[0, 0]))
+    return np.append(shift, np.arctan2(rotation[1, 0], rotation[0, 0])) if turn else np.array(group.group.of_matrix(given.tolist()))
 
 
 def _off_group(group: GroupCoordinate, given: Array) -> float:
-    """How far a matrix is from being orthogonal, with a last row 0 ... 0 1 if it is homogeneous."""
-    n = group.group.size
-    turn = n - 1 if group.word in ("SE2", "SE3") else n
+    """How far a matrix is from being orthogonal, with a last row 0 ... 0 1 if it is homogeneous; or from the matrix of its own place."""
+    n, turn = group.group.size, group.group.orthogonal
+    if not turn:
+        try:
+            own = matrices(group, np.array(group.group.of_matrix(given.tolist())))
+        except (ArithmeticError, ValueError):  # a formula of the group has no value there
+            return np.inf
+        return float(np.nan_to_num(np.abs(own - given), nan=np.inf).max()) / max(1.0, float(np.abs(given).max()))
     rotation, last = given[:turn, :turn], given[turn:] - np.eye(n)[turn:]
     return max(float(np.abs(rotation @ rotation.T - np.eye(turn)).max()), float(np.abs(last).max(initial=0.0)))
 
@@ -244,8 +249,9 @@ def _numbers(given: Any, names: Mapping[Symbol, float], where: str, depth: int =
     if isinstance(given, np.ndarray):
         given = given.tolist()
     if isinstance(given, Sequence) and not isinstance(given, str):
-        if depth > 1 or len(given) > 7:
-            raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=GROUPS["SO3"].forms)
+        if depth > 1 or len(given) > _LONGEST:
+            hint = "a 3x3 matrix, or a list such as [0, 0, 0]"
+            raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=hint)
         return [_numbers(part, names, where, depth + 1) for part in given]
     return number(given, names, where, InitialError)
 

@@ -13,7 +13,8 @@ from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.ranks.generic import rank
 from chetaev.numerics.flow.prolongation import open_jets
 from chetaev.numerics.start.attitude import written_element
-from chetaev.numerics.start.newton import Conditions, Residual, Root, flat_here, null_at, residual_of, roots, settle
+from chetaev.numerics.start.conditions import Conditions, Residual, residual_of
+from chetaev.numerics.start.newton import Root, flat_here, null_at, roots, settle
 
 ROUGH = 1e-6
 """Relative to slopes nearby: smaller ones count as zero after an iteration, which finds a double root to half the digits."""
@@ -140,7 +141,7 @@ def _element_needed(
     if not at:
         return ""
     before, after = (written_element(group, [values[z] for z in group.places]) for values in (start, at))
-    form = " (rotation vectors)" if group.word == "SO3" else " (positions and rotation vectors)" if group.word == "SE3" else ""
+    form = f" ({group.group.shown}s)" if group.group.orthogonal == 3 else ""
     only = opened.isdisjoint(group.places)  # false for a quaternion, whose length is free: the rotation is named as an example
     return f"{group.name} = {before} would have to be {'' if only else 'another element, such as '}{after}{form}"
 

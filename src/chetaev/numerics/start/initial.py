@@ -26,28 +26,20 @@ from chetaev.mechanics.ranks.factored import NOISE, OPEN, FactoredStack, Flags, 
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, prolongation
 from chetaev.numerics.graphs.binding import Binding, number
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.start.at_once import completion_of
 from chetaev.numerics.start.attitude import read_element
 from chetaev.numerics.start.blocks import solved_in_blocks
+from chetaev.numerics.start.conditions import Alone, Conditions, Demand, Members, Residual, Rows, residual_of
 from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
-from chetaev.numerics.start.newton import (
-    Alone,
-    Conditions,
-    Demand,
-    Members,
-    Residual,
-    Rows,
-    flat_here,
-    null_at,
-    ranks_beside,
-    residual_of,
-    settle,
-    settle_together,
-)
+from chetaev.numerics.start.newton import flat_here, null_at, ranks_beside, settle, settle_together
 
 _CONTRADICTION = 1e-8
 """What data may leave of a row, relative to its largest term; more contradicts the row."""
 _ROUND_OFF = 1e-14
 """Relative residual up to which rows hold."""
+_NAMES: Remembered[dict[str, Jet]] = Remembered(64)
+"""The jets that texts of users name, by equations."""
 _SLOPELESS = 1e-12
 """Slopes below this part of those nearby count as none where all values were given or follow by one linear solution."""
 
@@ -111,7 +103,11 @@ def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, 
     known = {z: None for z in data.fixed if z in column}
     for z in known:
         x[:, column[z]] = data.fixed[z]
-    work = [_Work(members, column, data, np.arange(size), x.copy(), known, tuple(problem.system.stages()), False, faults)]
+    left = np.arange(size)
+    if not data.guess and not data.demands and len(known) == len(data.fixed) and (known_way := completion_of(problem.system)) is not None:
+        clear = known_way.complete(members, known, x, left)
+        left = left if clear is None else np.flatnonzero(~clear)
+    work = [_Work(members, column, data, left, x[left], known, tuple(problem.system.stages()), False, faults)] if len(left) else []
     while work:
         part = work.pop()
         try:
@@ -493,7 +489,12 @@ def _read(
     values: dict[Jet, float] = {}
     demands: list[Demand] = []
     known = [z.base for z in equations.unknowns]
+    names = _NAMES.get(equations, (), dict)
     for key, v in given.items():
+        plain = names.get(key) if isinstance(key, str) else None
+        if plain is not None and plain not in values and not demands:
+            values[plain] = number(v, binding.parameters, f"{where}, {key}", InitialError)
+            continue
         group = equations.system.groups.get(spell(str(key)))
         if group is not None:
             if any(z in values for z in group.places):
@@ -512,6 +513,8 @@ def _read(
         found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
         if is_jet:
             values[jet] = found
+            if isinstance(key, str):
+                names[key] = jet
         else:
             demands.append(Demand(equations.system.charted(jet), found))
     return values, demands

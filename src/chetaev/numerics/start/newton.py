@@ -8,45 +8,33 @@ distance, and a Newton step of full rank would divide by it and leave again.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
-import casadi as ca
 import numpy as np
-from sympy import Expr
 
 from chetaev.core.errors import StateError
-from chetaev.core.notation import show
-from chetaev.core.symbols import Input, Jet, Place, jets_in
+from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import NOISE, Factored, Flags, Indices, Matrix, equilibrated_stack, singular_values, thin_svd
-from chetaev.mechanics.ranks.sizes import Sizes, units_of
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, open_jets
+from chetaev.mechanics.ranks.sizes import Sizes
+from chetaev.numerics.flow.prolongation import Pair, Prolongation, open_jets
 from chetaev.numerics.flow.sampling import points_near
-from chetaev.numerics.graphs.algebra import GraphTape
+from chetaev.numerics.start.conditions import EXACT, FIRST, Conditions, Rows, alone, line, residual_of
 
 _STEPS = 60
 """Most steps of each of the two phases."""
 _NEAR = 1e-6
 """Scaled residual below which damped steps end and steps of frozen rank begin."""
-_EXACT = 1e-16
-"""Scaled residual (and relative size of a slope) that is exact in double precision."""
 _RANK = 1e-8
 """Relative to the largest singular value: smaller ones count as zero. A smaller number would divide by round-off at redundant rows."""
-_GUESSED = 0.3
-"""Weight of a move of a guessed jet, relative to a jet without a value: guesses move less."""
-_SMALL = 1e-6
-"""Smallest size of a jet relative to the largest of its order, smallest damping, and relative cut of ranks at a turning point."""
-_TINY = 1e-12
-"""Smallest size of a jet relative to its typical size."""
+_LEAST_DAMPING = 1e-6
+"""Smallest damping; with less, steps far from the constraints overshoot."""
+_USUAL_RANK = 1e-6
+"""Relative to the largest singular value: the cut of ranks at nearby states, which lie off the rows by about as much."""
 _SOLVED = 1e-9
 """Scaled residual of a solution."""
 _SAME = 1e-5
 """Relative difference up to which two solutions are the same: a double root is found to half the digits."""
-_DOUBTFUL = 1e-9
-"""Scaled residual above which the terms of the row are evaluated individually, which takes longer."""
-_MOST_TERMS = 10_000
-"""Most terms of a row that are evaluated individually; a longer row is compared as a whole."""
 _STARTS = 12
 """Starting values of the search for roots; roots may be missed with fewer."""
 _NEIGHBOURS = 3
@@ -55,263 +43,13 @@ _MOST_DAMPING = 1e9
 """Damping at which the damped steps are abandoned: they no longer move."""
 
 
-@dataclass(frozen=True)
-class Demand:
-    """A value that the user gives for an expression, or for a jet above the state."""
-
-    expression: Expr
-    value: float
-
-    def __str__(self) -> str:
-        return f"{show(self.expression)} = {self.value:g}"
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Rows that initial data must satisfy: differentiated rows of the system (`pairs`), and demands of the user."""
-
-    problem: Problem
-    pairs: tuple[Pair, ...]
-    demands: tuple[Demand, ...] = ()
-    _tapes: dict[tuple[Jet, ...], GraphTape] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def sizes(self) -> Sizes:
-        """The typical sizes of symbols."""
-        return self.problem.sizes
-
-    @property
-    def labels(self) -> list[str]:
-        """The names of the rows in messages."""
-        return [*map(self.problem.system.label, self.pairs), *map(str, self.demands)]
-
-    @property
-    def asked(self) -> Matrix:
-        """The values that rows and demands must have."""
-        return np.array([*[0.0] * len(self.pairs), *[demand.value for demand in self.demands]])
-
-    def numbers(self, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
-        """Residuals and their Jacobian with respect to some jets at one state; a StateError where one has no value."""
-        found = Alone(self.problem, tuple(at)).values(self.tape(tuple(unknowns)), _line(at), _FIRST)
-        if not np.isfinite(found).all():
-            raise self.undefined(at)
-        m = len(self.asked)
-        return found[0, :m] - self.asked, found[0, m:].reshape(m, len(unknowns))
-
-    def undefined(self, at: Mapping[Jet, float]) -> StateError:
-        """What to say where a row, a demand or one of their slopes has no value."""
-        rows = Conditions(self.problem, self.pairs)
-        if self.demands and _alone(rows, at).look(_line(at), _FIRST)[2][0]:
-            return StateError("the data have no finite value at this state (not a finite number).", where=self.problem.where)
-        return self.problem.undefined(self.pairs, at)
-
-    def curved(self, unknowns: Sequence[Jet]) -> list[Jet]:
-        """The unknowns that do not enter all rows affinely."""
-        wanted = set(unknowns)
-        bent = {z for d in self.demands for z in jets_in(d.expression) & wanted if jets_in(d.expression.diff(z)) & wanted}
-        bent |= set(self.problem.system.curved(self.pairs, unknowns))
-        return [z for z in unknowns if z in bent]
-
-    def tape(self, unknowns: tuple[Jet, ...]) -> GraphTape:
-        """What evaluates rows and demands, then their Jacobian with respect to some jets; remembered."""
-        system = self.problem.system
-        if not self.demands:
-            return system.tape(self.pairs, unknowns)
-        if unknowns not in self._tapes:
-            rows = [*map(system.row, self.pairs), *[system.algebra.of(demand.expression) for demand in self.demands]]
-            self._tapes[unknowns] = system.algebra.tape([*rows, *[d for r in rows for d in system.algebra.gradient(r, unknowns)]])
-        return self._tapes[unknowns]
-
-    def summands(self) -> tuple[GraphTape, list[int]]:
-        """What evaluates the terms of all rows and demands as they stand, and how many each has."""
-        if not self.demands:
-            return _summands_of(self.problem.system, self.pairs)
-        system = self.problem.system
-        return _in_summands(system, [*map(system.row, self.pairs), *[system.algebra.of(demand.expression) for demand in self.demands]])
-
-
-@lru_cache(maxsize=64)
-def _summands_of(system: Prolongation, pairs: tuple[Pair, ...]) -> tuple[GraphTape, list[int]]:
-    return _in_summands(system, [system.row(pair) for pair in pairs])
-
-
-def _in_summands(system: Prolongation, rows: Sequence[ca.SX]) -> tuple[GraphTape, list[int]]:
-    parts = [_summands(row) for row in rows]
-    return system.algebra.tape([term for terms in parts for term in terms]), [len(terms) for terms in parts]
-
-
-class Members(Protocol):
-    """Starts that are completed together: one, or many for which the same jets are given."""
-
-    jets: tuple[Jet, ...]
-    """The jets of a state, which is a line with a column for each."""
-
-    def one(self, member: int) -> Problem:
-        """The problem of one member."""
-
-    def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
-        """A tape at states of some members, a line each, finite or not."""
-
-
-class Alone:
-    """A single start: a batch of one."""
-
-    def __init__(self, problem: Problem, jets: tuple[Jet, ...]) -> None:
-        self._problem, self.jets = problem, jets
-        self._points: dict[GraphTape, tuple[list[int], list[int], Matrix]] = {}
-
-    def one(self, member: int) -> Problem:
-        """The problem."""
-        return self._problem
-
-    def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
-        """A tape at the states of the lines of x."""
-        if tape not in self._points:
-            known, column = self._problem.binding.at(tape.symbols, self._problem.t), {z: k for k, z in enumerate(self.jets)}
-            places = [k for k, z in enumerate(tape.order) if z in column]
-            point = np.array([0.0 if z in column else known[z] for z in tape.order])
-            self._points[tape] = places, [column[tape.order[k]] for k in places], point
-        places, columns, point = self._points[tape]
-        found = []
-        for line in x:
-            point[places] = line[columns]
-            found.append(tape.at(point))
-        return np.array(found)
-
-
-class Rows:
-    """Conditions at states of several members."""
-
-    def __init__(self, conditions: Conditions, members: Members) -> None:
-        self.conditions, self.members, self.jets = conditions, members, members.jets
-        self.units = units_of(self.jets, conditions.sizes)
-        self._asked, orders = conditions.asked, np.array([z.order for z in self.jets])
-        self._alike = [np.flatnonzero(orders == order) for order in set(orders.tolist())]
-
-    def columns(self, jets: Sequence[Jet]) -> list[int]:
-        """The places of some jets in a state."""
-        place = {z: k for k, z in enumerate(self.jets)}
-        return [place[z] for z in jets]
-
-    def look(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
-        """Residuals, their Jacobian with respect to all jets, and which members have finite ones; the others get zeros."""
-        found = self.members.values(self.conditions.tape(self.jets), x, which)
-        finite: Flags = np.asarray(np.isfinite(found).all(axis=1))
-        if not finite.all():
-            found = np.where(finite[:, None], found, 0.0)
-        m = len(self._asked)
-        return found[:, :m] - self._asked, found[:, m:].reshape(len(x), m, len(self.jets)), finite
-
-    def largest(self, x: Matrix) -> Matrix:
-        """Of each member the largest jet of each order, at the places of the jets of that order, in units of their usual sizes."""
-        relative = np.abs(x) / self.units
-        for alike in self._alike:
-            relative[:, alike] = relative[:, alike].max(axis=1, keepdims=True)
-        return relative
-
-    def typical(self, x: Matrix) -> Matrix:
-        """How large jets of each order are at a state, in the units of each jet; the usual sizes if all are zero."""
-        largest = self.largest(x)
-        return np.where(largest == 0, 1.0, largest) * self.units
-
-    def weights(self, columns: Sequence[int], x: Matrix, guessed: Container[Jet] = ()) -> Matrix:
-        """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
-        return self.typical(x)[:, columns] * [_GUESSED if self.jets[k] in guessed else 1.0 for k in columns]
-
-    def sizes(self, x: Matrix) -> Matrix:
-        """The sizes of jets at a state.
-
-        A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
-        velocities of order one contradicts nothing. Jets of one order are compared in units of their usual sizes.
-        """
-        return np.maximum(np.abs(x), self.units * np.maximum(_SMALL * self.largest(x), _TINY))
-
-    def slopes_by(self, jacobian: Matrix, x: Matrix) -> Matrix:
-        """The size of the largest term of each row, as its slopes tell it."""
-        scale: Matrix = (np.abs(jacobian) * self.sizes(x)[:, None, :]).max(axis=2, initial=0.0)
-        return np.where(scale > 0, scale, 1.0)
-
-    def significant(self, jacobian: Matrix, x: Matrix) -> Matrix:
-        """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
-        terms = np.abs(jacobian) * self.sizes(x)[:, None, :]
-        return np.where(terms > _EXACT * terms.max(axis=2, keepdims=True, initial=0.0), jacobian, 0.0)
-
-    def terms(self, x: Matrix, which: Indices) -> Matrix:
-        """The largest term of each row as it stands, constants included: at rest in the origin no jet tells the size of a row.
-
-        It is at least what a demand asks for, and zero where a term has no value.
-        """
-        tape, counts = self.conditions.summands()
-        found = np.abs(self.members.values(tape, x, which))
-        starts = np.cumsum([0, *counts[:-1]])
-        largest = np.maximum.reduceat(found, starts, axis=1) if counts else np.zeros((len(x), 0))
-        return np.where(np.isfinite(found).all(axis=1, keepdims=True), np.maximum(largest, np.abs(self._asked)), 0.0)
-
-    def residuals(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
-        """Residuals relative to the sizes of their terms, residuals as they are, and which members have finite ones."""
-        residual, jacobian, finite = self.look(x, which)
-        terms = self.slopes_by(jacobian, x)
-        scaled = np.abs(residual) / terms
-        doubtful = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _DOUBTFUL)
-        if len(doubtful):
-            larger = np.maximum(terms[doubtful], self.terms(x[doubtful], which[doubtful]))
-            scaled[doubtful] = np.abs(residual[doubtful]) / larger
-        return scaled, residual, finite
-
-
-@dataclass(frozen=True)
-class Residual:
-    """The largest residual of data in the rows."""
-
-    scaled: float
-    """The largest residual relative to the size of its terms."""
-    worst: int
-    value: float
-
-
-def residual_of(rows: Conditions, at: Mapping[Jet, float]) -> Residual:
-    """The largest residual of some rows at one state."""
-    scaled, residual, finite = _alone(rows, at).residuals(_line(at), _FIRST)
-    if not finite[0]:
-        raise rows.undefined(at)
-    if not scaled.size:
-        return Residual(0.0, 0, 0.0)
-    worst = int(np.argmax(scaled))
-    return Residual(float(scaled[0, worst]), worst, float(residual[0, worst]))
-
-
-_FIRST = np.zeros(1, dtype=np.int64)
-
-
-def _alone(rows: Conditions, at: Mapping[Jet, float]) -> Rows:
-    return Rows(rows, Alone(rows.problem, tuple(at)))
-
-
-def _line(at: Mapping[Jet, float]) -> Matrix:
-    return np.array([[*at.values()]], dtype=float)
-
-
-def _summands(row: ca.SX) -> list[ca.SX]:
-    """The terms of a graph whose last operations are sums and differences."""
-    found, stack = [], [row]
-    while stack:
-        node = stack.pop()
-        if node.is_op(ca.OP_ADD) or node.is_op(ca.OP_SUB) or node.is_op(ca.OP_NEG):
-            stack += [node.dep(i) for i in range(node.n_dep())]
-        else:
-            found.append(node)
-        if len(found) + len(stack) > _MOST_TERMS:
-            return [*found, *stack]
-    return found
-
-
 def settle(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Container[Jet]) -> dict[Jet, float]:
     """The values nearest to the rows that some jets can reach from where they are; others keep theirs, bit by bit."""
     if not unknowns:
         return dict(at)
-    jets, x, alone = list(at), _line(at), _alone(rows, at)
-    columns = alone.columns(unknowns)
-    if not settle_together(alone, columns, x, _FIRST, guessed)[0]:
+    jets, x, single = list(at), line(at), alone(rows, at)
+    columns = single.columns(unknowns)
+    if not settle_together(single, columns, x, FIRST, guessed)[0]:
         raise rows.undefined(at)
     return dict(zip(jets, x[0].tolist(), strict=True))
 
@@ -356,14 +94,14 @@ class _Path:
             u, s, vt = thin_svd(self.jacobian[going])
             damped = s / (np.square(s) + (damping[going] * self.size[going])[:, None])
             went = self._goes(going, _combined(u, damped, vt, -self.residual[going]), 1.0)
-            damping[going] = np.where(went, np.maximum(damping[going] / 4, _SMALL), damping[going] * 4)
+            damping[going] = np.where(went, np.maximum(damping[going] / 4, _LEAST_DAMPING), damping[going] * 4)
 
     def polish(self) -> None:
         """Gauss-Newton steps of least weighted norm, with the rank of the first."""
         going = np.flatnonzero(self.finite & (self.size < _NEAR))
         ranks = np.full(len(self.x), -1)
         for _ in range(_STEPS):
-            going = going[self.size[going] >= _EXACT]
+            going = going[self.size[going] >= EXACT]
             if not len(going):
                 return
             u, s, vt = thin_svd(self.jacobian[going])
@@ -403,8 +141,8 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
 
     On $x^2 + y^2 = 1$ at $x = 1$ the slope in $y$ vanishes; $y$ is determined to half the digits only, and $y'$ not at all.
     """
-    alone, columns, jacobian = _slopes_at(rows, unknowns, at)
-    found, usual, scaled = ranks_beside(alone, columns, _line(at), _FIRST, jacobian, cut)
+    single, columns, jacobian = _slopes_at(rows, unknowns, at)
+    found, usual, scaled = ranks_beside(single, columns, line(at), FIRST, jacobian, cut)
     if found[0] >= usual[0]:
         return []
     beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
@@ -416,11 +154,11 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
 
 def _slopes_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Rows, list[int], Matrix]:
     """Rows at one state, the columns of some unknowns, and the slopes in all jets; a StateError where they have no value."""
-    alone = _alone(rows, at)
-    _, jacobian, finite = alone.look(_line(at), _FIRST)
+    single = alone(rows, at)
+    _, jacobian, finite = single.look(line(at), FIRST)
     if not finite[0]:
         raise rows.undefined(at)
-    return alone, alone.columns(unknowns), jacobian
+    return single, single.columns(unknowns), jacobian
 
 
 def ranks_beside(
@@ -439,11 +177,11 @@ def ranks_beside(
         nothing = np.zeros(len(x), dtype=np.int64)
         return nothing, nothing, scaled
     sizes = singular_values(np.concatenate([scaled(a) for a in (here, *around)])).reshape(1 + _NEIGHBOURS, len(x), -1)
-    return (sizes[0] > cut).sum(axis=1), (sizes[1:] > _SMALL).sum(axis=2).max(axis=0), scaled
+    return (sizes[0] > cut).sum(axis=1), (sizes[1:] > _USUAL_RANK).sum(axis=2).max(axis=0), scaled
 
 
 def _rank_of(scaled: Matrix) -> int:
-    return int(np.sum(singular_values(scaled) > _SMALL))
+    return int(np.sum(singular_values(scaled) > _USUAL_RANK))
 
 
 def _on_the_set(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Matrix]:
@@ -485,8 +223,8 @@ def _typical(z: Jet, at: Mapping[Jet, float], sizes: Sizes) -> float:
 
 def null_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], noise: float = NOISE) -> Matrix:
     """Directions in which unknowns can move without changing the rows, as columns, measured by their sizes at the state."""
-    alone, columns, jacobian = _slopes_at(rows, unknowns, at)
-    return Factored(jacobian[0][:, columns], noise).null_in(alone.weights(columns, _line(at))[0])
+    single, columns, jacobian = _slopes_at(rows, unknowns, at)
+    return Factored(jacobian[0][:, columns], noise).null_in(single.weights(columns, line(at))[0])
 
 
 @dataclass(frozen=True)
@@ -525,7 +263,7 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
     at = {**known, **{z: float(c) * rows.sizes.get(z, 1.0) for z, c in zip(unknowns, _chances(0, len(unknowns)), strict=False)}}
     try:
         here = rows.numbers([], at)[0]
-        terms = np.maximum(np.abs(here), _alone(rows, at).terms(_line(at), _FIRST)[0])
+        terms = np.maximum(np.abs(here), alone(rows, at).terms(line(at), FIRST)[0])
         for z in unknowns:
             if z.order == 0 and z not in found and not isinstance(z, Place):
                 there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]

@@ -14,11 +14,14 @@ import numpy as np
 from sympy import Dummy, Expr, Number, S, preorder_traversal
 
 from chetaev.core.errors import UsageError
+from chetaev.core.exact.signature import vanishing
+from chetaev.core.exact.witness import has_values
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Input, Multiplier, jets_in
+from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
+from chetaev.core.system import lowest_written
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
@@ -26,7 +29,8 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding, Slope, Stated
-from chetaev.mechanics.ranks.generic import matrices_at, rank
+from chetaev.mechanics.ranks.generic import Matrix, matrices_at
+from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.flow.closure import Closure, End
 from chetaev.numerics.flow.prolongation import Prolongation, null_space
@@ -39,6 +43,12 @@ from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_w
 
 _EPSILON = 2.0**-52
 """The last digit of a double, relative to it."""
+_INDEPENDENT = 1e-7
+"""Smallest singular value of the directions of jets that can be given independently, in units of their sizes; points are found to 1e-11."""
+_MEASURED = 3
+"""Points at which slopes are compared with the bounds of their errors."""
+_SURE = 4.0
+"""Multiple of the bound of its error up to which a slope may be zero."""
 _DIGITS = 30
 """Digits of the comparison: enough to see a value below the last digit of a double."""
 
@@ -87,7 +97,7 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
 def _analysis(equations: Equations) -> Analysis:
     """Return the analysis of equations without a choice of sides."""
     found = families(equations)
-    undecided = _slopes_missing(found)
+    undecided = _slopes_missing(found) or _without_value(found)
     if undecided is not None:
         return undecided
     by_numbers = _judged(found)
@@ -108,6 +118,28 @@ def _slopes_missing(found: Closure) -> Analysis | None:
         return replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
     irregular = rows_without_regular_point(found.system)
     return _without_regular_point(found, irregular) if irregular else None
+
+
+def _without_value(found: Closure) -> Analysis | None:
+    """Return the analysis where a slope on which the motion rests vanishes at every point tried; None if there is none.
+
+    The finite field does not show it as zero, so it stays in the equations. No digit of it is known, so no rank is.
+    """
+    system = found.system
+    entries = [(i, j, e) for i, line in enumerate(system.structure.jacobian) for j, e in enumerate(line) if not e.is_zero()]
+    measured = [numbers for numbers in system.measured(system.points[:_MEASURED]) if numbers is not None]
+    small = [(i, j, e) for i, j, e in entries if all(abs(a[i, j]) <= _SURE * doubts[i, j] for a, doubts in measured)] if measured else []
+    if not small:
+        return None
+    program, _ = system.algebra.program([e for _, _, e in small])
+    zero = vanishing(program) or [False] * len(small)
+    open_ = [(i, j) for (i, j, _), known, shown in zip(small, zero, has_values(program), strict=True) if not known and not shown]
+    if not open_:
+        return None
+    i, j = open_[0]
+    slope = f"the slope of {system.label(system.stage(0)[i])} by {system.structure.top[j].name}"
+    reason = f"{slope} vanishes at every point tried with many digits, and is not known to be zero; write it as 0 if that is meant"
+    return replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
 
 
 def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
@@ -178,23 +210,43 @@ def _closed(found: Closure) -> Analysis:
     system = found.system
     hidden = system.hidden()
     stated = all(isinstance(system.origin(i), Stated | Sliding) for i, _ in hidden)
+    by_name, more = system.equations.system.by_name, _jets_of_free_functions(found)
     verdict = Verdict.GAUGE if found.free else Verdict.REGULAR if stated else Verdict.CONSTRAINED
     return Analysis(
         equations=system.equations,
         verdict=verdict,
         hidden=tuple(map(system.label, hidden)),
-        state=system.equations.system.by_name(system.structure.state),
-        free_data=_free_data(system),
-        dimension=found.dimension,
+        state=by_name(_together([*system.structure.state, *more])),
+        free_data=by_name(_together([*_free_data(system, found.dimension), *more])),
+        dimension=None if found.dimension is None else found.dimension + len(more),
         index=_index(system.structure) if system.square and not found.opened else None,
         undetermined=tuple(z.name for z in found.opened if isinstance(z, Multiplier)),
-        free_functions=tuple(z.name for z in found.free),
+        free_functions=tuple(lowest_written(system.equations.system, z) for z in found.free),
         branches=(),
         offsets=(system.structure.row_offsets, system.structure.unknown_offsets) if system.square and not found.free else None,
         origins=Frozen({c.label: c.origins for c in found.consequences}),
         assumptions=tuple(f"{show(a)} != 0" for a in system.equations.assumptions),
         evidence="; ".join([f"Pryce's offsets; rank {system.rank_evidence}", *map(_remark, below_round_off(system.equations))]),
     )
+
+
+def _jets_of_free_functions(found: Closure) -> list[Jet]:
+    """Return the jets of free functions that are coordinates of states: all coordinates count up to the same order, as in the leaves."""
+    written = [
+        k
+        for line in found.system.structure.signature
+        for k, z in zip(line, found.system.structure.unknowns, strict=True)
+        if k is not None and not isinstance(z, Multiplier)
+    ]
+    return [z.d(k) for z in found.free for k in range(max(written, default=0) - z.order)]
+
+
+def _together(jets: Sequence[Jet]) -> list[Jet]:
+    """Return jets with those of the same coordinate together."""
+    first: dict[str, int] = {}
+    for z in jets:
+        first.setdefault(z.base, len(first))
+    return sorted(jets, key=lambda z: first[z.base])
 
 
 def _remark(constant: Expr) -> str:
@@ -257,20 +309,32 @@ def _index(found: Structure) -> int:
     return max(found.row_offsets, default=0) + (0 if all(d > 0 for d in found.unknown_offsets) else 1)
 
 
-def _free_data(system: Prolongation) -> tuple[str, ...]:
-    """Jets of the state, lowest order first, whose values can be given independently."""
+def _free_data(system: Prolongation, dimension: int | None) -> list[Jet]:
+    """Jets of the state, lowest order first, whose values can be given independently; none if these are not known.
+
+    Ranks of numbers depend on the units, so those in the finite field count if they agree with the dimension.
+    """
     state = sorted(system.structure.state, key=lambda z: z.order)
     rows = [system.row(pair) for pair in system.hidden()]
     if not rows:
-        return system.equations.system.by_name(system.structure.state)
-    jacobian = [system.algebra.gradient(r, state) for r in rows]
-    found = matrices_at(jacobian, system.points, system.algebra)
-    if not found:
-        return system.equations.system.by_name(state)
-    null = null_space(max(found, key=rank))
-    exact = system.exactly_free if len(rows) > len(state) - null.shape[1] else None  # numerical ranks may miss restrictions
-    chosen = exact if exact is not None and len(exact) < null.shape[1] else free_jets(state, null)
-    return system.equations.system.by_name([z for z in system.structure.state if z in chosen])
+        return list(system.structure.state)
+    exact = system.exactly_free
+    count = dimension + system.structure.surplus if dimension is not None else len(exact or ())
+    chosen: tuple[Jet, ...] = exact or ()
+    if exact is None or system.curved(system.hidden(), state):  # of several components the field may show another one than the points
+        nulls = [null for null in _directions(system, rows, state) if null.shape[1] == count]
+        places = [k for k, z in enumerate(state) if z in chosen]
+        fits = exact is not None and any(np.linalg.matrix_rank(null[places], tol=_INDEPENDENT) == count for null in nulls)
+        chosen = chosen if fits or not nulls else free_jets(state, nulls[0])
+    return [z for z in system.structure.state if z in chosen] if len(chosen) == count else []
+
+
+def _directions(system: Prolongation, rows: Sequence[Any], state: Sequence[Jet]) -> list[Matrix]:
+    """Return the directions, as columns, in which the state can move along the rows at each point, in units of the sizes of its jets."""
+    slopes = [system.algebra.gradient(r, state) for r in rows]
+    scaled = [a * units_of(state, system.sizes) for a in matrices_at(slopes, system.points, system.algebra)]
+    sizes = [np.abs(a).max(axis=1, keepdims=True) for a in scaled]
+    return [null_space(a / np.where(size > 0, size, 1.0)) for a, size in zip(scaled, sizes, strict=True)]
 
 
 def below_round_off(equations: Equations) -> list[Expr]:

@@ -29,7 +29,7 @@ from chetaev.core.zero import known_zero, random_point
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Branch as BranchRow
-from chetaev.mechanics.ranks.exact import exactly_zero
+from chetaev.mechanics.ranks.exact import exactly_zero, free_columns
 from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, rank
 from chetaev.numerics.flow.closure import closure_of
@@ -107,7 +107,11 @@ class Branch:
     @cached_property
     def dimension(self) -> int:
         """The dimension of the manifold of states, time not counted; multipliers count where they are part of the state."""
-        if not any(self.algebraic(z) for z in self.leaf.form.phase) or self.tangents is None:
+        if not any(self.algebraic(z) for z in self.leaf.form.phase):
+            return self.leaf.dimension - 1
+        if self.exactly_free is not None:
+            return len(self.exactly_free)
+        if self.tangents is None:
             return self.leaf.dimension - 1
         kept = [k for k, z in enumerate(self.leaf.form.phase) if not self.algebraic(z)]
         return rank(self.tangents[kept]) if self.tangents.size else 0
@@ -115,6 +119,18 @@ class Branch:
     def algebraic(self, z: Symbol) -> bool:
         """Tell whether a jet is not part of the state."""
         return self.equations.lowered.is_reaction(z)
+
+    @cached_property
+    def exactly_free(self) -> tuple[Jet, ...] | None:
+        """Jets of the state, lowest orders first, that the constraints leave free; None where the finite field has no point of the leaf."""
+        phase, constraints = self.leaf.form.phase, self.leaf.constraints
+        jets = sorted(phase, key=lambda z: (self.algebraic(z), z.order))
+        if not constraints:
+            return tuple(z for z in jets if not self.algebraic(z))
+        free = free_columns([[in_own_functions(slope) for slope in partials(e, jets)] for e in constraints], constraints)
+        if free is None or len(free) != self.leaf.dimension - 1:  # the field may show another component
+            return None
+        return tuple(jets[k] for k in free if not self.algebraic(jets[k]))
 
     @cached_property
     def tangents(self) -> Matrix | None:

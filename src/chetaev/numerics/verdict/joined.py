@@ -72,7 +72,9 @@ def _single(numbers: Analysis, branch: Branch, described: Analysis, symbolic: Br
     if branch.free or numbers.verdict not in _DECIDED:
         return replace(described, equations=numbers.equations, undetermined=numbers.undetermined, origins=numbers.origins, **common)
     hidden = numbers.hidden if numbers.verdict is Verdict.REGULAR else _formulas(branch, numbers)
-    return replace(numbers, hidden=hidden, **common)
+    alike = described.dimension == numbers.dimension and set(described.free_data) <= set(numbers.state)
+    free = described.free_data if alike and described.free_data else numbers.free_data
+    return replace(numbers, hidden=hidden, free_data=free, **common)
 
 
 def _union(numbers: Analysis, described: tuple[Analysis, ...], symbolic: Branches) -> Analysis:
@@ -121,11 +123,14 @@ def _described(numbers: Analysis, branch: Branch) -> Analysis:
 
 
 def _free_data(branch: Branch, phase: Sequence[Jet]) -> tuple[str, ...]:
-    if branch.tangents is None:
+    """Return jets whose values can be given independently; none where these are not known."""
+    found = branch.exactly_free
+    if found is None and branch.tangents is not None:
+        places = {z: k for k, z in enumerate(branch.leaf.form.phase)}
+        ordered = sorted(phase, key=lambda z: z.order)
+        found = free_jets(ordered, branch.tangents[[places[z] for z in ordered]])
+    if found is None or len(found) != branch.dimension:
         return ()
-    places = {z: k for k, z in enumerate(branch.leaf.form.phase)}
-    ordered = sorted(phase, key=lambda z: z.order)
-    found = free_jets(ordered, branch.tangents[[places[z] for z in ordered]])
     bases = list(dict.fromkeys(z.base for z in branch.leaf.form.coordinates))
     return branch.equations.system.by_name(sorted(found, key=lambda z: (bases.index(z.base), z.order)))
 

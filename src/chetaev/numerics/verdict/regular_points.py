@@ -24,6 +24,7 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.origins import Sliding, Stated
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import Point
+from chetaev.mechanics.ranks.sizes import natural_sizes
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.verdict.row_slopes import RowSlopes
 
@@ -72,7 +73,9 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     pairs = [pair for pair in system.hidden() if pair[1] == 0 and isinstance(system.origin(pair[0]), Stated | Sliding)]
     if not pairs:
         return None
-    rows = RowSlopes([system.row(pair) for pair in pairs], system.algebra, system.sizes)
+    stated = [system.row(pair) for pair in pairs]
+    # where the whole system has no common units, as with the speed of light beside that of a train, these rows may have some
+    rows = RowSlopes(stated, system.algebra, system.sizes or natural_sizes(stated, system.algebra))
     if any(rows.full_rank(point) for point in system.points):
         return None
     if not system.curved(pairs, rows.jets) and exact_rank(rows.slopes, (), system.algebra) == len(pairs):
@@ -83,12 +86,12 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     jumping = [pair for k, pair in enumerate(pairs) if all(rows.jumps(k, point) for point in points)]
     flat = [pair for k, pair in enumerate(pairs) if all(rows.flat(k, point) for point in points)]
     jumps = any(rows.jumps(k, point) for k in range(len(pairs)) for point in points)
-    stated = [system.equations.rows[i].residual for i, _ in pairs]
+    written = [system.equations.rows[i].residual for i, _ in pairs]
     return Irregular(
         labels=tuple(map(system.label, jumping or flat or pairs)),
         flat=bool(flat) and not jumps,
         jumps=jumps,
-        smooth=not jumps and not any(has_corner_in(e, jets_in(e)) or _has_vanishing_root(e, points) for e in stated),
+        smooth=not jumps and not any(has_corner_in(e, jets_in(e)) or _has_vanishing_root(e, points) for e in written),
         open=any(rows.vanish_nearby(point) for point in points),
     )
 

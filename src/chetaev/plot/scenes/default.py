@@ -53,19 +53,26 @@ def default_scene(system: System) -> Scene:
     lines = [name for name, kind in kinds.items() if kind == "line" and name not in angles]
     points, used = _points(lines, angles)
     left = [name for name in (*lines, *angles) if name not in used]
-    turning = [name for name, kind in kinds.items() if kind in ("SO3", "SE3")]
-    gliding = [name for name, kind in kinds.items() if kind == "SE2"]
+    placed = {name: group for name, group in system.groups.items() if not group.reduced}
+    turning = [name for name, group in placed.items() if group.group.orthogonal == 3]
+    gliding = [name for name, group in placed.items() if group.group.orthogonal == 2 and group.group.size == 3]
+    others = [name for name in system.groups if name not in (*turning, *gliding)]
     if turning:
-        return _solids(turning, points, left, kinds)
+        return _solids(turning, points, left + others, {name: group.group.size == 4 for name, group in placed.items()})
     if gliding:
         bodies = [((f"{name}13", f"{name}23"), f"atan2({name}21, {name}11)") for name in gliding]
-        return _flat([*bodies, *((place, None) for place in points)], left)
+        return _flat([*bodies, *((place, None) for place in points)], left + others)
     if points:
         heading = next((name for name in left if name in angles), None) if len(points) == 1 and len(points[0]) == 2 else None
-        return _flat([(place, heading) for place in points], [name for name in left if name != heading])
+        return _flat([(place, heading) for place in points], [name for name in left + others if name != heading])
     named = [name for name in angles if kinds[name] == "line"]
     assumed = [f"{_names(named)} {'is an angle' if len(named) == 1 else 'are angles'}"] if named else []
-    return Scene([_quantity(name, kinds[name], name in angles) for name in kinds], caption=_said(assumed, []))
+    shapes = [shape for name in kinds for shape in _quantities(name, system, name in angles)]
+    if not shapes:
+        raise UsageError(
+            "only velocities are known, and they have no place.", where="scene_of", hint="reconstruct(motion, ...) gives it a position"
+        )
+    return Scene(shapes, caption=_said(assumed, []))
 
 
 def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> Scene:
@@ -83,13 +90,13 @@ def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> 
     return Scene(shapes, caption=_said(assumed, left))
 
 
-def _solids(turning: list[str], points: Places, left: list[str], kinds: dict[str, str]) -> Scene:
+def _solids(turning: list[str], points: Places, left: list[str], travels: dict[str, bool]) -> Scene:
     """Return a scene with a box for every rotation; a single box stands at the place that the other coordinates give."""
     shapes: list[Shape] = []
     taken: Places = []
     for k, name in enumerate(turning):
         place: tuple[str, ...] = (str(_APART * k), "0", "0")
-        if kinds[name] == "SE3":
+        if travels[name]:
             place = (f"{name}14", f"{name}24", f"{name}34")
         elif len(points) == len(turning) == 1:
             taken = [points.pop()]
@@ -103,10 +110,14 @@ def _solids(turning: list[str], points: Places, left: list[str], kinds: dict[str
     return Scene(shapes, caption=_said([boxes, _placed(taken)], [*left, *(e for place in points for e in place)]))
 
 
-def _quantity(name: str, kind: str, is_angle: bool) -> Shape:
-    if kind == "S1":
-        return Dial(f"atan2({name}21, {name}11)", label=name)
-    return Dial(name) if is_angle else Slider(name)
+def _quantities(name: str, system: System, is_angle: bool) -> list[Shape]:
+    """Return a dial or a slider for a coordinate; a slider for each entry that moves if it is an element of a group without rotations."""
+    group = system.groups.get(name)
+    if group is None:
+        return [Dial(name) if is_angle else Slider(name)]
+    if group.group.orthogonal == 2 and not group.reduced:
+        return [Dial(f"atan2({name}21, {name}11)", label=name)]
+    return [Slider(entry) for entry, e in group.entries.items() if e.free_symbols]
 
 
 def _points(names: list[str], angles: list[str]) -> tuple[Places, set[str]]:

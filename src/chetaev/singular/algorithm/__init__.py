@@ -89,9 +89,9 @@ class _Run:
 
     def search(self) -> None:
         surds: list[Expr] = []
+        dynamics = dynamics_of(self.form, self.kind)  # properties that the form keeps: their work is not part of the search
         with allowance(_SEARCH * self.left) as spent:
             try:
-                dynamics = dynamics_of(self.form, self.kind)
                 self._note(dynamics)
                 while True:
                     try:
@@ -160,12 +160,9 @@ class _Run:
         space = search.space
         found = []
         for node in search.nodes:
-            status = node.status
-            if node.number in self.contained:
-                status = f"final, contained in node {self.contained[node.number]} with the same motions"
             added = tuple(space.expression(g) for g in node.added)
             excluded = tuple(space.expression(n) for n in node.branch.nonzero) if node.branch else ()
-            found.append(Entry(node.number, node.parent, added, excluded, status))
+            found.append(Entry(node.number, node.parent, added, excluded, node.status, self.contained.get(node.number)))
         return found
 
 

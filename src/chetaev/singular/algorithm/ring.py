@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, TypeVar, cast
 
 import sympy
 from sympy import Symbol
@@ -11,8 +12,9 @@ from sympy.polys.domains import QQ
 from sympy.polys.orderings import MonomialOrder, grevlex
 from sympy.polys.rings import PolyRing
 
-from chetaev.core.support.budget import spend
+from chetaev.core.support.budget import OPERATIONS, OUT_OF_WORK, apart, give_up, limited, remaining, spend
 
+T = TypeVar("T")
 Poly = Any
 """An element of the ring."""
 Fraction = tuple[Poly, Poly]
@@ -21,6 +23,9 @@ _DIVISOR = 20
 """Operations that a greatest common divisor counts for, per term and degree. With wrong weights budgets depend on the kind of work."""
 _FACTORS = 60
 """Operations that a factorisation counts for, per term and degree."""
+_LARGE = 40_000
+"""Estimate, in operations, above which divisors and factors are computed in a process of their own, where their work is counted. Below it
+they take half a second at most; the process takes as long to start."""
 _QUOTIENT = 4
 """Operations that a coefficient counts for, per term, if it is a rational function of parameters, which has to be reduced."""
 
@@ -48,6 +53,43 @@ def support(f: Poly) -> set[int]:
 
 def _degree(f: Poly) -> int:
     return max((sum(m) for m in f), default=0)
+
+
+Terms = tuple[tuple[tuple[int, ...], Any], ...]
+"""The monomials of a polynomial with their coefficients, as they are sent to another process."""
+
+
+def _sent(symbols: Sequence[Symbol], *polynomials: Poly) -> tuple[tuple[Symbol, ...], tuple[Terms, ...]]:
+    return tuple(symbols), tuple(tuple(sorted(f.items())) for f in polynomials)
+
+
+def _received(symbols: Sequence[Symbol], terms: Sequence[Terms]) -> list[Poly]:
+    ring = PolyRing(symbols, QQ, grevlex)
+    return [ring.from_dict(dict(part)) for part in terms]
+
+
+def _divisor(symbols: tuple[Symbol, ...], terms: tuple[Terms, ...]) -> Terms:
+    """The greatest common divisor of two polynomials."""
+    f, g = _received(symbols, terms)
+    return _sent(symbols, f.gcd(g))[1][0]
+
+
+def _irreducible(symbols: tuple[Symbol, ...], terms: tuple[Terms, ...]) -> list[tuple[Terms, int]]:
+    """The irreducible factors of a polynomial, with their powers."""
+    (f,) = _received(symbols, terms)
+    return [(_sent(symbols, g)[1][0], power) for g, power in irreducible(f)]
+
+
+def _elsewhere(function: Callable[..., T], estimate: float, symbols: Sequence[Symbol], *polynomials: Poly) -> T:
+    """A divisor or factors; ends the allowance if there is no answer. The `estimate` tells the work for usual polynomials only."""
+    spend(estimate)
+    left = remaining() + estimate
+    with apart():  # what exceeds the estimate is spent below
+        answer = limited(function, *_sent(symbols, *polynomials), seconds=left / OPERATIONS, small=left == inf)
+    spend(max(0.0, answer.seconds * OPERATIONS - estimate))
+    if not answer.done:
+        give_up(by_clock=answer.reason != OUT_OF_WORK)
+    return cast(T, answer.value)
 
 
 def irreducible(f: Poly) -> list[tuple[Poly, int]]:
@@ -133,8 +175,13 @@ class Ring:
             return f.ring.one
         is_flat = f.ring == self.flat_ring
         first, second = (f, g) if is_flat else (self.flat(f), self.flat(g))
-        spend(_DIVISOR * (len(first) + len(second)) * (1 + min(_degree(first), _degree(second))))
-        common = first.gcd(second)
+        estimate = _DIVISOR * (len(first) + len(second)) * (1 + min(_degree(first), _degree(second)))
+        if estimate > _LARGE:
+            ring = self.flat_ring
+            common = ring.from_dict(dict(_elsewhere(_divisor, estimate, ring.symbols, first, second)))
+        else:
+            spend(estimate)
+            common = first.gcd(second)
         return common if is_flat else self.unflat(common)
 
     def lcm(self, f: Poly, g: Poly) -> Poly:
@@ -219,12 +266,18 @@ class Ring:
         flat = self.flat(f)
         used = [i for i in range(self.flat_ring.ngens) if any(m[i] for m in flat)]
         small = PolyRing([self.flat_ring.symbols[i] for i in used], QQ, grevlex)
-        spend(_FACTORS * len(flat) * (1 + _degree(flat)))
+        whole = small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()})
+        estimate = _FACTORS * len(flat) * (1 + _degree(flat))
+        if estimate > _LARGE:
+            factors = [(dict(g), power) for g, power in _elsewhere(_irreducible, estimate, small.symbols, whole)]
+        else:
+            spend(estimate)
+            factors = irreducible(whole)
         found = []
-        for g, power in irreducible(small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()})):
-            whole = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
-            if not whole.is_ground:
-                found.append((whole, power))
+        for g, power in factors:
+            spread = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
+            if not spread.is_ground:
+                found.append((spread, power))
         found.sort(key=_place)
         lead = f.LC  # leading coefficients multiply, whatever the order of the monomials
         for g, power in found:

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import sympy
-from sympy import Expr, Rational, S, Symbol
+from sympy import Basic, Expr, Rational, S, Symbol
 
 from chetaev.core.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_functions
+from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Parameter
 
 _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
@@ -86,11 +87,19 @@ class Translation:
     def _collect(self, expressions: Iterable[Expr]) -> None:
         """Find base angles and exponents of all arguments: the greatest common divisor, if all are small multiples of it."""
         met: dict[tuple[str, Expr], set[Rational]] = {}
-        for e in expressions:
-            for kinds, kind in ((_TRIGONOMETRIC, "angle"), (_EXPONENTIAL, "exponent")):
-                for f in e.atoms(*kinds):
-                    for coefficient, rest in _terms(f.args[0]):
-                        met.setdefault((kind, rest), set()).add(abs(coefficient))
+        seen: set[Basic] = set()
+        stack: list[Basic] = list(expressions)
+        while stack:  # each distinct part once: written out as trees, the rows of a bicycle have millions of parts
+            e = stack.pop()
+            if e in seen:
+                continue
+            seen.add(e)
+            stack += e.args
+            kind = "angle" if isinstance(e, _TRIGONOMETRIC) else "exponent" if isinstance(e, _EXPONENTIAL) else None
+            if kind is not None:
+                for coefficient, rest in _terms(e.args[0]):
+                    met.setdefault((kind, rest), set()).add(abs(coefficient))
+        spend(len(seen))
         self._units = {key: _units(sorted(coefficients)) for key, coefficients in met.items()}
 
     def _shares(self, kind: str, coefficient: Rational, rest: Expr) -> list[tuple[int, Rational]]:

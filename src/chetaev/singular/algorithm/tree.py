@@ -33,6 +33,12 @@ class Entry:
     added: tuple[Expr, ...]
     excluded: tuple[Expr, ...]
     status: str
+    """`open`, `final`, `further constraints`, `inconsistent` or `distinction`."""
+    within: int | None = None
+    """The node whose final manifold contains this one, with the same motions."""
+
+    def __str__(self) -> str:
+        return self.status if self.within is None else f"{self.status}, contained in node {self.within} with the same motions"
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class Tree:
         def write(parent: int | None, depth: int) -> None:
             for entry in children.get(parent, []):
                 parts = [f"{show(e)} = 0" for e in entry.added] + [f"{show(e)} != 0" for e in entry.excluded]
-                lines.append(f"{'  ' * depth}{', '.join(parts) or 'phase space'}: {entry.status}")
+                lines.append(f"{'  ' * depth}{', '.join(parts) or 'phase space'}: {entry}")
                 write(entry.number, depth + 1)
 
         write(None, 1)

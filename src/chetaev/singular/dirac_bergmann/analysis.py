@@ -15,7 +15,7 @@ from sympy import Add, Expr, Matrix, Symbol
 
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.notation import show
-from chetaev.core.support.budget import allowance, deadline
+from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
@@ -35,6 +35,9 @@ from chetaev.singular.dirac_bergmann.source import Source, read_source
 _POINTS = 4
 """Real points of the final manifold at which gauge directions are counted; the largest count is taken."""
 
+_SHORT = 60
+"""Size of a Lagrangian whose Legendre map is computed in place, within a tenth of a second."""
+
 
 def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30.0) -> Dirac:
     """Dirac and Bergmann's analysis of a Lagrangian of first order, singular or not.
@@ -42,7 +45,7 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     Args:
         given: A system, a model or equations without forces, reactions and dissipation.
         principle: The principle, for a system that needs one.
-        seconds: The budget: of processor time for the Legendre map, of counted operations for the constraints.
+        seconds: The budget for the Legendre map, and again for the constraints, counted in operations.
 
     Returns:
         Constraints, their classes, the total Hamiltonian, multipliers and rates.
@@ -71,11 +74,10 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     source = read_source(given, principle, "dirac")
     where = f"dirac {source.label}"
     result: Dirac | None = None
-    primary: Primary | None = None
     with deep():
         try:
-            with deadline(seconds):  # SymPy solves for the velocities
-                primary = legendre_map(source, where)
+            small = size(source.lagrangian) <= _SHORT
+            primary = limited(legendre_map, source, where, seconds=seconds, small=small).value  # SymPy solves for the velocities
             if primary is not None:
                 with allowance(seconds):
                     result = _Analysis(source, primary).result()
@@ -85,7 +87,7 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
             raise PrincipleError(f"{fact}.", where=where, hint="constraint_algorithm takes any equations") from None
     if result is None:
         raise PrincipleError(
-            f"the constraints were not closed in {seconds:g} seconds.",
+            f"the constraints were not closed within a budget of {seconds:g} seconds.",
             where=where,
             why="How long the algebra takes cannot be foreseen.",
             hint="dirac(system, seconds=300), or constraint_algorithm(system), which returns what is finished",

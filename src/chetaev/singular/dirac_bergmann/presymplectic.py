@@ -120,7 +120,8 @@ def presymplectic(
         except NotImplementedError as fact:
             raise PrincipleError(f"{fact}.", where="presymplectic", hint="constraint_algorithm takes any equations") from None
     if clock.expired or result is None:
-        raise PrincipleError(f"the constraints were not closed in {seconds:g} seconds.", where="presymplectic", hint="seconds=300")
+        what = f"the constraints were not closed within a budget of {seconds:g} seconds."
+        raise PrincipleError(what, where="presymplectic", hint="seconds=300")
     return result
 
 

@@ -11,7 +11,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression, show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.space import Space
@@ -21,7 +21,7 @@ from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
 from chetaev.singular.dirac_bergmann.source import Source
 
 _SECONDS = 5.0
-"""Processor time for shortening a function on the final manifold; after that it is returned as it is."""
+"""Budget for shortening a function on the final manifold; after that it is returned as it is."""
 _GENERATIONS = ("primary", "secondary", "tertiary", "quaternary")
 """Names of the first generations of constraints."""
 
@@ -140,10 +140,10 @@ class Dirac:
         return self.reduce(value) if on_manifold else tidied(value)
 
     def reduce(self, e: Any) -> Expr:
-        """A function on the final manifold, shortened by the constraints within `_SECONDS`."""
+        """A function on the final manifold, shortened by the constraints within a budget of `_SECONDS`."""
         e = self.read(e)
         found = [e]
-        with deadline(_SECONDS):
+        with allowance(_SECONDS):
             phase = [*self.momenta, *self.coordinates]
             space = Space(phase, [e, *self.constraints], self.source.parameters)
             branches, _ = refine(

@@ -20,7 +20,7 @@ from sympy import Add, Expr, Matrix, S
 from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.errors import ModelError
 from chetaev.core.fixes import UsePrinciple
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.principles import Chetaev
@@ -28,6 +28,9 @@ from chetaev.singular.dynamical.constraint_structure import ConstraintStructure,
 from chetaev.singular.dynamical.dynamical import DynamicalForm
 from chetaev.singular.forms.contact import contact_form
 from chetaev.singular.forms.exterior import Form, d, wedge, zero_form
+
+_SHORT = 60
+"""Size of rows that are reduced in place, within a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +126,13 @@ def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: f
     Args:
         form: A dynamical form with one row for each coordinate.
         structure: The constraint.
-        seconds: Processor time for the formulas of the reduced equations.
+        seconds: The budget for the formulas of the reduced equations, counted in operations.
 
     Returns:
         The constrained system.
 
     Raises:
-        ModelError: If the coordinates or the numbers of rows do not fit, or the time does not suffice.
+        ModelError: If the coordinates or the numbers of rows do not fit, or the budget does not suffice.
 
     >>> free = DynamicalForm("x y", ["-x''", "-y'' - 1"])
     >>> system = constrain(free, ConstraintStructure("x y", ["y' = x*x'"]))
@@ -156,13 +159,20 @@ def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: f
     if order > structure.order:
         lifted = ConstraintStructure.of_rows(structure.coordinates, structure.own_rows, structure.parameters, order, structure.name)
     system = ConstrainedSystem(form, lifted, structure)
-    with deep(), deadline(seconds) as clock:
-        _ = system.rows
-    if clock.expired:
+    small = size(*form.rows, *lifted.rows) <= _SHORT
+    with deep():
+        answer = limited(_formed, system, seconds=seconds, small=small)
+    if answer.value is None:
         raise ModelError(
-            f"the reduced equations were not formed in {seconds:g} seconds.",
+            f"the reduced equations were not formed within a budget of {seconds:g} seconds: {answer.reason}.",
             where=where,
             why="They are exact formulas, with the dependent derivatives eliminated.",
             hint=("constrain(form, structure, seconds=300), or ", UsePrinciple(Chetaev(), "system"), ", which keeps the multipliers"),
         )
+    return answer.value
+
+
+def _formed(system: ConstrainedSystem) -> ConstrainedSystem:
+    """The system with its rows computed and kept."""
+    _ = system.rows
     return system

@@ -323,11 +323,10 @@ def _partial_derivatives(f: Expr, s: Symbol, t: Symbol, like: DoubleVector) -> d
     start = {s: sympy.S.Zero, t: sympy.S.Zero}
     found: dict[tuple[int, int], Expr] = {}
     for i in range(like.outer + 1):
-        across = f
+        across = f = f.diff(s) if i else f
         for j in range(like.inner + 1):
+            across = across.diff(t) if j else across
             found[i, j] = across.xreplace(start)
-            across = across.diff(t)
-        f = f.diff(s)
     return found
 
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import thread_time
 from typing import Any
 
 import sympy
 from sympy import Expr, S
 
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance, limited, size, spend
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, jet_name
 from chetaev.core.zero import known_zero, vanishes
@@ -30,11 +29,11 @@ from chetaev.singular.inverse.source import read_source
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy
 
 _POLISH = 2.0
-"""Seconds for a shorter form of the Lagrangian."""
+"""Budget for a shorter form of the Lagrangian."""
 _LEAST = 0.2
-"""Seconds for each part even if the time is used up."""
+"""Budget of each part even if the whole is used up."""
 _SHARE = 0.7
-"""Share of the remaining time for finding a Lagrangian; the rest is for proofs."""
+"""Share of the remaining budget for finding a Lagrangian; the rest is for proofs."""
 _WIDEST = 200
 """Characters of an identity that are printed."""
 _SHOWN = 400
@@ -74,7 +73,7 @@ class Identity:
 class Variationality:
     r"""The answer of `helmholtz`.
 
-    `variational` is True, False, or None where a zero test or the time did not decide. `violations` are the identities that fail,
+    `variational` is True, False, or None where a zero test or the budget did not decide. `violations` are the identities that fail,
     `undecided` those that no test decided. `lagrangian` satisfies $E_\sigma = L_q - D L_{q'} + ...$, verified by forming these
     expressions; `made_by` names the construction. It is None where the form is not variational or no integral was found.
     """
@@ -89,7 +88,7 @@ class Variationality:
     proved: bool | None
     """Whether the Lagrangian is proved to give the rows; None if that was verified at random points only."""
     complete: bool
-    """False if the time ran out before every identity was tested and every construction tried."""
+    """False if the budget ran out before every identity was tested and every construction tried."""
 
     def __str__(self) -> str:
         word = {True: "variational", False: "not variational", None: "undecided whether variational"}[self.variational]
@@ -104,7 +103,7 @@ class Variationality:
         if self.variational is False:
             lines.append("  -> integrating_factor(form) looks for a multiplier that makes it variational")
         if not self.complete:
-            lines.append("  the time ran out")
+            lines.append("  the work allowed ran out")
         return "\n".join(lines)
 
 
@@ -117,7 +116,7 @@ def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
 
     Args:
         form: A dynamical form, equations, a system or a model, with one row for each unknown.
-        seconds: Processor time.
+        seconds: The budget, counted in operations, so that the answer does not depend on the machine.
 
     Returns:
         The answer, the identities that fail, and a Lagrangian.
@@ -146,27 +145,28 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
     A random point where an identity fails decides. Otherwise a Lagrangian that is proved to give the rows is the cheapest proof; only
     without one the identities themselves are proved.
     """
-    start = thread_time()
     violated: list[Identity] = []
     doubtful: list[Identity] = []
     found: Candidate | None = None
-    with deadline(seconds) as testing:  # identities tested in time are reported
+    with allowance(seconds) as testing:  # identities tested in time are reported
         for identity in identities(coordinates, rows):
+            spend(size(identity.expression))
             if identity.expression != 0:
                 (doubtful if known_zero(identity.expression) else violated).append(identity)
-    complete = not testing.expired
+    complete, left = not testing.expired, seconds - testing.seconds
     if complete and not violated:
-        with deadline(max(_LEAST, _SHARE * (seconds - (thread_time() - start)))) as building:
+        with allowance(max(_LEAST, _SHARE * (seconds - testing.seconds))) as building:
             found = lagrangian_of(coordinates, rows)
-        complete = not building.expired
+        complete, left = not building.expired, seconds - testing.seconds - building.seconds
     if found is not None:
-        with deadline(_POLISH):  # a shorter form is welcome, not needed
+        with allowance(_POLISH):  # a shorter form is welcome, not needed
             found = _polished(found, coordinates, rows)
     undecided: list[Identity] = []
     if not violated and not (found is not None and found.proved):
         undecided = list(doubtful)
-        with deadline(max(_LEAST, seconds - (thread_time() - start))) as proving:
+        with allowance(max(_LEAST, left)) as proving:
             for identity in doubtful:
+                spend(size(identity.expression))
                 if vanishes(identity.expression):
                     undecided.remove(identity)
         complete = complete and not proving.expired
@@ -214,10 +214,8 @@ def _polished(found: Candidate, coordinates: Sequence[Jet], rows: Sequence[Expr]
     """The same Lagrangian in a shorter form, if SymPy finds one that still gives the rows."""
     if all(p.base.is_Symbol for p in found.lagrangian.atoms(sympy.Pow)) and not found.lagrangian.atoms(sympy.Function):
         return found  # powers of symbols: nothing to gain
-    shorter = tidy(sympy.simplify(found.lagrangian))
+    simplified = limited(sympy.simplify, found.lagrangian, seconds=_POLISH).or_else(found.lagrangian)
+    shorter = tidy(simplified)
     if sympy.count_ops(shorter) >= sympy.count_ops(found.lagrangian):
         return found
-    proved = reproduces(shorter, coordinates, rows)
-    if proved is False or (proved is None and found.proved):
-        return found
-    return Candidate(shorter, found.made_by, proved)
+    return Candidate(shorter, found.made_by, True) if reproduces(shorter, coordinates, rows) else found

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import sympy
@@ -24,7 +23,7 @@ from sympy import Expr, S, Symbol
 from sympy.polys.matrices import DomainMatrix
 
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
@@ -33,8 +32,14 @@ from chetaev.singular.inverse.primitives import antiderivative
 from chetaev.singular.inverse.source import read_source
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
+_LEAST = 1.0
+"""Budget for the Lagrangian of the multiplied rows even if the search used all of it."""
 _SOLVE = 4.0
-"""Seconds for the exponents of one product of powers; systems that take longer have no simple solution."""
+"""Budget for the exponents of one product of powers; systems that take longer have no simple solution."""
+_LINEAR = 5.0
+"""Budget for the null space of the conditions on a constant matrix."""
+_SHORT = 300
+"""Size of fractions and of matrices that are treated in place, within some tenths of a second."""
 _MOST_FOR_MATRICES = 4
 """Rows up to which a constant matrix is sought: it has n^2 unknowns."""
 _MOST_FOR_POWERS = 3
@@ -69,7 +74,7 @@ class IntegratingFactor:
 
     def __str__(self) -> str:
         if self.matrix is None or self.verdict is None:
-            return f"none found among: {'; '.join(self.tried)}" + ("" if self.complete else "; the time ran out")
+            return f"none found among: {'; '.join(self.tried)}" + ("" if self.complete else "; the work allowed ran out")
         n = len(self.coordinates)
         scalar = self.matrix[0, 0]
         if self.matrix == scalar * sympy.eye(n):
@@ -84,7 +89,7 @@ def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor
 
     Args:
         form: A dynamical form, equations, a system or a model, with one row for each unknown.
-        seconds: Processor time.
+        seconds: The budget, counted in operations, so that the answer does not depend on the machine.
 
     Returns:
         The multiplier, or the kinds that were tried without success.
@@ -100,11 +105,10 @@ def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor
       L = b*q*q'*exp(t*b)/2 + k*q^2*exp(t*b)/2 + q*q''*exp(t*b)/2   (Vainberg-Tonti)
     """
     source = read_source(form, "integrating_factor")
-    start = monotonic()
     coordinates, rows = source.coordinates, [tidy(row) for row in source.rows]
     tried: list[str] = []
     matrix: sympy.Matrix | None = None
-    with deep(), deadline(seconds) as clock:  # the kinds begun so far are named in the answer
+    with deep(), allowance(seconds) as spent:  # the kinds begun so far are named in the answer
         for kind, factors_of_kind in _KINDS.items():
             if factors_of_kind is _power_factors and len(rows) > _MOST_FOR_POWERS:
                 continue
@@ -113,11 +117,11 @@ def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor
             if matrix is not None:
                 break
     if matrix is None:
-        return IntegratingFactor(coordinates, None, None, tuple(tried), not clock.expired)
+        return IntegratingFactor(coordinates, None, None, tuple(tried), not spent.expired)
     product = tuple(tidy(e) for e in matrix * sympy.Matrix(rows))
     with deep():
-        verdict = decide(coordinates, product, max(1.0, seconds - (monotonic() - start)))
-    return IntegratingFactor(coordinates, sympy.ImmutableMatrix(matrix), verdict, tuple(tried), not clock.expired)
+        verdict = decide(coordinates, product, max(_LEAST, seconds - spent.seconds))
+    return IntegratingFactor(coordinates, sympy.ImmutableMatrix(matrix), verdict, tuple(tried), not spent.expired)
 
 
 def _search(coordinates: Sequence[Jet], rows: Sequence[Expr], candidates: Iterator[Factors]) -> sympy.Matrix | None:
@@ -194,7 +198,8 @@ def _from_quotient(z: Symbol, expression: Expr, leading: Expr, order: int) -> Ex
     r"""The factor f with $f'/f = (-1)^s H/(s\,Dz\,B)$, if that depends on z alone."""
     if known_zero(leading) or known_zero(expression):
         return None
-    rate = sympy.cancel((-1) ** order * expression / (order * leading * (1 if z == TIME else z.d())))
+    quotient = (-1) ** order * expression / (order * leading * (1 if z == TIME else z.d()))
+    rate = limited(sympy.cancel, quotient, seconds=_SOLVE, small=size(quotient) <= _SHORT).or_else(quotient)
     others = [w for w in rate.free_symbols if w != z and (isinstance(w, Jet) or w == TIME)]
     if not all(known_zero(rate.diff(w)) for w in others):
         return None
@@ -212,13 +217,20 @@ def _monomials(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator[Exp
         f = sympy.exp(exponents[0] * TIME) * sympy.Mul(*[z ** powers[z] for z in chosen])
         unknowns = [exponents[0], *[powers[z] for z in chosen]]
         conditions = _conditions([tidy(i.expression / f) for i in identities(coordinates, [f * row for row in rows])])
-        solutions: list[dict[Symbol, Expr]] = []
-        with deadline(_SOLVE):  # exponents that take longer are not simple
-            solutions = sympy.solve(conditions, unknowns, dict=True)
-        for solution in solutions:
+        for solution in limited(_solutions, tuple(conditions), tuple(unknowns), seconds=_SOLVE).or_else([]):
             values = {a: solution.get(a, S.Zero).xreplace(dict.fromkeys(exponents, S.Zero)) for a in unknowns}
             if all(v.is_real is not False for v in values.values()):
                 yield f.xreplace(values)
+
+
+def _solutions(conditions: tuple[Expr, ...], unknowns: tuple[Symbol, ...]) -> list[dict[Symbol, Expr]]:
+    found: list[dict[Symbol, Expr]] = sympy.solve(conditions, unknowns, dict=True)
+    return found
+
+
+def _kernel(system: sympy.Matrix) -> sympy.Matrix:
+    """The null space, by rows."""
+    return DomainMatrix.from_Matrix(system).to_field().nullspace().to_Matrix()
 
 
 def _conditions(expressions: Sequence[Expr]) -> list[Expr]:
@@ -254,7 +266,9 @@ def _matrix_of_shape(shape: sympy.Matrix, coordinates: Sequence[Jet], rows: Sequ
     if not conditions:
         return None
     system = sympy.Matrix([[c.diff(z) for z in unknowns] for c in conditions])
-    kernel = DomainMatrix.from_Matrix(system).to_field().nullspace().to_Matrix()
+    kernel = limited(_kernel, system.as_immutable(), seconds=_LINEAR, small=size(*system) <= _SHORT).value
+    if kernel is None:
+        return None
     solutions = [dict(zip(unknowns, kernel.row(k), strict=True)) for k in range(kernel.rows)]
     basis = [g.xreplace(solution) for solution in solutions]
     return next((_cleared(m) for m in _combinations(basis) if _is_regular(m) and _is_variational(coordinates, m, rows)), None)

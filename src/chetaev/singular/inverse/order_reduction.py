@@ -24,7 +24,7 @@ from sympy import Expr, S
 from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import ModelError
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import allowance
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
@@ -116,13 +116,13 @@ def reduce_order(system: Any, *, seconds: float = 20.0) -> MinimalOrder:
 
     Args:
         system: A system, a model, equations, a variational form, or the answer of `helmholtz`.
-        seconds: Processor time.
+        seconds: The budget, counted in operations, so that the answer does not depend on the machine.
 
     Returns:
         The Lagrangian with its momenta, its Hamiltonian and its regularity.
 
     Raises:
-        ModelError: If the rows are not variational, or no Lagrangian was found in time.
+        ModelError: If the rows are not variational, or no Lagrangian was found within the budget.
 
     >>> from chetaev.core.system import System
     >>> print(reduce_order(System("q", lagrangian="-q*q''/2 - q^2/2")))
@@ -139,7 +139,7 @@ def reduce_order(system: Any, *, seconds: float = 20.0) -> MinimalOrder:
             raise ModelError(
                 "no Lagrangian was found in closed form.",
                 where=f"reduce_order {source.label}",
-                why="The form is variational, or no identity that it violates is known, but the integrals were not found in time.",
+                why="The form is variational, or no identity that it violates is known, but the budget did not suffice for the integrals.",
                 hint="reduce_order(..., seconds=...)",
             )
         lagrangian, removed = found
@@ -216,7 +216,7 @@ def _not_variational(label: str) -> ModelError:
 def _lowest(source: Source, seconds: float) -> tuple[Expr, Expr | None] | None:
     """The minimal Lagrangian, from a given one by total derivatives, from the bare rows otherwise or where an integral is missing."""
     found: tuple[Expr, Expr | None] | None = None
-    with deadline(seconds):  # the best Lagrangian found in time is returned
+    with allowance(seconds):  # the best Lagrangian found within the budget is returned
         if source.lagrangian is not None:
             found = lowered(source.lagrangian, source.coordinates)
             rows = _effective(source.rows, source.coordinates)

@@ -20,7 +20,7 @@ from sympy.integrals.manualintegrate import manualintegrate
 
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation.show import in_notation
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited
 from chetaev.core.zero import known_zero
 from chetaev.singular.inverse.variation import tidy, without_jets
 
@@ -28,7 +28,7 @@ _LARGEST_DEGREE = 12
 """Degree of the unknown polynomial in a primitive with a root; its coefficients solve as many linear equations with symbols."""
 
 _SECONDS = 2.0
-"""Seconds for one integral that is not a power; SymPy may take minutes for integrals that it does not find."""
+"""Budget for one integral that is not a power; SymPy may take minutes for integrals that it does not find."""
 
 
 def antiderivative(expression: Expr, z: Symbol) -> Expr | None:
@@ -119,15 +119,14 @@ def _power_rule(e: Expr, z: Symbol) -> Expr | None:
 
 
 def _integral(e: Expr, z: Symbol) -> Expr | None:
-    """One integral by SymPy, within the time for it."""
+    """One integral by SymPy, within the budget for it."""
     for sign in (1, -1, None) if _has_roots(e, z) else (None, 1, -1):
         integrand, variable, back = _abstracted(e, z, sign)
         for rule in (manualintegrate, _by_sympy):
-            found: Expr | None = None
-            with deadline(_SECONDS):  # an integral that takes longer counts as not found
-                found = _generic(rule(integrand, variable))
+            found = limited(rule, integrand, variable, seconds=_SECONDS).value  # an integral that takes longer counts as not found
             if found is None:
                 continue
+            found = _generic(found)
             found = in_own_functions(found.xreplace(back))
             if in_notation(found) and known_zero(found.diff(z) - e):
                 return tidy(sympy.factor_terms(found))

@@ -16,12 +16,15 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, total_derivative
 from chetaev.core.notation.bounds import NOT_FINITE
+from chetaev.core.support.budget import size, spend
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.mechanics.assemble import euler_lagrange
 
 Operator = list[Expr]
 """The coefficients of $\\sum_k a_k D^k$, lowest first."""
 
+_EXPANDED = 4
+"""Operations that the expansion of a node counts for. With a wrong weight budgets depend on the kind of work."""
 _SAFE = (S.Zero, S.One, sympy.Rational(3, 7))
 """Values tried for jets on which an expression does not depend; at 0 a quotient may be undefined."""
 
@@ -82,6 +85,7 @@ def without_jets(expression: Expr, jets: Iterable[Jet]) -> Expr:
 
 def tidy(expression: Expr) -> Expr:
     """`expression` with products of sums expanded, so that equal terms cancel; roots and denominators stay as they are."""
+    spend(_EXPANDED * size(expression))
     closed = {e: sympy.Dummy() for e in expression.atoms(sympy.Pow) if e.base.is_Add and not (e.exp.is_Integer and e.exp.is_positive)}
     expanded = sympy.expand(expression.xreplace(closed), power_base=False, power_exp=False, log=False)
     return expanded.xreplace({dummy: e for e, dummy in closed.items()})

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import sympy
-from sympy import Add, Expr, S
+from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.functions import corners_in
 from chetaev.core.notation import show
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited, size
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in, order_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import known_zero, random_point, vanishes
@@ -38,7 +38,9 @@ _ZERO = 1e-8
 _LONG = 300
 """Operations above which an expression is not expanded for a shorter form."""
 _GAUGE_SECONDS = 3.0
-"""Seconds for SymPy to integrate the function G; without it the field is not reported."""
+"""Budget of SymPy to integrate the function G; without it the field is not reported."""
+_SHORT = 300
+"""Size of polynomials that are integrated in place, within some tenths of a second."""
 
 
 class Fate(StrEnum):
@@ -193,11 +195,18 @@ class Noether:
         slopes = [(TIME, still), *[(z, change.diff(v)) for v, z in speeds.items()]]
         if any(z.order for _, e in slopes for z in jets_in(e)):
             return None
-        gauge: Expr = S.Zero
-        with deadline(_GAUGE_SECONDS) as clock:
-            for z, e in slopes:
-                gauge = gauge + sympy.integrate(sympy.expand(e - gauge.diff(z)), z)
-        return gauge if not clock.expired and known_zero(change - equations.total(gauge)) else None
+        variables, components = zip(*slopes, strict=True)
+        polynomial = all(e.is_polynomial(*variables) for e in components) and size(*components) <= _SHORT
+        gauge = limited(_gauge, variables, components, seconds=_GAUGE_SECONDS, small=polynomial).value
+        return gauge if gauge is not None and known_zero(change - equations.total(gauge)) else None
+
+
+def _gauge(variables: tuple[Symbol, ...], components: tuple[Expr, ...]) -> Expr:
+    """A function with the given partial derivatives, if they are closed."""
+    found: Expr = S.Zero
+    for z, e in zip(variables, components, strict=True):
+        found = found + sympy.integrate(sympy.expand(e - found.diff(z)), z)
+    return found
 
 
 def _states(equations: Equations) -> Points:

@@ -86,13 +86,16 @@ def tidy(e: Expr) -> Expr:
     r"""The shorter of `e` and its form after $\cos^2 + \sin^2 = 1$; a long expression stays as it is."""
     if not e.has(sympy.sin, sympy.cos) or _is_long(e):
         return e
-    forms = [e]
+    whole = sympy.expand(sympy.expand_trig(e))
+    forms = {e: None}  # in their order, each once
     for first, second in ((sympy.cos, sympy.sin), (sympy.sin, sympy.cos)):
-        expanded = sympy.expand(sympy.expand_trig(e))
+        expanded = whole
         for argument in sorted({f.args[0] for f in expanded.atoms(first)}, key=str):
             expanded = _even(expanded, first(argument), 1 - second(argument) ** 2)
-        forms += [expanded, sympy.factor_terms(expanded)]
-    return min(forms, key=lambda form: (sympy.count_ops(form), str(form)))
+        forms |= {expanded: None, sympy.factor_terms(expanded): None}
+    sizes = {form: sympy.count_ops(form) for form in forms}
+    shortest = [form for form, size in sizes.items() if size == min(sizes.values())]
+    return shortest[0] if len(shortest) == 1 else min(shortest, key=str)
 
 
 def _is_long(*expressions: Expr) -> bool:
@@ -102,7 +105,15 @@ def _is_long(*expressions: Expr) -> bool:
 
 
 def _even(e: Expr, function: Expr, square: Expr) -> Expr:
-    """Even powers of a function replaced."""
+    """An expanded expression with even powers of a function replaced, and fractions combined; it stays if it is no polynomial of that."""
+    if e.has(function) and all(power.exp.is_Integer and power.exp.is_positive for power in e.atoms(sympy.Pow)):
+        terms = [term.as_independent(function, as_Add=False) for term in Add.make_args(e)]
+        powers = [(coefficient, *power.as_base_exp()) for coefficient, power in terms]
+        if any(base not in (function, 1) for _, base, _ in powers):
+            return e
+        if all(k < 2 for _, base, k in powers if base == function):
+            return e
+        return sympy.expand(Add(*[c * square ** (k // 2) * base ** (k % 2) for c, base, k in powers]))
     symbol = sympy.Dummy()
     e = e.xreplace({function: symbol})
     if not e.is_polynomial(symbol):

@@ -11,10 +11,12 @@ from collections.abc import Callable
 import sympy
 from sympy import Expr, Pow, cos, cosh, sin, sinh
 
-from chetaev.core.support.budget import deadline
+from chetaev.core.support.budget import limited, size
 
 _SECONDS = 1.0
-"""Seconds for shorter forms of one expression."""
+"""Budget for shorter forms of one expression."""
+_SHORT = 600
+"""Size of expressions that are expanded in place, within a tenth of a second."""
 _LONGEST = 2000
 """Operations above which an expression is not expanded."""
 
@@ -24,10 +26,12 @@ def collapsed(e: Expr) -> Expr:
     if not e.has(sin, cos, sinh, cosh) or e.count_ops() > _LONGEST:
         return e
     above, below = sympy.fraction(e)
-    forms = [e]
-    with deadline(_SECONDS):
-        forms.append(_shortest(above) / _shortest(below))
-    return min(forms, key=sympy.count_ops)
+    short = limited(_shortest_fraction, above, below, seconds=_SECONDS, small=size(above, below) <= _SHORT)
+    return min(e, short.or_else(e), key=sympy.count_ops)
+
+
+def _shortest_fraction(above: Expr, below: Expr) -> Expr:
+    return _shortest(above) / _shortest(below)
 
 
 def _shortest(e: Expr) -> Expr:

@@ -19,8 +19,8 @@ alive.
 | `determinant` | the first watched function alone, if it may touch zero |
 
 **Steps.** An error above 1 in units of `atol + rtol*(|y| + 2*size) + noise` (root mean square) rejects the step; `size` is the typical size
-of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, and the step after a rejection does not
-grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a row.
+of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, 12 after the first step, and the step after a
+rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a row.
 
 **Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 3e-9 (relative to
 the component and the largest of its kind), so that the next one of Newton's method, of the order of its square, would be round-off, or no
@@ -50,10 +50,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chetaev.numerics.machine.precompiled import Precompiled
+from chetaev.numerics.machine.kernels import entry_of
 from chetaev.numerics.machine.processor import TARGETS
 from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.dop853.again import NEVER, Room, interpolated, room_for, with_more_room
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.room import (
     ANY_CHANGE,
     USUAL_LIMITS,
@@ -70,11 +72,10 @@ from chetaev.numerics.methods.dop853.room import (
     tube_of,
     watches_of,
     width_of,
-    with_room,
     work_of,
 )
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
-from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Results, Run, Seen, System, Tube, Work
+from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Progress, Results, Run, System
 
 __all__ = [
     "FINAL",
@@ -95,31 +96,31 @@ __all__ = [
     "settle",
 ]
 
-_loop = Precompiled(
-    "chetaev.numerics.methods.dop853.loop",
-    ("integrate", "integrate_some", "interpolate", "settle", "evaluate"),
-    sorted(set(Path(__file__).parent.glob("*.py")) - {Path(__file__), Path(__file__).with_name("room.py")}),
-)
 _SHORTEST = 10 * 2.0**-52
 """Length of the shortest step, relative to the time."""
 _ANEW = 1e-3
 """Part of the time that is left in which the first step is tried after round-off was found: error control makes it longer or shorter."""
+_MANY_STEPS = 1024
+"""Steps after which round-off is first looked for, and then after every doubling: at t = 0 no step is too small for the time. A smaller
+number takes time in runs that need so many steps, a larger one in runs that only follow noise."""
 _FIRST_PORTION = 64
 """Steps until a run is first asked whether it should go on."""
 _PORTION = 0.02
 """Seconds between two pauses, about."""
+_FEW = 16
+"""Most points at which a kernel is called from Python, one by one."""
 _SHAKES = 4
 """States in which round-off is looked for."""
 
 
 def prepare() -> None:
     """Have the loop compiled, if it is not on disk: before several processes would each compile it."""
-    _ = _loop.integrate
+    _ = LOOP.integrate
 
 
 def build(folder: str) -> None:
     """Write the loop as machine code for all kinds of machine into a folder: what a wheel holds."""
-    _loop.build(Path(folder), TARGETS)
+    LOOP.build(Path(folder), TARGETS)
 
 
 class Status(IntEnum):
@@ -190,80 +191,83 @@ def run(
     p holds the parameters, then room for the inputs. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which
     run from t0 towards t1). Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now
     and then, and handlers of signals run then. It changes nothing else. `round_off` bounds what rounding makes of the rates at a state; it
-    is called where steps become too small, and what is below it is no error from there on.
+    is called where steps become too small and now and then, and what is below it is no error from there on.
     """
-    y = row_of(y0, "y0")
-    system, control = code.system(row_of(p, "p")), control_of(y.size, limits)
-    wanted = row_of(times, "times")
+    y, values, wanted = row_of(y0, "y0"), row_of(p, "p"), row_of(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
-    check(code, system.p.size, t0, t1, keep)
-    watches = watches_of(code.n_watch, watching)
-    kept, found = room_to_keep(keep, wanted.size, y.size), room_for_roots(code.n_watch, y.size)
-    seen, work = room_for_extremes(y.size, code.n_measure), work_of(y.size, code, system.p.size)
-    progress = Progress(np.array([float(t0), 0.0]), np.zeros(codes.COUNTS, np.int64))
-    work.start[:] = y
-    tube = tube_of(y.size, code)
-    stop, status, portion = np.zeros(1, np.int64) if flag is None else flag, codes.NEW, _FIRST_PORTION
-    while status in (codes.NEW, codes.NO_ROOM):
-        progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
-        began = time.perf_counter()
-        if paused is not None:
-            control.pause[0] = progress.counts[codes.ACCEPTED] + portion
-        _loop.integrate(system, float(t1), work.start, control, watches, int(keep), wanted, stop, kept, found, seen, work, tube, progress)
-        status = int(progress.counts[codes.STATUS])
-        if status == codes.STEP_TOO_SMALL and round_off is not None:
-            status = codes.NO_ROOM if _heard(control, round_off, float(t1), work.start, progress) else status
-        if status == codes.NO_ROOM:
-            kept, found = with_room(keep, kept, found, code.n_watch, progress.counts)
-        if status == codes.NO_ROOM and paused is not None:
-            paused(float(progress.clock[codes.NOW]))
-            portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
-    return _run(keep, work, tube, kept, found, seen, progress)
+    check(code, values.size, t0, t1, keep)
+    with room_for(code, y.size, values.size, keep, wanted.size) as room:
+        room.fill(y, values, t0, t1, limits, watching, wanted, flag)
+        control, progress = room.control, room.progress
+        status, portion, many = codes.NEW, _FIRST_PORTION, NEVER if round_off is None else _MANY_STEPS
+        while status in (codes.NEW, codes.NO_ROOM):
+            progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
+            began = time.perf_counter()
+            control.pause[0] = many if paused is None else min(many, progress.counts[codes.ACCEPTED] + portion)
+            room.run()
+            status = int(progress.counts[codes.STATUS])
+            long = status == codes.NO_ROOM and progress.counts[codes.ACCEPTED] >= many
+            if round_off is not None and (long or status == codes.STEP_TOO_SMALL):
+                many = max(many, 2 * int(progress.counts[codes.ACCEPTED]))
+                status = codes.NO_ROOM if _heard(control, limits.rtol, round_off, float(t1), room.y, progress) else status
+            if status == codes.NO_ROOM:
+                with_more_room(room)
+            if status == codes.NO_ROOM and paused is not None:
+                paused(float(progress.clock[codes.NOW]))
+                portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
+        return _run(keep, room)
 
 
-def drowned(noise: Array, t: float, rtol: float, largest: Array) -> bool:
-    """Whether rounding of the rates at a time makes larger errors of some component than are allowed, even in the shortest step."""
-    return bool(np.any(noise * _SHORTEST * abs(t) > rtol * largest))
+def shortest(t: float) -> float:
+    """The length of the shortest step at a time."""
+    return _SHORTEST * abs(t)
 
 
-def _heard(control: Control, round_off: Callable[[float, Array], Array], t1: float, y: Array, progress: Progress) -> bool:
-    """Whether steps became too small because of round-off, of which not enough was known; then it is, and steps begin anew."""
+def drowned(noise: Array, step: float, rtol: float, largest: Array) -> bool:
+    """Whether rounding of the rates makes larger errors of some component than are allowed in a step."""
+    return bool(np.any(noise * step > rtol * largest))
+
+
+def _heard(control: Control, rtol: float, round_off: Callable[[float, Array], Array], t1: float, y: Array, progress: Progress) -> bool:
+    """Whether steps became small because of round-off, of which not enough was known; then it is, and steps begin anew."""
     t, hiss, largest = float(progress.clock[codes.NOW]), control.rows[codes.HISS, : y.size], control.rows[codes.LARGEST, : y.size]
     noise = round_off(t, y)
-    if not drowned(noise, t, control.rtol, largest) or np.all(noise <= 2 * hiss):
+    step = max(shortest(t), abs(float(progress.clock[codes.STEP])))
+    if not drowned(noise, step, rtol, largest) or np.all(noise <= 2 * hiss):
         return False
     hiss[:] = np.maximum(hiss, noise)
     progress.clock[codes.STEP] = _ANEW * (t1 - t)
     return True
 
 
-def _run(keep: int, work: Work, tube: Tube, kept: Kept, found: Found, seen: Seen, progress: Progress) -> Run:
-    """What is in the arrays, without the room that is left."""
-    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened = map(int, progress.counts)
-    steps = size - 1 if keep == STEPS else 0
+def _run(keep: int, room: Room) -> Run:
+    """What is in the arrays of a room, which other runs use after this."""
+    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened = room.progress.counts.tolist()
+    steps, kept, found, seen = size - 1 if keep == STEPS else 0, room.kept, room.found, room.seen
+    t, step = room.progress.clock.tolist()
     return Run(
         Status(status),
         stopper,
-        float(progress.clock[codes.NOW]),
-        work.start.copy(),
-        kept.nodes[:size],
-        kept.states[:size],
-        kept.coefficients[:steps],
-        found.times[:roots],
-        found.indices[:roots],
-        found.states[:roots],
-        seen.minima,
-        seen.maxima,
-        seen.measured,
-        abs(float(progress.clock[codes.STEP])),
+        t,
+        room.y.copy(),
+        kept.nodes[:size].copy(),
+        kept.states[:size].copy(),
+        kept.coefficients[:steps].copy(),
+        found.times[:roots].copy(),
+        found.indices[:roots].copy(),
+        found.states[:roots].copy(),
+        seen.minima.copy(),
+        seen.maxima.copy(),
+        seen.measured.copy(),
+        abs(step),
         accepted,
         rejected,
         evaluations,
         projections,
         shortened,
-        float(tube.notes[codes.WORST]),
-        int(tube.notes[codes.SURPRISE]),
+        float(room.tube.notes[codes.WORST]),
+        int(room.tube.notes[codes.SURPRISE]),
         float(seen.roots[codes.INTEGRAL]),
     )
 
@@ -320,7 +324,7 @@ def run_many(
             tube_of(n, code),
             np.zeros(codes.COUNTS, np.int64),
         )
-        _loop.integrate_some(
+        LOOP.integrate_some(
             first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
         )
 
@@ -340,8 +344,11 @@ def run_many(
 def interpolate(nodes: Array, states: Array, coefficients: Array, times: ArrayLike) -> tuple[Array, Array]:
     """States and their rates at any times, from what `run` kept with STEPS; NaN outside the nodes, a node's own state at a node."""
     wanted = row_of(times, "times")
+    given = solid(nodes), solid(states), solid(coefficients)
+    if wanted.size <= _FEW:
+        return interpolated(*given, wanted)
     found = np.full((2, wanted.size, states.shape[1]), np.nan)
-    _loop.interpolate(solid(nodes), solid(states), solid(coefficients), wanted, found[0], found[1])
+    LOOP.interpolate(*given, wanted, found[0], found[1])
     return found[0], found[1]
 
 
@@ -361,7 +368,7 @@ def settle(code: Code, times: ArrayLike, states: ArrayLike, p: ArrayLike = (), l
     among = np.zeros(n)
     np.maximum.at(among, control.kinds, np.fmax(control.rows[codes.GIVEN, :n], np.abs(given).max(axis=0, initial=0.0)))
     control.rows[codes.AMONG, :n] = among[control.kinds]
-    _loop.settle(system, control, wanted, moved, np.zeros(width_of(n)), far)
+    LOOP.settle(system, control, wanted, moved, np.zeros(width_of(n)), far)
     return np.ascontiguousarray(moved[:, :n]), far
 
 
@@ -373,10 +380,17 @@ def echo(code: Code, t: float, state: Array, p: ArrayLike, limits: Limits) -> fl
 
 
 def evaluate(address: int, times: ArrayLike, states: ArrayLike, p: ArrayLike, outputs: int) -> Array:
-    """A kernel at many points, one row each."""
-    wanted = row_of(times, "times")
+    """A kernel at many points, one row each; one row of p serves all."""
+    wanted, y, values = row_of(times, "times"), solid(states), solid(p)
     found = np.empty((wanted.size, outputs))
-    _loop.evaluate(int(address), wanted, solid(states), solid(p), found)
+    if wanted.size > _FEW:
+        values = np.ascontiguousarray(np.broadcast_to(values, (wanted.size, values.shape[-1])))
+        LOOP.evaluate(int(address), wanted, y, values, found)
+        return found
+    entry, (at_y, at_p, at) = entry_of(int(address)), [a.ctypes.data for a in (y, values, found)]
+    of_y, of_p, of = y.strides[0], values.strides[0] if values.ndim > 1 else 0, found.strides[0]
+    for k, t in enumerate(wanted.tolist()):
+        entry(t, at_y + k * of_y, at_p + k * of_p, at + k * of)
     return found
 
 

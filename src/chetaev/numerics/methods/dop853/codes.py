@@ -20,7 +20,7 @@ INTEGRAL, LATEST = range(2)
 ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS = range(7)
 """Rows of what a run knows of its components: absolute tolerances; typical sizes that somebody gave, negative where the run itself shows
 them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest values of
-components of the same kind so far, and the round-off of the rates, as far as it was met."""
+components of the same kind so far, up to an eighth, and the round-off of the rates, as far as it was met."""
 SCALES = 7
 """How many there are."""
 

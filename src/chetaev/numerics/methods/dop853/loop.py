@@ -280,7 +280,9 @@ def _follow(
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
-        if tube.nodes != 0 and may_surprise(system, t, step, y, work, tube):
+        boxed = tube.nodes != 0
+        if boxed and may_surprise(system, t, step, y, work, tube):
+            boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
                 counts[REJECTED] += 1
@@ -292,13 +294,13 @@ def _follow(
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
-                whole = seen_part(system, watches, t, step, y, work, tube, counts)
+                whole, boxed = seen_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
                     rejected, h = True, step * whole
                     continue
-            if tube.determinant != 0 and may_touch(system, t, step, y, work, tube):
+            if tube.determinant != 0 and may_touch(system, t, step, y, work, tube, boxed):
                 whole = level_part(system, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1

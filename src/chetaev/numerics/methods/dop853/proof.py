@@ -114,14 +114,16 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
 
 
 @inner
-def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
+def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, boxed: bool) -> bool:
     """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
 
-    It is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have.
+    It is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have. `boxed`: the box of
+    the tube is the one around this step.
     """
     tube.notes[TURN] = 0.0
     if tube.turns != 0:
-        around_in_line(t, h, y, work, tube)
+        if not boxed:
+            around_in_line(t, h, y, work, tube)
         call_kernel(tube.turns, 0.0, tube.box.ctypes, system.p.ctypes, tube.notes[TURN:].ctypes)
     for j in range(y.size):
         work.stage[j] = 0.5 * (y[j] + work.end[j]) + 0.125 * h * (work.k[0, j] - work.slope[j])

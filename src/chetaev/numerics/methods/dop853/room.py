@@ -16,7 +16,7 @@ _ROOM = 64
 """Steps for which there is room at first."""
 _FOUND = 4
 """Roots, for each watched function."""
-_NEVER = 2**62
+NEVER = 2**62
 """A number of steps that no run reaches: it does not pause."""
 _LINE = 64
 """Bytes of a line of a processor's cache. Four numbers that lie in two lines take longer to read, and much longer if they were just
@@ -97,23 +97,31 @@ def control_of(n: int, limits: Limits) -> Control:
     """Tolerances and limits of a run, with room for the scales of its components."""
     if n == 0:
         raise ValueError("a state needs at least one component")
-    rows = _rows(codes.SCALES, width_of(n))
+    found = Control(
+        rtol=float(limits.rtol),
+        first_step=float(min(limits.first_step, limits.max_step)),
+        max_step=float(limits.max_step),
+        max_steps=int(limits.max_steps),
+        pause=np.array([NEVER], np.int64),
+        kinds=np.arange(n, dtype=np.int64),
+        rows=rows_of(codes.SCALES, width_of(n)),
+    )
+    fill_control(found, limits)
+    return found
+
+
+def fill_control(control: Control, limits: Limits) -> None:
+    """Write what limits say of each component, and refuse limits that no run could keep."""
+    rows, n = control.rows, control.kinds.size
     absolute = rows[codes.ATOL, :n]
     absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = limits.atol, limits.sizes, limits.before
     rtol, first_step, max_step = limits.rtol, limits.first_step, limits.max_step
-    if not (rtol >= 0 and np.all(absolute >= 0) and rtol + absolute.min() > 0):
+    least = float(absolute.min())
+    if not (rtol >= 0 and least >= 0 and rtol + least > 0):
         raise ValueError("tolerances must be positive")
     if not (first_step >= 0 and max_step > 0):
         raise ValueError("first_step must not be negative and max_step must be positive")
-    return Control(
-        rtol=float(rtol),
-        first_step=float(min(first_step, max_step)),
-        max_step=float(max_step),
-        max_steps=int(limits.max_steps),
-        pause=np.array([_NEVER], np.int64),
-        kinds=np.arange(n, dtype=np.int64) if limits.kinds is None else np.array(limits.kinds, np.int64).reshape(n),
-        rows=rows,
-    )
+    control.kinds[:] = np.arange(n) if limits.kinds is None else limits.kinds
 
 
 def watches_of(n: int, watching: Watching) -> Watches:
@@ -125,7 +133,7 @@ def watches_of(n: int, watching: Watching) -> Watches:
 def work_of(n: int, code: Code, parameters: int) -> Work:
     """Rows have room up to a multiple of four, which stays zero."""
     width, watched, measures = width_of(n), code.n_watch, code.n_measure
-    k, rows, values, ends = _rows(16, width), _rows(5, width), np.zeros((4, watched)), _rows(width + watched + measures)
+    k, rows, values, ends = rows_of(16, width), rows_of(5, width), np.zeros((4, watched)), rows_of(width + watched + measures)
     stage, free, end, trial, start = rows[:, :n]
     return Work(
         k=k,
@@ -133,7 +141,7 @@ def work_of(n: int, code: Code, parameters: int) -> Work:
         free=free,
         end=end,
         slope=ends[:n],
-        dense=_rows(7, width),
+        dense=rows_of(7, width),
         ready=np.zeros(1, np.bool_),
         trial=trial,
         start=start,
@@ -152,7 +160,7 @@ def work_of(n: int, code: Code, parameters: int) -> Work:
     )
 
 
-def _rows(*shape: int) -> Array:
+def rows_of(*shape: int) -> Array:
     """An array of zeros whose rows of four numbers each lie in one line of the cache."""
     size = int(np.prod(shape))
     room = np.zeros(size + _LINE // 8)
@@ -174,7 +182,7 @@ def tube_of(n: int, code: Code) -> Tube:
         determinant=code.determinant,
         columns=np.arange(n) if code.columns is None else np.array(code.columns, np.int64),
         box=np.zeros(4 * n + 2),
-        rows=_rows(6, width_of(n)),
+        rows=rows_of(6, width_of(n)),
         values=np.zeros((5, code.n_nodes)),
         limits=np.zeros(4 * code.n_watch),
         notes=np.array([1.0, -1.0, 0.0, 0.0]),
@@ -195,7 +203,7 @@ def room_for_roots(watched: int, n: int) -> Found:
 
 def room_for_extremes(n: int, measures: int) -> Seen:
     """Room for extremes of n components, and for residuals."""
-    extremes = _rows(2, width_of(n))[:, :n]
+    extremes = rows_of(2, width_of(n))[:, :n]
     return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(2))
 
 

@@ -8,6 +8,9 @@ MEMORY = 0.9
 takes tens of steps, and is not measured by the speed it had there."""
 SMALL_PART = 0.1
 """Part of the largest value of the run so far below which the typical size does not fall: what comes to rest is not followed for ever."""
+MUCH_LARGER = 1.125
+"""How many times the largest value of its kind a component may be before the others are measured by it. Coordinates that grow all the time
+would make every step renew what others are measured by."""
 WEIGHT = 2.0
 """Of the typical size in the unit of the error, beside the value itself: an error of three tolerances of a jet of order one in one step
 ends in one of about one, because the estimate is that of a lower order."""

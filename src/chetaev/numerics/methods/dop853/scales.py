@@ -13,7 +13,7 @@ import numpy as np
 from chetaev.numerics.machine.native import inner, part, renew_largest
 from chetaev.numerics.methods.dop853.calls import call, in_tolerances
 from chetaev.numerics.methods.dop853.codes import AMONG, BEFORE, EVALUATIONS, GIVEN, HISS, LARGEST, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import MEMORY, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
+from chetaev.numerics.methods.dop853.scale_constants import MEMORY, MUCH_LARGER, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
 EPSILON = 2.0**-52
@@ -64,8 +64,8 @@ def _raise_among(control: Control, j: int, size: float) -> None:
 def remember_sizes(control: Control, y: Array) -> None:
     """Sizes after a step to y."""
     rows = control.rows
-    pointers = (rows[LARGEST].ctypes, rows[SIZES].ctypes, rows[GIVEN].ctypes, y.ctypes)
-    if renew_largest(*pointers, MEMORY, SMALL_PART, rows.shape[1]):
+    pointers = (rows[LARGEST].ctypes, rows[SIZES].ctypes, rows[GIVEN].ctypes, rows[AMONG].ctypes, y.ctypes)
+    if renew_largest(*pointers, (MEMORY, SMALL_PART, MUCH_LARGER), rows.shape[1]):
         for j in range(y.size):
             _raise_among(control, j, abs(y[j]))
 

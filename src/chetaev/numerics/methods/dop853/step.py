@@ -21,11 +21,13 @@ _SUSPECT = 1e3
 """An error, in units of the tolerance, that may be the round-off of a component without a size of its own; so may the second in a row."""
 _FINEST = 1e-16
 """The relative tolerance with which the first step is chosen, where there is none."""
+_GROWS = 6.0
+"""By how much a step may grow. More would reach the right length sooner after a switch, and lose accuracy there."""
 _SAFETY = 0.8
 """Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every sixth: as many evaluations in all, smaller errors."""
 
 
-@part
+@inner
 def first_step(system: System, control: Control, t: float, y: Array, span: float, work: Work) -> float:
     r"""Size of the first step: a part of the time in which a rate bends the motion as much as the state or the rate itself amounts to.
 
@@ -174,10 +176,10 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
 
 @part
 def factor(verdict: int, error: float) -> float:
-    """By what the step is multiplied: 0.8 error^(-1/8) between 1/3 and 6."""
+    """By what the step is multiplied: 0.8 error^(-1/8), between 1/3 and 6."""
     if verdict == DRIFTED:
         return 0.5
     if verdict == BROKEN:
         return 0.2
     root = np.sqrt(np.sqrt(np.sqrt(error)))
-    return 6.0 if 6.0 * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
+    return _GROWS if _GROWS * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)

@@ -111,14 +111,15 @@ def may_surprise(system: System, t: float, h: float, y: Array, work: Work, tube:
     """Whether a step has to be looked at more closely than over one box around it."""
     around_in_line(t, h, y, work, tube)
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
-    values, ratio = tube.values, 1.0
+    values, worst = tube.values, tube.notes[WORST]
     for i in range(values.shape[1]):
-        new = values[FOUND_MOST, i] / max(values[FOUND_LEAST, i], NOTHING)
-        ratio = ratio if new <= ratio else (new if new == new else np.inf)
-    if ratio <= BEYOND_SEEN:
-        tube.notes[WORST] = max(tube.notes[WORST], ratio)
-        return False
-    return True
+        most, least = values[FOUND_MOST, i], max(values[FOUND_LEAST, i], NOTHING)
+        if not most <= worst * least:
+            if not most <= BEYOND_SEEN * least:
+                return True
+            worst = most / least
+    tube.notes[WORST] = worst
+    return False
 
 
 @part

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import part
+from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
@@ -73,7 +73,7 @@ def _place(system: System, control: Control, t: float, h: float, y: Array, theta
 # ------------------------------------------------------------ is the step short enough?
 
 
-@part
+@inner
 def begin(system: System, control: Control, t: float, h: float, y: Array, closely: bool, work: Work, counts: Integers) -> float:
     """The signs at the start of the first step, which are those a little later: a function that starts at its root does not fire.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,13 @@ from chetaev.core.symbols import Multiplier
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import SLIDING, Direction, Switched, sliding
 from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.verification.curve import Curve, Row
 
 Array = NDArray[Any]
 _STOPPING = 1e-4
 """Relative to its largest value: at a smaller speed the direction is known only to the tolerance divided by this number."""
 
 
-class Row(NamedTuple):
-    """A residual along a motion, the sizes of its terms, their size for typical quantities (`usual`), and round-off (`noise`)."""
-
-    residual: Array
-    terms: Array
-    usual: float
-    noise: Array | float = 0.0
-
-
-Curve = Any
-"""A motion at some times: `t`, `motion`, `value` of a symbol, `only` at some of its times."""
 Mechanics = Callable[[Equations, Curve, Sequence[Multiplier]], dict[str, Row]]
 """The rows of equations along a curve, with multipliers that belong to no reaction."""
 Values = Callable[[Sequence[Expr], Curve], Array]

@@ -1,0 +1,85 @@
+"""Calls of precompiled functions with the same arguments again and again.
+
+A function takes an array by its seven parts, and a stepping loop takes fifty arrays: to pass these from Python takes longer than a short
+run. Here the parts are written into one row of memory, once, and a few instructions of machine code read them from there and make the call.
+Whoever packs arrays may change their contents between two calls, and single numbers and arrays in the row; the arrays stay alive with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from chetaev.numerics.machine.engine import NAME, machine_code
+from chetaev.numerics.machine.precompiled import flattened
+
+
+class Packed:
+    """A function with its arguments; one thread at a time may call it."""
+
+    def __init__(self, function: Callable[..., None], *arguments: Any) -> None:
+        self.name, self.arguments = function.__name__, arguments
+        kinds, values = flattened(arguments)
+        function.check(kinds)  # type: ignore[attr-defined]
+        end = len(values) + 2
+        self._row = np.zeros(end + 3, np.int64)  # two addresses, the arguments, what the call returns, and where these addresses point
+        self._floats = self._row.view(np.float64)
+        self._places: list[int] = []
+        place = 2
+        for kind in kinds:
+            self._places.append(place)
+            place += 1 if kind in ("int", "float") else 5 + 2 * int(kind.rpartition(":")[2])
+        for k, value in enumerate(values, 2):
+            if isinstance(value, float):
+                self._floats[k] = value
+            else:
+                self._row[k] = 0 if value is None else value
+        self._at = self._row.ctypes.data
+        self._row[:2] = self._at + 8 * (end + 1), self._at + 8 * (end + 2)  # where numba leaves a result and an exception
+        self._enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_entry(function.symbol, tuple(kinds)))  # type: ignore[attr-defined]
+        self._returned = self._row[end : end + 1]
+
+    def set(self, argument: int, value: float | int | np.ndarray[Any, Any]) -> None:
+        """Replace an argument, counted with the fields of tuples one by one; an array by one of its kind that the caller keeps."""
+        place = self._places[argument]
+        if isinstance(value, np.ndarray):
+            parts = (value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+            self._row[place + 2 : place + 2 + len(parts)] = parts
+        elif isinstance(value, float):
+            self._floats[place] = value
+        else:
+            self._row[place] = value
+
+    def __call__(self) -> None:
+        self._enter(self._at)
+        if self._returned[0]:
+            raise RuntimeError(f"{self.name} did not end as it should")
+
+
+@cache
+def _entry(symbol: str, kinds: Sequence[str]) -> int:
+    """The address of code that reads arguments from a row and calls a function that is loaded already."""
+    types = ["i64", "i64"]
+    for kind in kinds:
+        types += ["i64" if kind == "int" else "double"] if kind in ("int", "float") else ["i64"] * (5 + 2 * int(kind.rpartition(":")[2]))
+    lines, names = [], []
+    for k, kind in enumerate(types):
+        lines += [f"%a{k} = getelementptr double, ptr %row, i64 {k}", f"%v{k} = load {kind}, ptr %a{k}"]
+        names.append(f"{kind} %v{k}")
+    text = "\n".join(
+        [
+            f"declare i32 @{symbol}({', '.join(types)})",
+            f"define void @{NAME}(ptr %row) nounwind {{",
+            *lines,
+            f"%failed = call i32 @{symbol}({', '.join(names)})",
+            "%wide = sext i32 %failed to i64",
+            f"%last = getelementptr double, ptr %row, i64 {len(types)}",
+            "store i64 %wide, ptr %last",
+            "ret void\n}\n",
+        ]
+    )
+    return machine_code(text, optimised=True)

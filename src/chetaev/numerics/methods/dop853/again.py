@@ -1,0 +1,178 @@
+"""Room for runs of DOP853 with the same code, which is used again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+import numpy as np
+
+from chetaev.numerics.machine.packed import Packed
+from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.dop853.loaded import LOOP
+from chetaev.numerics.methods.dop853.room import (
+    NEVER,
+    Code,
+    Limits,
+    Watching,
+    check,
+    control_of,
+    fill_control,
+    room_for_extremes,
+    room_for_roots,
+    room_to_keep,
+    rows_of,
+    tube_of,
+    watches_of,
+    width_of,
+    with_room,
+    work_of,
+)
+from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
+
+_PORTION = 1 << 16
+"""Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
+_ROOMS = 64
+"""Most rooms that wait for another run."""
+_LARGEST = 1 << 16
+"""Most numbers that a room which waits may hold for what is kept: half a megabyte."""
+_END, _CONTROL = len(System._fields), len(System._fields) + 2
+"""Places of arguments of the loop: the last time, and what `Control` holds. Another order would pass a pointer for a number."""
+_KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
+"""The place after them: what is kept, wanted times, the flag, room for what is kept."""
+
+
+def state_row(n: int) -> Array:
+    """A row for a state of n numbers, with the room behind it that the loop needs."""
+    return rows_of(1, width_of(n))[0, :n]
+
+
+class Room:
+    """Everything that the loop reads and writes, for code, a state and parameters of given sizes; for one run at a time."""
+
+    def __init__(self, code: Code, y: Array, p: Array, keep: int, times: int, roots: bool = True) -> None:
+        n = y.size
+        self.code, self.keep, self.y, self.p = code, keep, y, p
+        self.control, self.watches = control_of(n, Limits()), watches_of(code.n_watch, Watching())
+        self.kept, self.found = room_to_keep(keep, times, n), room_for_roots(code.n_watch if roots else 0, n)
+        self.seen: Seen = room_for_extremes(n, code.n_measure)
+        self.work: Work = work_of(n, code, p.size)._replace(start=y)
+        self.tube: Tube = tube_of(n, code)
+        self.progress = Progress(np.zeros(2), np.zeros(codes.COUNTS, np.int64))
+        self.wanted, self._flag = np.zeros(times), np.zeros(1, np.int64)
+        self.run = Packed(
+            LOOP.integrate, code.system(p), 0.0, y, self.control, self.watches, keep, self.wanted, self._flag, self.kept, self.found,
+            self.seen, self.work, self.tube, self.progress,
+        )  # fmt: skip
+
+    def fill(
+        self, y: Array, p: Array, t0: float, t1: float, limits: Limits, watching: Watching, times: Array, flag: Integers | None
+    ) -> None:
+        """Write the arguments of a run."""
+        self.y[:], self.p[:], self.wanted[:] = y, p, times
+        self.set_limits(t1, limits)
+        if self.code.n_watch:
+            for row, given in zip(self.watches, watching, strict=True):
+                row[:] = given
+        self._flag = np.zeros(1, np.int64) if flag is None else flag
+        self.run.set(_KEEP + 2, self._flag)
+        self.progress.clock[:], self.progress.counts[:] = (t0, 0.0), 0
+
+    def set_limits(self, t1: float, limits: Limits) -> None:
+        """Write the end and the limits of a run."""
+        fill_control(self.control, limits)
+        self.run.set(_END, float(t1))
+        numbers = (float(limits.rtol), float(min(limits.first_step, limits.max_step)), float(limits.max_step), int(limits.max_steps))
+        for k, v in enumerate(numbers):
+            self.run.set(_CONTROL + k, v)
+
+    @property
+    def light(self) -> bool:
+        """Whether the room may wait for another run."""
+        return self.kept.states.size + self.kept.coefficients.size + self.found.states.size <= _LARGEST
+
+
+def with_more_room(room: Room) -> None:
+    """Twice the room for what is kept, where there is none left."""
+    kept, found = with_room(room.keep, room.kept, room.found, room.code.n_watch, room.progress.counts)
+    for first, old, new in ((_KEEP + 3, room.kept, kept), (_KEEP + 3 + len(Kept._fields), room.found, found)):
+        for k, (before, after) in enumerate(zip(old, new, strict=True)):
+            if after is not before:
+                room.run.set(first + k, after)
+    room.kept, room.found = kept, Found(*found)
+
+
+_waiting: dict[tuple[object, ...], list[Room]] = {}
+_lock = Lock()
+
+
+@contextmanager
+def room_for(code: Code, n: int, parameters: int, keep: int, times: int) -> Iterator[Room]:
+    """Room for one run, new or used before."""
+    columns = None if code.columns is None else tuple(np.asarray(code.columns).tolist())
+    key = (code._replace(columns=columns), n, parameters, keep, times)
+    with _lock:
+        waiting = _waiting.get(key)
+        room = waiting.pop() if waiting else None
+    if room is None:
+        room = Room(code, state_row(n), np.zeros(parameters), keep, times)
+    yield room  # a run that failed leaves its room to nobody
+    if room.light:
+        with _lock:
+            if sum(map(len, _waiting.values())) >= _ROOMS:
+                _waiting.clear()
+            _waiting.setdefault(key, []).append(room)
+
+
+_tables: dict[tuple[int, int], list[tuple[Packed, Array, Array]]] = {}
+
+
+def interpolated(nodes: Array, states: Array, coefficients: Array, times: Array) -> tuple[Array, Array]:
+    """States and rates at a few times, in room that is used again."""
+    key = times.size, states.shape[1]
+    try:
+        used = _tables.setdefault(key, []).pop()
+    except IndexError:
+        wanted, found = np.zeros(times.size), np.zeros((2, *key))
+        used = Packed(LOOP.interpolate, nodes, states, coefficients, wanted, found[0], found[1]), wanted, found
+    call, wanted, found = used
+    for k, given in enumerate((nodes, states, coefficients)):
+        call.set(k, given)
+    wanted[:], found[:] = times, np.nan
+    call()
+    values, rates = found.copy()
+    if len(_tables) > _ROOMS:
+        _tables.clear()
+    _tables.setdefault(key, []).append(used)
+    return values, rates
+
+
+class Runner:
+    """Runs from t0 to t1 that keep their ends only; one thread at a time may use it.
+
+    A run reads its state in `y`, made by `state_row`, and its parameters in `p`, and leaves the end in `y`. It has the bits of `run` with
+    `keep=FINAL`.
+    """
+
+    def __init__(self, code: Code, y: Array, p: Array, t0: float, t1: float, limits: Limits, watching: Watching) -> None:
+        check(code, p.size, t0, t1, codes.FINAL)
+        room = Room(code, y, p, codes.FINAL, 0, roots=False)
+        room.fill(y.copy(), p.copy(), t0, t1, limits, watching, np.empty(0), None)
+        self._begin, self._run, self._progress, self._pause = np.array([float(t0), 0.0]), room.run, room.progress, room.control.pause
+        self.seen, self.watches, self.counts, self._room = room.seen, room.watches, room.progress.counts, room
+
+    def __call__(self) -> int:
+        """Run, and return the status."""
+        counts, pause = self.counts, self._pause
+        self._progress.clock[:] = self._begin
+        counts[codes.STATUS], pause[0] = codes.NEW, _PORTION
+        self._run()
+        while counts[codes.STATUS] == codes.NO_ROOM:
+            counts[codes.STATUS] = codes.RUNNING
+            pause[0] += _PORTION
+            self._run()
+        return int(counts[codes.STATUS])
+
+
+__all__ = ["NEVER", "Room", "Runner", "interpolated", "room_for", "state_row", "with_more_room"]

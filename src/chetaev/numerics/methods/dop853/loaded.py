@@ -1,0 +1,17 @@
+"""The compiled loop of DOP853, loaded on first use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chetaev.numerics.machine.precompiled import Precompiled
+
+_HERE = Path(__file__)
+_IN_PYTHON = ("__init__.py", "again.py", "loaded.py", "room.py")
+"""Files that the machine code does not depend on."""
+
+LOOP = Precompiled(
+    "chetaev.numerics.methods.dop853.loop",
+    ("integrate", "integrate_some", "interpolate", "settle", "evaluate"),
+    sorted(set(_HERE.parent.glob("*.py")) - {_HERE.with_name(name) for name in _IN_PYTHON}),
+)

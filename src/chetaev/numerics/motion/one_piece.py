@@ -1,0 +1,184 @@
+"""Short motions of regular equations in one piece: what `simulate` does for them, without deciding anything anew.
+
+Code is used once it is made for many calls, which the first calls of `simulate` see to. A motion that does not reach its end in a few
+steps, or whose checks fail, is computed by `chetaev.numerics.motion.run` from its beginning; both give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+
+from sympy import Expr
+
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
+from chetaev.numerics.flow.compiled import Array, Compiled, compile_equations
+from chetaev.numerics.flow.flow import WORST_PIVOT
+from chetaev.numerics.flow.prolongation import Problem, square_prolongation
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import Accuracy
+from chetaev.numerics.methods.base import NESTED, columns_read, ends_kernel
+from chetaev.numerics.motion.net import Net
+from chetaev.numerics.motion.outcomes import Ending, verdict
+from chetaev.numerics.motion.progress import Progress
+from chetaev.numerics.motion.record import Record, keep_of
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.pieces.piece import Piece, Setting
+from chetaev.numerics.start.clear_states import Clear, clear_states
+from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.verdict.branch_choice import decided_by_numbers
+
+_SHORT = 512
+"""Most steps of a short motion. What a longer one loses, when it begins anew, is a small part of it."""
+_SMALL = 5000
+"""Most instructions of the rates of a system here: a run is first asked to stop after 64 steps, a few milliseconds with so many."""
+_PIECES: Remembered[OnePiece | None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The arguments of a simulation that differ from call to call."""
+
+    times: Array
+    accuracy: Accuracy
+    final: bool
+    max_steps: int
+    max_step: float
+
+
+class OnePiece:
+    """Motions of compiled equations without corners."""
+
+    def __init__(self, switched: Switched, compiled: Compiled, clear: Clear, inputs: Frozen[str, Expr]) -> None:
+        self.switched, self.compiled, self.flow, self.clear, self.inputs = switched, compiled, compiled.flow, clear, inputs
+        self._codes: dict[tuple[bool, bool], dop853.Code] = {}
+        self._last: tuple[tuple[Accuracy, float, int], dop853.Limits] | None = None
+
+    @cached_property
+    def ready(self) -> bool:
+        """Whether code for many calls exists; asked again until it does."""
+        compiled = self.compiled
+        kernels = (compiled.rhs, compiled.project, compiled.measure, compiled.watch(), nodes_kernel(self.flow, self.inputs).kernel)
+        if any(kernel is not None and kernel.provisional for kernel in kernels):
+            raise NotReady
+        return True
+
+    def motion(
+        self, start: State | Mapping[str, object], binding: Binding, wanted: Wanted, where: str, progress: Progress
+    ) -> Trajectory | None:
+        """The motion from a user's data; None if it is not short, or if anything about it is in doubt."""
+        flow, t0 = self.flow, float(wanted.times[0])
+        data = read_state(self.switched.original, start, binding, where, expressions=True)
+        if data.guess or data.demands or not data.fixed.keys() <= self.clear.places:
+            return None
+        state = self.clear.at(Problem(self.clear.system, binding, t0, where), data.fixed)
+        if state is None:
+            return None
+        here = Setting(self.switched, (), binding, self.compiled)
+        y, p = here.native(state.state, 0.0), here.parameters(t0)
+        pivot = float(self.compiled.watch()(t0, y, p)[1])
+        if not pivot > WORST_PIVOT:
+            return None
+        energy = p[-1] = float(self.compiled.measure(t0, y, p)[len(self.compiled.labels) - 1])
+        run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress)
+        if run.status is not dop853.Status.FINISHED:
+            return None
+        dense = not wanted.final and len(wanted.times) == 2
+        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, dense))
+        record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
+        found = record.joined(flow.state, verdict(run.status, Ending(float(run.t))))
+        return found if found.certificate.ok else None
+
+    def _run(self, here: Setting, y: Array, p: Array, floor: float, wanted: Wanted, progress: Progress) -> dop853.Run:
+        lowest = self.compiled.lowest_pivot
+        lasting = lowest is not None and bool(lowest(wanted.times[0], y, p)[0] > floor)
+        touching = not lasting and may_vanish(self.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
+        watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False], floor=[0.0, floor])
+        keep = keep_of(wanted.final, wanted.times)
+        with progress, ExitStack() as stack:
+
+            def paused(t: float) -> None:
+                if not entered:
+                    entered.append(stack.enter_context(progress.asking_to_stop()))
+                progress.reached(t)
+
+            entered: list[None] = []
+            return dop853.run(
+                self._code(lasting, touching),
+                float(wanted.times[0]),
+                float(wanted.times[-1]),
+                y,
+                p,
+                self._limits(wanted.accuracy, wanted.max_step, min(wanted.max_steps, _SHORT)),
+                watching,
+                keep=keep,
+                times=wanted.times if keep == dop853.TIMES else (),
+                flag=progress.flag,
+                paused=paused,
+            )
+
+    def _limits(self, accuracy: Accuracy, max_step: float, max_steps: int) -> dop853.Limits:
+        key = (accuracy, max_step, max_steps)
+        if self._last is None or self._last[0] != key:
+            measures = accuracy.measures(self.flow.state, self.flow.size).without_work(self.flow.has_power)
+            self._last = key, measures.limits(max_step, max_steps)
+        return self._last[1]
+
+    def _code(self, lasting: bool, touching: bool) -> dop853.Code:
+        """Addresses of the code of a run; pivots that last are not watched."""
+        if (lasting, touching) not in self._codes:
+            compiled = self.compiled
+            nodes = nodes_kernel(self.flow, self.inputs).kernel
+            turns = turns_kernel(self.flow, self.inputs) if touching else None
+            determinant = compiled.determinant if touching else None
+            watch = None if lasting else compiled.watch()
+            ends, inputs = ends_kernel(compiled.rhs, watch, compiled.measure), compiled.inputs(Binding({}, self.inputs))
+            used = (compiled.rhs, compiled.project, inputs, watch, compiled.measure, nodes, None, turns, determinant, ends)
+            self._codes[lasting, touching] = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
+                first_input=len(self.flow.system.equations.system.parameters),
+                n_watch=0 if lasting else 2,
+                n_measure=compiled.measure.n_out,
+                n_nodes=0 if nodes is None else nodes.n_out // 2,
+                columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
+            )
+        return self._codes[lasting, touching]
+
+
+class NotReady(Exception):
+    """Code for many calls is not made yet."""
+
+
+def one_piece(equations: Equations, inputs: Mapping[str, Expr]) -> OnePiece | None:
+    """Motions in one piece of equations that determine them, once their code is made for many calls; None otherwise; cached."""
+    driven = Frozen(inputs)
+    found = _PIECES.get(equations, driven, lambda: _one_piece(equations, driven))
+    try:
+        return found if found is not None and found.ready else None
+    except NotReady:
+        return None
+
+
+def _one_piece(equations: Equations, inputs: Frozen[str, Expr]) -> OnePiece | None:
+    switched = smooth(equations, inputs)
+    if switched.modes or not decided_by_numbers(equations):
+        return None
+    if square_prolongation(equations) is None:
+        return None
+    compiled = compile_equations(equations)  # which may remember other rows than `square_prolongation` does now
+    clear = clear_states(compiled.flow.system)
+    if clear is None:
+        return None
+    fits = clear.system is compiled.flow.system and compiled.rhs.instructions <= _SMALL
+    return OnePiece(switched, compiled, clear, inputs) if fits else None
+
+
+_PIECES = Remembered(64)

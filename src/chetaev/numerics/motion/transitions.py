@@ -1,0 +1,355 @@
+"""The transitions between smooth pieces of a motion: switching surfaces, bodies that stop or set off, jumps, events and resets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Input, Jet, jets_in, moved_by
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction
+from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.base import Task
+from chetaev.numerics.motion import outcomes
+from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near
+from chetaev.numerics.motion.record import Record
+from chetaev.numerics.motion.trajectory import Switch
+from chetaev.numerics.pieces.events import Watched
+from chetaev.numerics.pieces.momentum_jumps import Refused, across
+from chetaev.numerics.pieces.piece import Piece, Setting
+from chetaev.numerics.pieces.request import Place, Request
+from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
+
+FALLEN_PIVOT = 1e-4
+"""Relative fall of a pivot or of the determinant: where steps become too small, or projection fails, and one fell below this, the singular
+locus is reported as the reason."""
+_TOO_SOON = 1e-9
+"""Relative to the duration of the run: shorter intervals between events of one kind are an accumulation, which ends the run."""
+_IN_A_ROW = 3
+"""Number of such intervals in a row that end the run."""
+LEAST = 4e-13
+"""Relative to the duration of the run: roots that follow in less time are the beginning itself, within the accuracy of located roots."""
+_AT_ONCE = 1e-12
+"""Relative to the duration of the run: events closer to each other than this are simultaneous."""
+_STOPPED = 1e-14
+"""Relative to the speed before a reset: a smaller speed is rest."""
+_FAR = 10.0
+"""Tolerances: a larger correction is not round-off."""
+
+
+@dataclass
+class Transitions:
+    """Abstract: a running simulation, as far as it ends a piece and begins the next one."""
+
+    request: Request
+    surfaces: Surfaces
+    record: Record
+    recent: dict[str, list[float]] = field(default_factory=dict)
+    """The last times of each kind of event."""
+    smooth_since: tuple[float, Mapping[Jet, float]] | None = None
+    """The time and the state after which only pivots changed."""
+    derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    """The functions of events with their derivatives along the motion."""
+
+    def _ended(self, piece: Piece, task: Task) -> Verdict:
+        """Return the verdict on a run that ends."""
+        status = piece.run.status
+        stuck = status in (dop853.Status.STEP_TOO_SMALL, dop853.Status.DRIFT)
+        begun = self.smooth_since or (piece.begin, piece.setting.named(piece.first))
+        if stuck and min(self._lowest_fall(piece, task), piece.setting.fall_of_determinant(piece, *begun)) < FALLEN_PIVOT:
+            status = dop853.Status.FLOOR
+        near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
+        locus = locus_near(piece, *begun) if near else ""
+        return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus))
+
+    def _work(self, piece: Piece) -> float:
+        return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
+
+    def _lowest_fall(self, piece: Piece, task: Task) -> float:
+        """Return the largest relative fall of a pivot in a piece: a surface that is a singular locus is not a switch."""
+        return piece.setting.lowest_fall(piece) if task.watches else 1.0
+
+    def _switched(self, piece: Piece, task: Task, k: int, value: int, beyond: Mapping[Jet, float] | None = None) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        mode = self.request.switched.modes[k]
+        if isinstance(mode, Direction):
+            return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
+        jets = here.named(piece.run.y) if beyond is None else beyond
+        leaving = before[k] == SLIDING
+        known = {k: value} if leaving else {}
+        changed = tuple(known.get(j, m) for j, m in enumerate(before))
+        try:
+            met = [j for j in self.surfaces.vanishing(here, t, jets) if before[j] != SLIDING and j != k]
+            if not leaving and self.surfaces.has_jump(k):
+                return self._jumped(piece, k, met)
+            met += [] if leaving else [k]
+            choice = self.surfaces.go_on(changed, sorted(met), t, lambda _: jets)
+        except StateError:
+            return self._ended(piece, task)
+        options = choice.configurations
+        if len(options) > 1:
+            return outcomes.not_unique(mode.text, t)
+        if not options:
+            return outcomes.no_continuation(mode.text, t, choice.reason, choice.decided)
+        after = options[0]
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
+            return self._onto(piece, before, after, mode.text, limit, beyond)
+        return self._set_free(piece, after, mode.text, jets, beyond)
+
+    def _set_free(
+        self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
+    ) -> Place | Verdict:
+        """Return the beginning of the piece in another configuration, in which bodies move that planar friction no longer holds."""
+        t, modes = float(piece.run.t), self.request.switched.modes
+        free = [k for k in self.surfaces.released(after, t, lambda _: jets) if isinstance(modes[k], Direction)]
+        for k in free:
+            direction = modes[k]
+            assert isinstance(direction, Direction)  # noqa: S101 - chosen above
+            after = tuple(1 if j == k else m for j, m in enumerate(after))
+            moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+            if moving is None:
+                return outcomes.no_continuation(text, t, "the body does not stay at rest, and no direction leads on.")
+            jets = state = moving
+        found = self._onto(piece, piece.setting.configuration, after, text, None, state)
+        return replace(found, jump=True) if free and isinstance(found, Place) else found
+
+    def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
+        """Continue after a body under planar friction has lost its speed: it stays, or it turns around."""
+        here, t = piece.setting, float(piece.run.t)
+        before = here.configuration
+        after = tuple(SLIDING if j == k else m for j, m in enumerate(before))
+        jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
+        choice = self.surfaces.go_on(after, [], t, lambda _: jets)
+        if len(choice.configurations) > 1:
+            return outcomes.not_unique(direction.text, t)
+        if not choice.configurations:
+            return outcomes.no_continuation(direction.text, t, choice.reason, choice.decided)
+        after = choice.configurations[0]
+        fault = self.surfaces.sliding_fault(after, t, lambda _: jets)
+        if fault not in ("", TOO_LARGE):
+            return outcomes.no_continuation(direction.text, t, fault)
+        if fault and k in self.surfaces.released(after, t, lambda _: jets):
+            return self._sets_off(piece, k, direction, jets)
+        return self._set_free(piece, after, direction.text, jets, jets)
+
+    def _sets_off(self, piece: Piece, k: int, direction: Direction, jets: Mapping[Jet, float]) -> Place | Verdict:
+        """Continue after a body under planar friction starts to move."""
+        t, before = float(piece.run.t), piece.setting.configuration
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(direction.text, t, limit if np.isfinite(limit) else None)
+        after = tuple(1 if j == k else m for j, m in enumerate(before))
+        moving = self.surfaces.resting.set_off(self.surfaces.setting(after), direction, t, jets)
+        if moving is None:
+            return outcomes.no_continuation(direction.text, t, "the body does not stay at rest, and no direction leads on.")
+        found = self._onto(piece, before, after, direction.text, None, moving)
+        return replace(found, jump=True) if isinstance(found, Place) else found
+
+    def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
+        """Continue where the Lagrangian jumps with a mode."""
+        here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
+        before = here.configuration
+        try:
+            if met:
+                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
+            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+        except Refused as reason:
+            return outcomes.no_continuation(text, t, str(reason))
+        limit = self._accumulates(f"mode {k}", t)
+        if limit is not None:
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        found = self._onto(piece, before, after, text, None, jump.jets)
+        if not isinstance(found, Place):
+            return found
+        return replace(found, jump=True, energy=found.energy + jump.gained)
+
+    def _onto(
+        self,
+        piece: Piece,
+        before: Configuration,
+        after: Configuration,
+        text: str,
+        limit: float | None,
+        state: Mapping[Jet, float] | None = None,
+    ) -> Place | Verdict:
+        """The beginning of the piece in another configuration, its state on the constraints of that one."""
+        here, t = piece.setting, float(piece.run.t)
+        try:
+            there = self.surfaces.setting(after)
+            if set(self.surfaces.jets(after)) != set(self.surfaces.jets(before)):
+                return outcomes.no_continuation(text, t, "the motion has other initial values on the other side.")
+            jets, far = self._settled(there, t, here.named(piece.run.y) if state is None else state)
+        except StateError as fault:
+            return outcomes.no_continuation(text, t, fault.what)
+        if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
+            return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
+        if not far <= _FAR:
+            return outcomes.corner_of_constraints(text, t)
+        for j, (m, new) in enumerate(zip(before, after, strict=True)):
+            if m != new:
+                self.record.switches.append(Switch(self.request.switched.modes[j].text, t, m, new))
+        energy = piece.energy + self._given_away(piece, there, jets, after)
+        return Place(there.suited(t, jets), t, jets, self._work(piece), energy, jump=before != after)
+
+    def _given_away(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], after: Configuration) -> float:
+        """Return the work of a switch that depends on time alone: switching on a potential changes the energy."""
+        here, t = piece.setting, piece.end
+        changed = [mode for mode, m, new in zip(self.request.switched.modes, here.configuration, after, strict=True) if m != new]
+        if not changed or any(moved_by(mode.function) or jets_in(mode.function) - jets_in(mode.function, Input) for mode in changed):
+            return 0.0
+        new = there.compiled.energy_at(t, there.native(jets, 0.0), there.parameters(t))
+        return new - here.compiled.energy_at(t, piece.run.y, here.parameters(t))
+
+    def _settled(self, there: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[dict[Jet, float], float]:
+        """Return a state on the constraints of a setting, and the correction it needed, in units of the tolerance."""
+        compiled, native = there.compiled, there.native(jets, 0.0)
+        if compiled.project is None:
+            return dict(jets), 0.0
+        inputs, first = compiled.inputs(there.binding), len(there.flow.system.equations.system.parameters)
+        code = dop853.Code(0, compiled.project.early, 0 if inputs is None else inputs.early, first_input=first)
+        measures = self.request.accuracy.measures(there.flow.state, there.flow.size)
+        sizes = [self.record.largest.get(z, 0.0) for z in there.flow.state] + [0.0] * (there.flow.size - len(there.flow.state))
+        limits = dop853.Limits(measures.rtol, measures.atol, np.fmax(measures.sizes, sizes), kinds=measures.kinds)
+        moved, far = dop853.settle(code, [t], native[None, :], there.parameters(t), limits)
+        return {**jets, **there.named(moved[0])}, float(far[0])
+
+    def _accumulates(self, kind: str, t: float) -> float | None:
+        """Return the time at which events of a kind accumulate, infinity if it is not known; None if they do not accumulate."""
+        times = self.recent.setdefault(kind, [])
+        times.append(t)
+        del times[: -_IN_A_ROW - 1]
+        gaps = np.abs(np.diff(times))
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if len(gaps) < _IN_A_ROW or not np.all(gaps < _TOO_SOON * span):
+            return None
+        ratio = float(gaps[-1] / gaps[-2]) if gaps[-2] > 0 else 1.0
+        return t + (times[-1] - times[-2]) * ratio / (1 - ratio) if ratio < 1 else np.inf
+
+    def _met_here(self, piece: Piece) -> int | None:
+        """Return the first stopping event whose root is at the end of a piece (a switch or the last time), within the accuracy of located
+        roots; other events there that were not found are recorded. A switch is made where the motion continues after the event.
+        """
+        here, t, jets = piece.setting, float(piece.run.t), piece.setting.named(piece.run.y)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if abs(t - piece.begin) <= _AT_ONCE * span:
+            return None
+        found = zip(piece.run.found_indices, piece.run.found_times, strict=True)
+        known = {int(k) - 2 for k, at in found if abs(at - t) <= _AT_ONCE * span}
+        for k, event in enumerate(self.request.events):
+            value, rate, _ = self._rates_of(here, event, t, jets)
+            near = abs(value) <= LEAST * span * abs(rate) < np.inf
+            if k in known or rate == 0 or not near or event.direction not in (0, np.sign(rate)):
+                continue
+            if event.stops:
+                return k
+            self.record.met(event.text, t, jets)
+        return None
+
+    def _met_at_the_end(self, piece: Piece, index: int) -> Verdict:
+        """Return the verdict on a motion that meets a stopping event at the last time, where a reset has no effect."""
+        event = self._at_once(piece, index)
+        status = dop853.Status.WATCH if event.terminal else dop853.Status.FINISHED
+        return outcomes.verdict(status, Ending(float(piece.run.t), event=event.text))
+
+    def _at_once(self, piece: Piece, index: int) -> Watched:
+        """Combine the event that ended a piece with simultaneous ones: each may end the motion, and new values are taken from all, from the
+        first event where two give the same jet different values.
+        """
+        here, t, native, events = piece.setting, float(piece.run.t), np.array(piece.run.y), self.request.events
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        known = {int(k) - 2 for k, at in zip(piece.run.found_indices, piece.run.found_times, strict=True) if abs(at - t) <= _AT_ONCE * span}
+        met = []
+        for k, event in enumerate(events):
+            value, rate, _ = self._rates_of(here, event, t, here.named(native))
+            away = abs(value) > _AT_ONCE * span * abs(rate) or rate == 0 or event.direction not in (0, np.sign(rate))
+            if k == index or not away:
+                met.append(event)
+            if k == index or not (away or k in known):
+                self.record.met(event.text, t, here.named(native))
+        last = next((event for event in met if event.terminal), events[index])
+        resets = [event.reset for event in met if event.reset is not None]
+        return replace(last, reset=Frozen({z: v for reset in reversed(resets) for z, v in reset.items()}) if resets else None)
+
+    def _rates_of(self, here: Setting, event: Watched, t: float, jets: Mapping[Jet, float]) -> tuple[float, float, float]:
+        """The function of an event and its first two derivatives along the motion, in the direction in which it is followed."""
+        function = self.request.switched.read(event.expression, here.configuration)
+        key = (id(here.compiled), function)
+        if key not in self.derivatives:
+            total = here.flow.system.equations.total
+            self.derivatives[key] = here, here.function([function, total(function), total(function, 2)])
+        value, rate, second = map(float, here.numbers(self.derivatives[key][1], t, here.native(jets, 0.0)))
+        return value, rate * self.surfaces.direction, second
+
+    def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:
+        """Return the direction of the next crossing and the time until then, if a reset reverses the motion.
+
+        By the first two derivatives, a ball that leaves with the speed v under the acceleration g returns after 2v/g; one that does not
+        leave, immediately. None if the motion continues through the surface.
+        """
+        here, t = piece.setting, float(piece.run.t)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        was, old, _ = self._rates_of(here, event, t, here.named(piece.run.y))
+        value, rate, second = self._rates_of(there, event, t, jets)
+        fires = event.direction or int(np.sign(old))
+        stopped = abs(rate) <= _STOPPED * abs(old)
+        if abs(value) > 10 * abs(was) + _TOO_SOON * span * abs(old):  # the reset moved it off the surface
+            return None
+        if not np.isfinite(rate + second) or not fires or not (stopped or fires * rate < 0):
+            return None
+        if stopped:
+            return (fires, 0.0) if fires * second > 0 else None
+        return fires, 2 * abs(rate / second) if fires * second > 0 else np.inf
+
+    def _reset(self, piece: Piece, event: Watched, index: int) -> Place | Verdict:
+        here, t = piece.setting, float(piece.run.t)
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        limit = self._accumulates(f"event {event.text}", t)
+        if limit is not None:
+            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None)
+        assert event.reset is not None  # noqa: S101 - only events with a reset come here
+        jets = here.named(piece.run.y)
+        new = [self.request.switched.read(e, here.configuration) for e in event.reset.values()]
+        values = here.numbers(here.function(new), t, np.array(piece.run.y), piece.reference)
+        try:
+            start = self._restarted(jets, {z: float(v) for z, v in zip(event.reset, values, strict=True)}, t)
+        except InitialError as fault:
+            place = f"{self.request.where}, reset where {event.text} = 0 at t = {t:.12g}"
+            raise InitialError(fault.what, where=place, why=fault.why, hint="new values that satisfy the constraints") from fault
+        there = start.setting.suited(t, start.jets)
+        work = self._work(piece)
+        after = there.compiled.energy_at(t, there.native(start.jets, work), there.parameters(t))
+        before = here.compiled.energy_at(t, piece.run.y, here.parameters(t))
+        back = self._sent_back(piece, there, start.jets, event)
+        if back is not None and back[1] < _TOO_SOON * span:
+            times = self.recent[f"event {event.text}"]
+            ratio = back[1] / abs(times[-1] - times[-2]) if len(times) > 1 else 0.0
+            return outcomes.accumulation(event.text, t, t + self.surfaces.direction * back[1] / (1 - ratio) if ratio < 1 else None)
+        found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True)
+        return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
+
+    def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
+        """Return the state after a reset: jets of lower order than the given ones stay, up to round-off; the others may move."""
+        lowest = min(z.order for z in given)
+        new = {z.name: v for z, v in given.items()}
+        stays = {z.name: v for z, v in jets.items() if z not in given and z.order < lowest}
+        loose = {z.name: v for z, v in jets.items() if z not in given and z.order >= lowest}
+        try:
+            return begin(self.surfaces, State({**new, **stays}, loose), t, self.request.where)
+        except InitialError:
+            start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
+            sizes = self.record.largest
+            moved = (abs(v - jets[z]) > _FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
+            if any(moved):
+                raise
+            return start

@@ -1,0 +1,384 @@
+"""prepare: everything about a motion that does not depend on its start is decided once, for calls in microseconds."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from sympy import Expr
+
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import InitialError, ParameterError, StateError, UnfinishedError, UsageError
+from chetaev.core.state import State
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Jet
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.evaluation.beginning import begin
+from chetaev.numerics.flow.compiled import Array, compile_equations
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.binding import Binding, bind, inputs_of
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
+from chetaev.numerics.motion.settings import MOST_STEPS
+from chetaev.numerics.motion.simulate import _longest, _steps, _times, names_of_state, simulate
+from chetaev.numerics.motion.straight import Straight
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.verdict.branch_choice import decided_by_numbers
+
+
+def prepare(
+    equations: Any,
+    t: Any = None,
+    tolerance: Any = None,
+    outputs: Sequence[str] | None = None,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    scale: Mapping[str, Any] | None = None,
+    max_steps: int = MOST_STEPS,
+    max_step: Any = None,
+) -> Prepared:
+    """Motions over one interval, prepared for many calls with arrays.
+
+    Args:
+        equations: Equations, or a model, which brings its own interval, inputs and settings; arguments given here take precedence.
+        t: The interval `(t0, t1)`.
+        tolerance: The tolerance, as in `simulate`.
+        outputs: Jets, multipliers or expressions, as texts, whose values at the end are computed; the jets of the state by default.
+        inputs: Functions of time for the inputs, by name.
+        scale: Typical sizes of jets, as in `simulate`.
+        max_steps: The largest number of steps.
+        max_step: The longest step, as in `simulate`.
+
+    Returns:
+        A value that can be called, pickled and used by several threads.
+
+    Raises:
+        UsageError: For an argument of a wrong type or value, and if the motion depends on the choice of a branch or a gauge.
+        NotationError: If an output cannot be read.
+
+    >>> import chetaev as ch
+    >>> spring = ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2")
+    >>> run = prepare(ch.derive(spring), (0, 3.141592653589793), tolerance=1e-12, outputs=["x", "x''"])
+    >>> y0, p = run.start({"x": 1, "x'": 0}, parameters={"k": 1})
+    >>> run(y0, p).round(9)
+    array([-1.,  1.])
+    """
+    if isinstance(equations, Model):
+        model, equations = equations, derive(equations)
+        own = model.run
+        if own["branch"] is not None or own["gauge"] is not None:
+            raise _undetermined(f"prepare {equations.system.label}")
+        if own["conserve"] is not None or own["events"]:
+            what = "the model asks for events or conserve, which prepare does not take."
+            raise UsageError(what, where=f"prepare {equations.system.label}", hint="ch.simulate(model), or prepare(ch.derive(model), ...)")
+        t = model.t if t is None else t
+        tolerance, scale, max_step = (
+            own[name] if given is None else given for name, given in (("tolerance", tolerance), ("scale", scale), ("max_step", max_step))
+        )
+        inputs = {**model.inputs, **(inputs or {})}
+    if not isinstance(equations, Equations):
+        hint = "prepare(ch.derive(system, principle), t=(0, 10))"
+        raise UsageError(f"prepare takes equations or a model, not {type(equations).__name__}.", where="prepare", hint=hint)
+    where = f"prepare {equations.system.label}"
+    times = _times(t, where)
+    if len(times) != 2:
+        raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint="t=(0, 10)")
+    if not decided_by_numbers(equations):
+        raise _undetermined(where)
+    driven = Frozen(inputs_of(equations.system, inputs, where))
+    switched = smooth(equations, driven)
+    accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
+    wanted = None if outputs is None else _texts(outputs, where)
+    found = Prepared(
+        equations, (float(times[0]), float(times[1])), accuracy, wanted, driven, _steps(max_steps, where), _longest(max_step, where)
+    )
+    found.make()
+    return found
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Motions over one interval: `run(y0, p)` gives the outputs at the end.
+
+    All arrays are in the order of `state`, `parameters` and `outputs`.
+    """
+
+    equations: Equations
+    """The `equations` of the motions."""
+    t: tuple[float, float]
+    """The interval `t`."""
+    accuracy: Accuracy
+    """The `accuracy`: tolerances and typical sizes."""
+    asked: tuple[str, ...] | None
+    """The outputs `asked` for; None for the state."""
+    inputs: Frozen[str, Expr]
+    """The `inputs` as functions of time."""
+    max_steps: int
+    """The largest number of steps, `max_steps`."""
+    max_step: float
+    """The longest step, `max_step`."""
+    _given: dict[str, frozenset[Jet]] = field(default_factory=dict, repr=False, compare=False)
+    """The jets that the last start gave; `complete` computes the others."""
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """The names of the jets of a state."""
+        return tuple(z.name for z in self._jets)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(z.name for z in self.equations.system.parameters)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs: texts, as they were given, or the names of the state."""
+        return self.state if self.asked is None else self.asked
+
+    def make(self) -> None:
+        """Make what all calls need."""
+        _ = self._jets, self._expressions, self._straight, self._positive, self._shapes
+        if not self._switched.modes:
+            _ = self.address
+
+    def start(self, start: State | Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
+        """Complete and check initial data; return them and the parameters as arrays."""
+        where = f"prepare {self.equations.system.label}, start"
+        binding = bind(self.equations.system, parameters, self.inputs, where)
+        found = begin(self._surfaces(binding), start, self.t[0], where)
+        missing = [z.name for z in self._jets if z not in found.jets]
+        if missing:
+            raise StateError(f"{missing[0]} is no part of the state at this start.", where=where, hint="ch.simulate")
+        self._given["last"] = frozenset(read_state(self.equations, start, binding, where, expressions=True).fixed)
+        y0 = np.array([found.jets[z] for z in self._jets])
+        return y0, np.array([binding.parameters[z] for z in self.equations.system.parameters], dtype=float)
+
+    def __call__(self, y0: ArrayLike, p: ArrayLike = ()) -> Array:
+        """The outputs at the end of the motion from a complete state.
+
+        Residuals of the constraints below 1e-8, relative to their terms, are removed by projection.
+
+        Raises:
+            UsageError: For arrays of another shape.
+            InitialError: For a state that contradicts the constraints, or is not finite; ParameterError for a parameter out of its range.
+            StateError: If the equations do not determine the motion at the start.
+            UnfinishedError: If the motion does not reach the end of the interval; its attribute `outcome` says why.
+        """
+        y, q = self._rows(y0, p)
+        found = None if self._straight is None else self._straight.run(y, q)
+        return self._by_simulate(y, q) if found is None else found
+
+    def many(self, y0: ArrayLike, p: ArrayLike, *, outcomes: bool = False, threads: int = 1) -> Any:
+        """The outputs at the ends of many motions, a line each; NaN for motions that do not start, or do not finish.
+
+        Args:
+            y0: A line for each state; one line serves all.
+            p: A line for each vector of parameters; one line serves all.
+            outcomes: Whether to return the outcomes too: a list of words, `"not_started"` for a start without a motion.
+            threads: The number of threads.
+        """
+        states, values = np.atleast_2d(np.asarray(y0, float)), np.atleast_2d(np.asarray(p, float))
+        size = max(len(states), len(values))
+        if states.ndim != 2 or values.ndim != 2 or len(states) not in (1, size) or len(values) not in (1, size):
+            what = f"many takes as many lines of states as of parameters, not {len(states)} and {len(values)}."
+            raise UsageError(what, where=self._where, hint="run.many(Y0, P), with a line for each motion")
+        self._rows(np.zeros(states.shape[1]), np.ones(values.shape[1]))  # shapes are the same for all
+        states, values = np.broadcast_to(states, (size, states.shape[1])), np.broadcast_to(values, (size, values.shape[1]))
+        ends, words = np.full((size, len(self.outputs)), np.nan), [str(Outcome.FINISHED)] * size
+
+        def one(k: int) -> None:
+            try:
+                ends[k] = self(states[k], values[k])
+            except UnfinishedError as fault:
+                words[k] = str(fault.outcome)
+            except (InitialError, ParameterError, StateError):
+                words[k] = "not_started"
+
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                for _ in pool.map(one, range(size)):
+                    pass
+        else:
+            for k in range(size):
+                one(k)
+        return (ends, words) if outcomes else ends
+
+    def rates(self, t: float, y: ArrayLike, p: ArrayLike = ()) -> Array:
+        """The rates of the state, as SciPy calls its `fun`: `solve_ivp(run.rates, run.t, y0, args=(p,))`.
+
+        The state is taken as it is, without a check or a projection. Where the equations have no value, neither have the rates.
+        """
+        return self._rates(t, y, p)
+
+    def complete(self, y0: ArrayLike, p: ArrayLike = (), given: Sequence[str] | None = None) -> Array:
+        """Compute again what `start` completed: the jets that were not among the data of the last start, from those that were.
+
+        Args:
+            y0: A state; the values of jets that are computed do not matter.
+            p: The parameters.
+            given: The names of the jets that are given, instead of those of the last start.
+        """
+        y, q = self._rows(y0, p)
+        names = {z.name: z for z in self._jets}
+        if given is None:
+            kept: Sequence[str] = [z.name for z in self._jets if z in self._given.get("last", frozenset(self._jets))]
+        else:
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                hint = f"jets of the state: {' '.join(names)}"
+                raise UsageError(f"{unknown[0]} is no jet of the state.", where=self._where, hint=hint)
+            kept = given
+        values = dict(zip(names, y.tolist(), strict=True))
+        where = f"{self._where}, complete"
+        found = begin(self._surfaces(self._binding(q)), {name: values[name] for name in kept}, self.t[0], where)
+        return np.array([found.jets[z] for z in self._jets])
+
+    @property
+    def address(self) -> int:
+        """The address of the rates in machine code, `void rates(double t, double *state, double *parameters, double *out)`.
+
+        It is valid in this process, and may be called from any thread and without Python: from C, or from numba through `cfunction`.
+        """
+        return self._rates.address
+
+    @cached_property
+    def cfunction(self) -> Any:
+        """The same as a ctypes function, which numba calls in compiled code: `f(t, y.ctypes, p.ctypes, out.ctypes)`."""
+        return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.address)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.equations, self.t, self.accuracy, self.asked, self.inputs, self.max_steps, self.max_step, self._given)
+        return _again, fields
+
+    # -- what is decided once
+
+    @property
+    def _where(self) -> str:
+        return f"prepare {self.equations.system.label}"
+
+    @cached_property
+    def _switched(self) -> Switched:
+        return smooth(self.equations, self.inputs)
+
+    @cached_property
+    def _flow(self) -> Flow:
+        return compile_equations(self._switched.smooth).flow
+
+    @cached_property
+    def _jets(self) -> tuple[Jet, ...]:
+        return self._flow.state
+
+    @cached_property
+    def _expressions(self) -> list[Expr]:
+        """The outputs; jets of the state may be named in ways that the notation does not have, as those of a group."""
+        names, vocabulary, charted = {z.name: z for z in self._jets}, self.equations.vocabulary, self.equations.system.charted
+        where = f"{self._where}, outputs"
+        return [names[text] if text in names else charted(read_value(text, vocabulary, where)) for text in self.outputs]
+
+    @cached_property
+    def _straight(self) -> Straight | None:
+        """Compiled motions; None where every motion is left to `simulate`."""
+        system = self._flow.system
+        if self._switched.modes or not system.plain or system.added:
+            return None
+        flow, compiled = self._flow, compile_equations(self.equations)
+        outputs = [flow.with_inputs(flow.on_state(flow.graph.of(e)), self.inputs) for e in self._expressions]
+        return Straight(compiled, self.inputs, self.t, self.accuracy, (self.max_steps, self.max_step), outputs)
+
+    @cached_property
+    def _positive(self) -> list[int]:
+        return [k for k, z in enumerate(self.equations.system.parameters) if z.is_positive]
+
+    @cached_property
+    def _shapes(self) -> tuple[tuple[int], tuple[int]]:
+        return (len(self._jets),), (len(self.equations.system.parameters),)
+
+    @cached_property
+    def _rates(self) -> Kernel:
+        """The rates with the inputs written out."""
+        if self._switched.modes:
+            what = "the rates of equations with corners depend on the side of each corner."
+            raise UsageError(what, where=f"{self._where}, rates", hint="ch.evaluate")
+        flow = self._flow
+        graph, column = flow.graph, ca.vertcat(*flow.rates)
+        if flow.inputs:
+            written = compile_equations(self.equations).driving(Binding({}, self.inputs))
+            column = ca.substitute(column, graph.vector(flow.inputs), ca.vertcat(*map(graph.of, written)))
+        arguments = [graph.leaf(TIME), graph.vector(flow.state), graph.vector(self.equations.system.parameters)]
+        return compile_kernel(graph.function("rates", arguments, column))
+
+    # -- arguments, and all motions that are not straight
+
+    def _rows(self, y0: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        y, q = np.asarray(y0, np.float64), np.asarray(p, np.float64)
+        if (y.shape, q.shape) != self._shapes:
+            (n,), (m,) = self._shapes
+            what = f"a state has {n} numbers and there are {m} parameters; the shapes given are {y.shape} and {q.shape}."
+            hint = f"y0 in the order {' '.join(self.state)}; p in the order {' '.join(self.parameters) or '()'}"
+            raise UsageError(what, where=self._where, hint=hint)
+        if not all(map(isfinite, y.tolist())):
+            raise InitialError("the state is not finite.", where=self._where, hint="finite real numbers")
+        values = q.tolist()
+        if not all(map(isfinite, values)):
+            raise ParameterError("a parameter is not finite.", where=self._where, hint="finite real numbers")
+        if self._positive and not all(values[k] > 0.0 for k in self._positive):
+            self._binding(q)  # which names it
+        return y, q
+
+    def _binding(self, p: Array) -> Binding:
+        return bind(self.equations.system, dict(zip(self.parameters, p.tolist(), strict=True)), self.inputs, self._where)
+
+    def _surfaces(self, binding: Binding) -> Surfaces:
+        span = self.t[1] - self.t[0]
+        return Surfaces(self._switched, binding, self.accuracy.relative, float(np.sign(span)), abs(span))
+
+    def _by_simulate(self, y: Array, p: Array) -> Array:
+        motion: Trajectory = simulate(
+            self.equations,
+            dict(zip(self.state, y.tolist(), strict=True)),
+            self.t,
+            parameters=dict(zip(self.parameters, p.tolist(), strict=True)),
+            inputs=self.inputs,
+            keep="final",
+            max_steps=self.max_steps,
+            max_step=None if self.max_step == np.inf else self.max_step,
+            progress=False,
+            **self.accuracy.wish,
+        )
+        if motion.outcome is not Outcome.FINISHED:
+            raise UnfinishedError(motion.message, where=self._where, outcome=motion.outcome, motion=motion)
+        return np.array([float(motion.final[text]) for text in self.outputs])
+
+
+def _again(*fields: Any) -> Prepared:
+    found = Prepared(*fields)
+    found.make()
+    return found
+
+
+def _texts(outputs: Any, where: str) -> tuple[str, ...]:
+    if isinstance(outputs, str) or not isinstance(outputs, Sequence) or not all(isinstance(text, str) for text in outputs) or not outputs:
+        raise UsageError(f"outputs={outputs!r} is not a list of texts.", where=where, hint='outputs=["x", "x\'"], or none for the state')
+    return tuple(outputs)
+
+
+def _undetermined(where: str) -> UsageError:
+    return UsageError(
+        "the motion of these equations depends on a branch or a gauge, which prepare does not take.",
+        where=where,
+        why="The system Jacobian is singular at random states.",
+        hint="ch.simulate(..., branch=..., gauge=...)",
+    )

@@ -1,0 +1,127 @@
+"""Accelerations and multipliers at a state that is clearly regular."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from chetaev.core.state import State
+from chetaev.core.symbols import Jet
+from chetaev.core.values import Undefined
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.factored import Matrix
+from chetaev.numerics.flow.compiled import flow_of
+from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
+from chetaev.numerics.flow.prolongation import Problem, Prolongation, square_prolongation
+from chetaev.numerics.graphs.algebra import GraphTape
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.start.at_once import Completion, completion_of, excesses, positive
+from chetaev.numerics.start.conditions import Alone
+from chetaev.numerics.start.initial import read_state
+
+HOLDS = 1e-11
+"""Relative to the sum of its terms: largest residual of a row of motion with the accelerations found. Those of good divisors leave 1e-15;
+the checks of a motion allow 1e-8."""
+_FIRST = np.zeros(1, dtype=np.int64)
+_KNOWN: Remembered[Clear | None]
+
+
+@dataclass(frozen=True)
+class ClearState:
+    """A state that satisfies all rows, at which the system Jacobian clearly is regular, and the jets above it."""
+
+    state: Mapping[Jet, float]
+    jets: Mapping[Jet, float]
+    """All reported jets, in the order of the unknowns."""
+
+
+class Clear:
+    """States of rows with a flow."""
+
+    def __init__(self, completion: Completion, flow: Flow) -> None:
+        self.completion, self.flow, self.system = completion, flow, completion.system
+        structure = self.system.structure
+        self.reported: list[Jet] = []
+        for z, order in self.system.reported.items():
+            self.reported += [*structure.at_order(z, 1, 0), *[z.d(k) for k in range(1, order + 1)]]
+        self.places = frozenset(structure.state)
+        self.asked = False
+        """Whether a state was asked for."""
+        self.above = [z for z in self.reported if z not in self.places]
+
+    @cached_property
+    def tape(self) -> GraphTape:
+        """The jets above the state, and a number that is zero where nothing about them is in doubt."""
+        flow, system = self.flow, self.system
+        rows, top = ca.vertcat(*[system.row(pair) for pair in system.stage(0)]), list(system.structure.top)
+        column = ca.vertcat(*excesses(ca.vertsplit(ca.densify(rows)), HOLDS))
+        column = ca.substitute(column, flow.graph.vector(top), ca.vertcat(*[flow.tops[z] for z in top]))
+        doubts = [
+            *ca.vertsplit(column),
+            WORST_PIVOT - flow.smallest_pivot,
+            *self.completion.doubts(flow.solved.pivots, self.completion.state),
+        ]
+        return flow.graph.tape([*[flow.jet(z) for z in self.above], positive(doubts)])
+
+    def at(self, problem: Problem, fixed: Mapping[Jet, float]) -> ClearState | None:
+        """The state for given values of some of its jets; None if anything about it is in doubt."""
+        state = self.completion.state
+        x, points = np.array([[fixed.get(z, 0.0) for z in state]]), Alone(problem, state)
+        try:
+            done = self.completion.complete(points, fixed, x, _FIRST)
+            above = self.values(points, x) if done is not None and done[0] else None
+        except Undefined:  # an input, or a derivative of one
+            return None
+        if above is None:
+            return None
+        values = dict(zip(state, x[0].tolist(), strict=True))
+        known = {**values, **dict(zip(self.above, above.tolist(), strict=True))}
+        return ClearState(values, {z: known[z] for z in self.reported})
+
+    def values(self, points: Alone, x: Matrix) -> Matrix | None:
+        """The jets above a state; None where the system Jacobian is not clearly regular."""
+        found = points.values(self.tape, x, _FIRST)[0]
+        return found[:-1] if found[-1] == 0.0 and np.isfinite(found).all() else None
+
+
+def state_at_once(
+    equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str, *, often: bool = True
+) -> ClearState | None:
+    """The state for a user's data; None if anything about it is in doubt, or if the data are more than values of jets of the state.
+
+    With `often` false, None where no state of these equations was asked for before: the graphs take longer to make than one judgement,
+    which gives the same state.
+    """
+    system = square_prolongation(equations)
+    clear = None if system is None else clear_states(system)
+    if system is None or clear is None:
+        return None
+    first, clear.asked = not clear.asked, True
+    if first and not often:
+        return None
+    data = read_state(equations, start, binding, where, expressions=True)
+    if data.guess or data.demands or not data.fixed.keys() <= clear.places:
+        return None
+    return clear.at(Problem(system, binding, t, where), data.fixed)
+
+
+def clear_states(system: Prolongation) -> Clear | None:
+    """What evaluates states of rows that determine their motion; None where each state has to be judged; cached."""
+    return _KNOWN.get(system, (), lambda: _clear(system))
+
+
+def _clear(system: Prolongation) -> Clear | None:
+    if not system.shown_regular:  # a slope that is round-off wherever it was looked at has to be judged at each state
+        return None
+    completion = completion_of(system)
+    flow = None if completion is None else flow_of(system)
+    return None if completion is None or flow is None else Clear(completion, flow)
+
+
+_KNOWN = Remembered(64)

@@ -1,0 +1,198 @@
+"""Prepared motions: arrays in, arrays out, with the bits of simulate and all its refusals."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import chetaev as ch
+
+PENDULUM = ch.derive(ch.System("x y", {"g": "positive"}, lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = 1"]), ch.DAlembert())
+GALLERY = ["sleigh", "double-pendulum", "leaning-disk", "damped-oscillator", "lagrange-top", "heisenberg", "foucault", "chaplygin-ball"]
+
+
+def prepared(name: str, **given):
+    model = ch.gallery(name)
+    run = ch.prepare(model, t=(model.t[0], model.t[0] + 0.5), **given)
+    return model, run, *run.start(model.start, parameters=model.parameters)
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_the_end_has_the_bits_of_simulate(name):
+    model, run, y0, p = prepared(name)
+    motion = ch.simulate(model, t=run.t, keep="final")
+    assert run._straight is not None and run._straight.run(y0, p) is not None  # in compiled code
+    assert run(y0, p).tolist() == [motion.final[text] for text in run.outputs]
+
+
+def test_outputs_are_expressions_and_multipliers():
+    model, run, y0, p = prepared("sleigh", outputs=["x + 2*theta'", "lambda1", "x''", "m*theta"])
+    motion = ch.simulate(model, t=run.t)
+    assert run.outputs == ("x + 2*theta'", "lambda1", "x''", "m*theta")
+    assert run(y0, p) == pytest.approx([motion.final[text] for text in run.outputs], rel=1e-13)
+
+
+def test_an_oscillator_follows_its_closed_form():
+    spring = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
+    run = ch.prepare(spring, t=(0, 2), tolerance=1e-12)
+    for k in (0.3, 2.0, 7.1):
+        y0, p = run.start({"x": 0.4, "x'": -1}, parameters={"k": k})
+        w = np.sqrt(k)
+        x = 0.4 * np.cos(2 * w) - np.sin(2 * w) / w
+        assert run(y0, p) == pytest.approx([x, -0.4 * w * np.sin(2 * w) - np.cos(2 * w)], abs=1e-10)
+
+
+def test_a_driven_oscillator_knows_its_input():
+    driven = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2", forces={"x": "u"}, inputs={"u": None}))
+    run = ch.prepare(driven, t=(0, 3), tolerance=1e-12, inputs={"u": "sin(2*t)"}, outputs=["x", "x''", "u"])
+    y0, p = run.start({"x": 0, "x'": 0}, parameters={"k": 1})
+    x = (2 * np.sin(3) - np.sin(6)) / 3  # x'' + x = sin 2t from rest
+    assert run(y0, p) == pytest.approx([x, np.sin(6) - x, np.sin(6)], abs=1e-10)
+    assert run.rates(0.7, [0.2, 0.1], p) == pytest.approx([0.1, np.sin(1.4) - 0.2], abs=1e-15)
+
+
+def test_small_residuals_are_projected_and_large_ones_raise():
+    run = ch.prepare(PENDULUM, t=(0, 1), outputs=["x^2 + y^2", "x*x' + y*y'"])
+    y0, p = run.start({"x": 0.6, "y": -0.8, "x'": 0.4}, parameters={"g": 9.81})
+    assert dict(zip(run.state, y0, strict=True))["y'"] == pytest.approx(0.3)
+    moved = y0 * (1 + 1e-10)
+    assert run(moved, p) == pytest.approx([1, 0], abs=1e-13)
+    assert run._straight.run(moved, p) is not None
+    with pytest.raises(ch.InitialError, match="contradict"):
+        run(y0 * (1 + 1e-5), p)
+
+
+def test_wrong_arguments_are_refused():
+    run = ch.prepare(PENDULUM, t=(0, 1))
+    y0, p = run.start({"x": 0.6, "y": -0.8, "x'": 0.4}, parameters={"g": 9.81})
+    with pytest.raises(ch.UsageError, match="4 numbers and there are 1 parameters"):
+        run(y0[:3], p)
+    with pytest.raises(ch.UsageError, match="shapes"):
+        run(y0, np.zeros((1, 1)))
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ch.InitialError, match="not finite"):
+            run(np.array([bad, *y0[1:]]), p)
+        with pytest.raises(ch.ParameterError, match="not finite"):
+            run(y0, [bad])
+    with pytest.raises(ch.ParameterError, match="declared positive"):
+        run(y0, [-9.81])
+    with pytest.raises(ch.UsageError, match="list of texts"):
+        ch.prepare(PENDULUM, t=(0, 1), outputs="x")
+    with pytest.raises(ch.NotationError):
+        ch.prepare(PENDULUM, t=(0, 1), outputs=["z"])
+    with pytest.raises(ch.UsageError, match="two times"):
+        ch.prepare(PENDULUM, t=(0, 1, 2))
+    with pytest.raises(ch.UsageError, match="takes equations"):
+        ch.prepare(PENDULUM.system, t=(0, 1))
+    with pytest.raises(ch.InitialError, match="contradict"):
+        run.start({"x": 0.6, "y": -0.9, "x'": 0.4}, parameters={"g": 9.81})
+
+
+def test_a_motion_that_does_not_finish_raises_with_its_outcome():
+    falling = ch.derive(ch.System("x", lagrangian="x'^2/2 + 1/x"))
+    run = ch.prepare(falling, t=(0, 3))
+    y0, p = run.start({"x": 1, "x'": 0})
+    with pytest.raises(ch.UnfinishedError) as caught:
+        run(y0, p)
+    alone = ch.simulate(falling, {"x": 1, "x'": 0}, (0, 3), keep="final")
+    assert caught.value.outcome == alone.outcome != "finished"
+    assert caught.value.motion.end[0] == pytest.approx(np.pi / np.sqrt(8), abs=1e-3)  # the fall into a centre
+    ends, words = run.many([[1, 0], [100, 0], [1, np.nan]], [[]], outcomes=True)
+    assert words == [str(alone.outcome), "finished", "not_started"]
+    assert np.isnan(ends[[0, 2]]).all() and ends[1].tolist() == run([100, 0], p).tolist()
+
+
+def test_pivots_that_wear_are_changed_as_in_simulate():
+    """The pivot of the Cartesian pendulum that is chosen first vanishes on the way."""
+    run = ch.prepare(PENDULUM, t=(0, 3))
+    y0, p = run.start({"x": 0.99, "y": np.sqrt(1 - 0.99**2), "x'": 0}, parameters={"g": 9.81})
+    start = dict(zip(run.state, y0.tolist(), strict=True))
+    motion = ch.simulate(PENDULUM, start, (0, 3), parameters={"g": 9.81}, keep="final")
+    assert run(y0, p).tolist() == [motion.final[name] for name in run.state]
+
+
+def test_corners_are_left_to_simulate():
+    block = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2", forces={"x": "-mu*sign(x')"}))
+    run = ch.prepare(block, t=(0, 4))
+    y0, p = run.start({"x": 0, "x'": 2}, parameters={"mu": 1})
+    assert run(y0, p) == pytest.approx([2, 0], abs=1e-8)  # it stops at t = 2
+    with pytest.raises(ch.UsageError, match="side of each corner"):
+        run.rates(0, y0, p)
+
+
+def test_a_choice_of_gauge_is_refused():
+    with pytest.raises(ch.UsageError, match="branch or a gauge"):
+        ch.prepare(ch.gallery("cawley"), t=(0, 1))
+    with pytest.raises(ch.UsageError, match="branch or a gauge"):
+        ch.prepare(ch.derive(ch.gallery("cawley")), t=(0, 1))
+
+
+def test_complete_recomputes_what_start_completed():
+    run = ch.prepare(PENDULUM, t=(0, 1))
+    y0, p = run.start({"x": 0.6, "y": -0.8, "x'": 0.4}, parameters={"g": 9.81})
+    place = {name: k for k, name in enumerate(run.state)}
+    y0[place["x'"]] = 1.2
+    assert run.complete(y0, p)[place["y'"]] == pytest.approx(0.9)
+    again = run.complete(y0, p, given=["x", "y", "y'"])
+    assert again[place["x'"]] == pytest.approx(0.4)
+    with pytest.raises(ch.UsageError, match="no jet of the state"):
+        run.complete(y0, p, given=["z"])
+
+
+def test_threads_do_not_disturb_each_other():
+    _, run, y0, p = prepared("double-pendulum")
+    starts = y0 * (1 + 0.01 * np.arange(24)[:, None])
+    alone = np.array([run(y, p) for y in starts])
+    with ThreadPoolExecutor(4) as pool:
+        together = np.array(list(pool.map(lambda y: run(y, p), np.repeat(starts, 5, axis=0))))
+    assert np.array_equal(together, np.repeat(alone, 5, axis=0))
+    assert np.array_equal(run.many(starts, p), alone)
+    assert np.array_equal(run.many(starts, p, threads=3), alone)
+
+
+def test_another_process_computes_the_same_bits(tmp_path):
+    _, run, y0, p = prepared("sleigh", outputs=["x", "lambda1"])
+    copy = pickle.loads(pickle.dumps(run))  # noqa: S301
+    assert copy == run and copy(y0, p).tolist() == run(y0, p).tolist()
+    file = tmp_path / "run.pickle"
+    file.write_bytes(pickle.dumps((run, y0, p)))
+    text = f"import pickle; run, y0, p = pickle.load(open({str(file)!r}, 'rb')); print(*run(y0, p).tolist())"
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)  # noqa: S603
+    assert [float(v) for v in found.stdout.split()] == run(y0, p).tolist()
+
+
+def test_a_value_cannot_be_changed():
+    _, run, _, _ = prepared("sleigh")
+    with pytest.raises(AttributeError):
+        run.t = (0, 1)
+
+
+def test_scipy_integrates_the_rates():
+    _, run, y0, p = prepared("sleigh", tolerance=1e-11)
+    found = solve_ivp(run.rates, run.t, y0, method="DOP853", rtol=1e-11, atol=1e-12, args=(p,))
+    assert found.y[:, -1] == pytest.approx(run(y0, p), abs=1e-9)
+
+
+def test_numba_calls_the_rates():
+    numba = pytest.importorskip("numba")
+    _, run, y0, p = prepared("sleigh", tolerance=1e-11)
+    rates = run.cfunction
+
+    @numba.njit
+    def euler(y, p, h, steps):
+        out = np.empty_like(y)
+        for k in range(steps):
+            rates(k * h, y.ctypes, p.ctypes, out.ctypes)
+            y = y + h * out
+        return y
+
+    expected = y0.copy()
+    for k in range(50):
+        expected = expected + 1e-3 * run.rates(k * 1e-3, expected, p)
+    assert euler(y0, p, 1e-3, 50) == pytest.approx(expected, abs=1e-15)
