@@ -18,6 +18,7 @@ from chetaev.numerics.ensemble.given import Given
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
+from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, _lasting
 from chetaev.numerics.graphs.doubts import EPSILON
@@ -34,6 +35,9 @@ _PORTIONS = 6
 """Tasks per processor into which an ensemble is divided: fewer leave processors idle at the end, more cost overhead."""
 _FEW = 4
 """Fewest members at the same time that are integrated together; fewer are integrated one by one."""
+
+_PERHAPS_NOISE = (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS)
+"""How runs end in which steps became small or many, perhaps because of round-off, which a run of one member looks for."""
 
 
 class Integration:
@@ -86,7 +90,6 @@ class Integration:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
         self._find_loci()
-        self._find_round_off(t1)
         at_once = (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         for k in np.flatnonzero(at_once):
             self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
@@ -150,17 +153,6 @@ class Integration:
                 now, before = (np.abs(self.read.batch.values(kernel, t, y, members)) for t, y in ((self.at, self.y), (begun, first)))
                 self.status[members[(now < FALLEN_PIVOT * before).any(axis=1)]] = dop853.Status.FLOOR
 
-    def _find_round_off(self, t1: float) -> None:
-        """Members whose steps became too small, or too many, because of round-off: `simulate` knows how to go on."""
-        ended = np.isin(self.status, (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS))
-        for member in np.flatnonzero(ended & ~self.cornered):
-            compiled, t, y = self.pivoted[self.which[member]].compiled, float(self.at[member]), self.y[member]
-            p = self.read.batch.at(self.at, np.array([member]))[0]
-            noise = compiled.round_off(self.read.bound(int(member)), t, y, p, t1 - self.read.t)
-            largest = np.maximum(-self.low[member], self.high[member])
-            step = max(dop853.shortest(t), abs(t - self.read.t) / self.max_steps)
-            self.cornered[member] = dop853.drowned(noise, step, self.measures.rtol, largest)
-
     def _leave_corners(self, members: Indices, t1: float) -> None:
         """Leave members on a switching surface, or on the wrong side of one, to `simulate`."""
         count = len(self.read.switched.modes)
@@ -206,6 +198,8 @@ class Integration:
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
+        noisy = compiled.flow.has_constant_jacobian
+        few = limits._replace(max_steps=min(dop853.MANY_STEPS, self.max_steps)) if noisy else limits
         begun = self.counts[members, 0] > 0
         watching = dop853.Watching(
             directions=[0, 0, *[-1] * n],
@@ -217,12 +211,19 @@ class Integration:
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
 
         def together(t0: float, some: Indices) -> None:
-            run = dop853.run_many(code, t0, t1, starts[some], p[some], limits, watching, flag=self.workers.flag, threads=1)
-            self._store(members[some], run)
+            run = dop853.run_many(code, t0, t1, starts[some], p[some], few, watching, flag=self.workers.flag, threads=1)
+            again = np.isin(run.status, _PERHAPS_NOISE) & noisy
+            self._store(members[some[~again]], dop853.Ensemble(*(rows[~again] for rows in run)))
+            for k in some[again]:
+                alone(int(k))
 
         def alone(k: int) -> None:
-            known = limits._replace(before=self._largest(members[k])) if begun[k] else limits
-            run = dop853.run(code, times[k], t1, starts[k], p[k], known, watching, keep=dop853.FINAL, flag=self.workers.flag)
+            member = int(members[k])
+            known = limits._replace(before=self._largest(member)) if begun[k] else limits
+            heard = partial(self._round_off, compiled, member, t1 - times[k]) if noisy else None
+            run = dop853.run(
+                code, times[k], t1, starts[k], p[k], known, watching, keep=dop853.FINAL, flag=self.workers.flag, round_off=heard
+            )
             self._store(members[k : k + 1], run)
 
         for same in _classes(times):
@@ -232,6 +233,11 @@ class Integration:
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
                     yield partial(together, float(times[some[0]]), some), len(some)
+
+    def _round_off(self, compiled: Compiled, member: int, span: float, t: float, y: Array) -> Array:
+        """What rounding alone may make of a member's rates at a state, in a duration."""
+        p = self.read.batch.at(np.full(self.read.size, t), np.array([member]))[0]
+        return compiled.round_off(self.read.bound(member), t, y, p, span)
 
     def _largest(self, member: int) -> Array:
         """The largest absolute values of a member's jets so far, and 0 for the work done, as `simulate` knows them after a piece."""

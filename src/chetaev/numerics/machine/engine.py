@@ -25,6 +25,8 @@ _BLOCK = 64
 
 _LOCK = threading.Lock()
 _ADDRESSES: dict[str, int] = {}
+_KEPT: list[Any] = []
+"""The engine, kept until the process ends whoever clears the caches of functions: it owns the code at all addresses."""
 
 
 def machine_code(text: str, optimised: bool) -> int:
@@ -97,9 +99,10 @@ def _spelled_for_this_llvm(text: str) -> str:
     return text if llvm.llvm_version_info[0] > 15 else text.replace(" ptr ", " double* ")
 
 
-@cache
 def _engine() -> Any:
-    return llvm.create_mcjit_compiler(llvm.parse_assembly("", llvm.create_context()), _new_target(0))
+    if not _KEPT:
+        _KEPT.append(llvm.create_mcjit_compiler(llvm.parse_assembly("", llvm.create_context()), _new_target(0)))
+    return _KEPT[0]
 
 
 @cache

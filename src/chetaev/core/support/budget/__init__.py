@@ -14,7 +14,7 @@ a `value`, or a `reason` why there is none. A caller that knows a call to be sho
 their kind, and the call runs in place; starting the process takes about half a second, once. Whatever was counted is spent from the
 allowance around the call. The same call is not computed twice, whether it gave a value or ran out.
 
-**The clock** is a last ceiling for work that nobody counts, such as arithmetic with very long numbers: five times the seconds of processor
+**The clock** is a last ceiling for work that nobody counts, such as arithmetic with very long numbers: ten times the seconds of processor
 time, and, for a process that does not respond, a hundred times the seconds on the wall. `by_clock` and `reason` say if it decided, and a
 `ClockWarning` reports it.
 

@@ -79,6 +79,7 @@ from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Prog
 
 __all__ = [
     "FINAL",
+    "MANY_STEPS",
     "STEPS",
     "TIMES",
     "Code",
@@ -100,7 +101,7 @@ _SHORTEST = 10 * 2.0**-52
 """Length of the shortest step, relative to the time."""
 _ANEW = 1e-3
 """Part of the time that is left in which the first step is tried after round-off was found: error control makes it longer or shorter."""
-_MANY_STEPS = 1024
+MANY_STEPS = 1024
 """Steps after which round-off is first looked for, and then after every doubling: at t = 0 no step is too small for the time. A smaller
 number takes time in runs that need so many steps, a larger one in runs that only follow noise."""
 _FIRST_PORTION = 64
@@ -200,7 +201,7 @@ def run(
     with room_for(code, y.size, values.size, keep, wanted.size) as room:
         room.fill(y, values, t0, t1, limits, watching, wanted, flag)
         control, progress = room.control, room.progress
-        status, portion, many = codes.NEW, _FIRST_PORTION, NEVER if round_off is None else _MANY_STEPS
+        status, portion, many = codes.NEW, _FIRST_PORTION, NEVER if round_off is None else MANY_STEPS
         while status in (codes.NEW, codes.NO_ROOM):
             progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
             began = time.perf_counter()
