@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from chetaev.core.notation.show import latex, pieces
 from chetaev.report.prose import Setter, line
-from chetaev.report.typeset import RELATIONS
+from chetaev.report.words import RELATIONS
 
 TAIL = ".,;:"
 

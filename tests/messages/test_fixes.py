@@ -5,11 +5,11 @@ import pickle
 import pytest
 
 import chetaev as ch
-from chetaev.cli.fixes import on_the_command_line
+from chetaev.cli.session import on_the_command_line
 from chetaev.core.fixes import Ask, ChooseBranch, ChooseGauge, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.core.support.registry import words_of
-from chetaev.io.fixes import in_the_file
 from chetaev.io.reading import loads
+from chetaev.io.writing import in_the_file
 from chetaev.mechanics.principles import of_words
 
 

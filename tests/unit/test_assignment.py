@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from chetaev.mechanics.assignment import heaviest_assignment
+from chetaev.mechanics.structure import heaviest_assignment
 
 ABSENT = -(10**6)
 

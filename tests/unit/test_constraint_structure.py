@@ -10,10 +10,9 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME
 from chetaev.core.values import Tape
 from chetaev.mechanics.ranks.generic import points_on
-from chetaev.singular.dynamical.constrained_system import constrain
+from chetaev.singular.dynamical.constrained_system import constrain, pulled_back, semiholonomic, semiholonomic_degree
 from chetaev.singular.dynamical.constraint_structure import ConstraintStructure
 from chetaev.singular.dynamical.dynamical import DynamicalForm
-from chetaev.singular.dynamical.holonomic import pulled_back, semiholonomic, semiholonomic_degree
 from chetaev.singular.forms import d, is_zero, rank
 
 # ---- tools ------------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import sympy
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.transforms.tools.pythagoras import collapsed
+from chetaev.transforms.tools.pullback import collapsed
 
 
 def by_hand(rhs, state, times):

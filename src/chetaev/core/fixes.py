@@ -1,7 +1,7 @@
 """Suggested fixes of an error, as values that each front end prints in its own syntax.
 
-The hint of an error is advice: text with fixes among it. `str(fix)` is Python; `chetaev.cli.fixes` prints the same fix as options of the
-command line, `chetaev.io.fixes` as keys of a model file. A function that passes on an error changes these values, not sentences.
+The hint of an error is advice: text with fixes among it. `str(fix)` is Python; `chetaev.cli.session` prints the same fix as options of the
+command line, `chetaev.io.writing` as keys of a model file. A function that passes on an error changes these values, not sentences.
 """
 
 from __future__ import annotations

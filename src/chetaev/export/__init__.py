@@ -1,7 +1,6 @@
 """Export: the right-hand side of a model as a self-contained file, in Python with NumPy, as a CasADi graph, or in C.
 
-problem        the linear system that gives accelerations and multipliers, as data
-tape           the operations of a CasADi graph as plain nodes
+problem        the linear system that gives accelerations and multipliers, as data, and its operations as plain nodes
 spelling       how each language writes these operations
 program        tapes as formulas in a language, names, and the text at the head of a file
 python_files   the files for NumPy and CasADi

@@ -16,9 +16,8 @@ from sympy import Symbol
 from chetaev.core.errors import UsageError
 from chetaev.core.support.version import VERSION
 from chetaev.core.symbols import TIME, Jet
-from chetaev.export.problem import RightHandSide
+from chetaev.export.problem import CONSTANT, INPUT, RightHandSide, Tape
 from chetaev.export.spelling import ATOM, SUM, Spelling
-from chetaev.export.tape import CONSTANT, INPUT, Tape
 
 _LONGEST_TAPE = 600
 """Operations. Longer equations are not quoted at the head of a file: they would fill pages, and printing them takes seconds."""

@@ -18,10 +18,10 @@ from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
 from chetaev.core.symbols import Parameter
 from chetaev.core.system import System
-from chetaev.io.fixes import in_the_file
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
+from chetaev.io.writing import in_the_file
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite

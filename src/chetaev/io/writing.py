@@ -4,6 +4,9 @@ The user's own texts are kept as long as they still have their meaning. A text m
 these names too, so the text is written as it stands. But a system can be changed part by part, and a text read with other names would
 mean something else in the file. So every text is read again, with the names that the file defines; where the result is not the
 expression of the system, the expression is written instead.
+
+Arrays, NumPy numbers and SciPy rotations are written as their numbers. A value that a file cannot hold, or that `evaluate` would not
+accept, raises before anything is written; the message names the value and an acceptable form. `in_the_file` prints a suggested fix as keys.
 """
 
 from __future__ import annotations
@@ -12,23 +15,27 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sympy import Expr, S
 
 from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value, with_variations
-from chetaev.core.errors import ChetaevError, ModelError, UsageError
+from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, UsageError
+from chetaev.core.fixes import Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.core.notation import Vocabulary, parse_row, show
 from chetaev.core.parts import PARTS, AsWritten, Kind, parts_of
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text
 from chetaev.core.symbols import delta
 from chetaev.core.system import System
-from chetaev.io import values
 from chetaev.mechanics.model import Model
-from chetaev.numerics.motion.run_settings import Form
+from chetaev.mechanics.principles import Principle, spec_of
+from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
@@ -65,15 +72,15 @@ def save(model: Model | Trajectory, path: Any) -> Path:
 
 def dumps(model: Model) -> str:
     """Return `model` in the format of model files: the user's own text where there is one, otherwise the notation."""
-    blocks = [*_system(model), _table("principle", values.principle_keys(model.principle))]
+    blocks = [*_system(model), _table("principle", principle_keys(model.principle))]
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
-    blocks.append(_settings("simulate", values.run(model, Form.KEY)))
-    blocks.append(_table("values", {name: _text(values.function(name, value, model)) for name, value in model.inputs.items()}))
-    blocks += [_settings(name, table) for name, table in values.run(model, Form.TABLE).items()]
-    blocks += [_settings(f"[{name}]", entry) for name, entries in values.run(model, Form.LIST).items() for entry in entries]
+    blocks.append(_settings("simulate", _run_settings(model, Form.KEY)))
+    blocks.append(_table("values", {name: _text(_function_of_time(name, value, model)) for name, value in model.inputs.items()}))
+    blocks += [_settings(name, table) for name, table in _run_settings(model, Form.TABLE).items()]
+    blocks += [_settings(f"[{name}]", entry) for name, entries in _run_settings(model, Form.LIST).items() for entry in entries]
     for principle, more in model.also.items():
-        blocks.append(_table("[compare]", {**values.principle_keys(principle), "fixed": _list(_data(more, model))}))
+        blocks.append(_table("[compare]", {**principle_keys(principle), "fixed": _list(_data(more, model))}))
     blocks.append(_table("invariants", {name: _text(e) for name, e in model.invariants.items()}))
     blocks.append(_scene(model.scene))
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -118,8 +125,8 @@ def _scene(scene: Scene | None) -> str:
     if scene is None:
         return ""
     entries = written(scene)
-    shapes = "".join(f"  {values.setting(shape)},\n" for shape in entries.pop("shapes"))
-    return _table("scene", {**{key: values.setting(value) for key, value in entries.items()}, "shapes": f"[\n{shapes}]"})
+    shapes = "".join(f"  {_toml(shape)},\n" for shape in entries.pop("shapes"))
+    return _table("scene", {**{key: _toml(value) for key, value in entries.items()}, "shapes": f"[\n{shapes}]"})
 
 
 def _parameter(symbol: Any, model: Model) -> str:
@@ -127,23 +134,23 @@ def _parameter(symbol: Any, model: Model) -> str:
     kind = "positive" if symbol.is_positive else "real"
     if symbol.name not in model.parameters:
         return f'{{kind = "{kind}"}}'
-    given = values.constant(symbol.name, model.parameters[symbol.name], model)
+    given = _constant(symbol.name, model.parameters[symbol.name], model)
     value = _text(given) if isinstance(given, str) else repr(given)
     return value if kind == "real" else f'{{value = {value}, kind = "{kind}"}}'
 
 
 def _data(given: Mapping[str, Any], model: Model) -> list[str]:
-    return [f"{name} = {values.datum(name, value, model)}" for name, value in given.items()]
+    return [f"{name} = {_datum(name, value, model)}" for name, value in given.items()]
 
 
 def _settings(name: str, entries: Mapping[str, Any]) -> str:
-    return _table(name, {key: values.setting(value) for key, value in entries.items()})
+    return _table(name, {key: _toml(value) for key, value in entries.items()})
 
 
 def _table(name: str, entries: Mapping[str, str]) -> str:
     if not entries:
         return ""
-    return "\n".join([f"[{name}]", *[f"{values.key(key)} = {value}" for key, value in entries.items()]])
+    return "\n".join([f"[{name}]", *[f"{_key(key)} = {value}" for key, value in entries.items()]])
 
 
 def _list(texts: Iterable[str]) -> str:
@@ -197,3 +204,125 @@ class _UserTexts(AsWritten):
     @cached_property
     def _with_variations(self) -> Vocabulary:
         return with_variations(self.system.vocabulary, self.system.action)
+
+
+_MOST_ENTRIES = 16
+"""Entries of the largest matrix of a group (SE(3), 4 by 4). A larger array is refused as a batch of starts."""
+
+
+def _datum(name: str, given: Any, model: Model) -> str:
+    """Return the right side of a row `name = value` of initial data."""
+    where = f"save {model.system.label}, start {name}"
+    given = _plain(given, name, where)
+    if isinstance(given, list) and name not in model.system.groups:
+        raise InitialError(
+            f"{name} is given as {len(given)} values.",
+            where=where,
+            why="A model file holds the start of one motion, and a list only for an element of a group.",
+            hint="one number; simulate_many takes columns of starts",
+        )
+    return _listed(given, where)
+
+
+def _constant(name: str, given: Any, model: Model) -> float | str:
+    """Return the value of a parameter: a number, or the text that was given."""
+    where = f"save {model.system.label}, parameter {name}"
+    return given if isinstance(given, str) else _number(given, where, ParameterError)
+
+
+def _function_of_time(name: str, given: Any, model: Model) -> str:
+    """Return the function of time that an open input is bound to."""
+    if callable(given) and not isinstance(given, Expr):
+        raise ParameterError(
+            f"{name} is a Python function, which a model file cannot hold.",
+            where=f"save {model.system.label}, input {name}",
+            hint=("an expression in t: ", SetInput((name,), "sin(2*t)")),
+        )
+    return _scalar(given, f"save {model.system.label}, input {name}", ParameterError)
+
+
+def principle_keys(principle: Principle) -> dict[str, str]:
+    """Return the keys, with their values, of a table that names `principle`."""
+    found = spec_of(principle)
+    return {name: _toml(value) for name, value in ({"name": found} if isinstance(found, str) else found).items()}
+
+
+def _toml(value: Any) -> str:
+    """Write a text, a number, a truth value, or a list or table of these, in TOML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(name)} = {_toml(v)}" for name, v in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _key(name: str) -> str:
+    """Write a key in TOML, quoted where TOML requires it."""
+    return name if name.replace("_", "a").isalnum() and name.isascii() else json.dumps(name, ensure_ascii=False)
+
+
+def _run_settings(model: Model, form: Form) -> dict[str, Any]:
+    """Return the settings of the run that have `form` in a model file, by name, as numbers, texts, lists and mappings."""
+    kept = [setting for setting in RUN_SETTINGS if setting.form is form]
+    found = {setting.name: setting.write(getattr(model, setting.name), f"save {model.system.label}") for setting in kept}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _plain(given: Any, name: str, where: str) -> Any:
+    """Turn arrays, tuples and objects with `as_matrix`, such as SciPy's Rotation, into lists; return anything else unchanged."""
+    if hasattr(given, "as_matrix"):
+        given = np.asarray(given.as_matrix(), dtype=float)
+    if isinstance(given, np.ndarray) and given.ndim and (given.ndim > 2 or given.size > _MOST_ENTRIES):
+        raise InitialError(
+            f"{name} is given as an array of shape {given.shape}.",
+            where=where,
+            why="A model file holds the start of one motion.",
+            hint="one number, or one matrix; simulate_many takes columns of starts",
+        )
+    if isinstance(given, np.ndarray) and given.ndim:
+        return given.tolist()
+    return [_plain(part, name, where) for part in given] if isinstance(given, list | tuple) else given
+
+
+def _listed(given: Any, where: str) -> str:
+    return f"[{', '.join(_listed(part, where) for part in given)}]" if isinstance(given, list) else _scalar(given, where, InitialError)
+
+
+def _scalar(given: Any, where: str, kind: type[ChetaevError]) -> str:
+    """Return a text unchanged, an expression in the notation, any other value as a number that reads back exactly."""
+    if isinstance(given, str):
+        return given
+    return show(given) if isinstance(given, Expr) else repr(_number(given, where, kind))
+
+
+def _number(given: Any, where: str, kind: type[ChetaevError]) -> float:
+    if not isinstance(given, Real | Expr) or isinstance(given, bool):
+        hint = 'a number, or a text such as "pi/6"; for an element of a group a NumPy array or a list of these'
+        raise kind(f"a value of the kind {type(given).__name__} cannot be written.", where=where, hint=hint)
+    return number(given, {}, where, kind)
+
+
+def in_the_file(fix: Fix, principle_table: str = "[principle]") -> str:
+    """Return `fix` as a table and its keys. A fix that has no key in a file, such as a choice among branches, is printed as Python.
+
+    >>> in_the_file(SetParameter(("m", "J")))
+    '[parameters] m = ..., J = ...'
+    """
+    match fix:
+        case SetParameter(names):
+            return f"[parameters] {', '.join(f'{name} = ...' for name in names)}"
+        case SetInput(names, example):
+            return "[values] " + ", ".join(f'{name} = "{example or "..."}"' for name in names)
+        case SetInitial(names):
+            return f"[initial] fixed = [..., {_rows(names)}]"
+        case Guess(names):
+            return f"[initial] guess = [{_rows(names)}]"
+        case UsePrinciple(principle):
+            return f"{principle_table} {', '.join(f'{key} = {value}' for key, value in principle_keys(principle).items())}"
+    return str(fix)
+
+
+def _rows(names: tuple[str, ...]) -> str:
+    return ", ".join(f'"{name} = ..."' for name in names)

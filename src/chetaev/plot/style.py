@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,8 @@ from numpy.typing import NDArray
 from chetaev.core.errors import ChetaevError, UsageError
 from chetaev.core.notation.formula import estimated_width
 from chetaev.core.notation.show import latex
+from chetaev.core.support.files import replacing
 from chetaev.core.support.text import in_mathtext
-from chetaev.plot.saving import save_figure
 
 try:
     import matplotlib
@@ -220,3 +222,17 @@ def legend(axes: Any, **options: Any) -> None:
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or (options.pop("always", False) and names):
         axes.legend(handles, names, **options)
+
+
+def save_figure(draw: Callable[..., None], name: Any, options: dict[str, Any]) -> None:
+    """Save a figure by matplotlib's own `savefig`, given as `draw`, to a path or a stream. A path without an ending gets the default."""
+    if not isinstance(name, str | PathLike):
+        draw(name, **options)
+        return
+    text = fspath(name)
+    if not Path(text).suffix and options.get("format") is None:
+        import matplotlib
+
+        text = f"{text}.{matplotlib.rcParams['savefig.format']}"
+    with replacing(text) as beside:
+        draw(beside, **options)

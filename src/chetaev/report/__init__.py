@@ -107,8 +107,8 @@ def report(
     """
     from chetaev.report import motion as moving
     from chetaev.report import sections
-    from chetaev.report.citations import citations
     from chetaev.report.page import page
+    from chetaev.report.sections import citations
     from chetaev.report.subject import subject_of
 
     settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "scale": scale, "method": method, "events": events}

@@ -1,4 +1,8 @@
-"""Numbers, tables and sentences as HTML."""
+"""Numbers, tables, sentences and formulas as HTML.
+
+A formula is a row of small elements of MathML that flow like words, so that lines break at the window's edge and nothing is clipped. Each
+has its LaTeX as a label for screen readers and for copying.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
+
+from sympy import Expr
+
+from chetaev.core.notation.formula import Formula, leading, operator, symbol
+from chetaev.core.notation.show import mathml, pieces
 
 _ROW = re.compile(r"(?:kinematic|variational|consequence|branch)\[\d+\]'*|\bE_\w+")
 """Labels of rows."""
@@ -54,3 +63,36 @@ def sentence(text: str, labels: Sequence[str] = ()) -> str:
     rows = re.compile("|".join([_ROW.pattern, *named]))
     capital = phrase if rows.match(phrase) else phrase[:1].upper() + phrase[1:]
     return rows.sub(r"<code>\g<0></code>", escape(capital + ("" if phrase.endswith((".", "!", "?")) else "."), quote=False))
+
+
+_WIDTH = 30
+"""Characters: about the widest unbreakable piece of a formula. It has to fit the screen of a telephone."""
+_SIGNS = (("!=", r"\neq ", "≠"), (">", "> ", ">"), ("<", "< ", "<"))
+RELATIONS = {sign: Formula(latex, leading(mark).mathml) for sign, latex, mark in _SIGNS}
+"""Relations of running text that are not in the notation."""
+
+
+def set_formula(*sides: str | Expr) -> str:
+    """Set a row, by its sides or as one text, or an expression, in pieces between which a line may break."""
+    return " ".join(piece.element() for piece in pieces(*sides, width=_WIDTH))
+
+
+def set_symbol(text: str) -> str:
+    """Set a short expression in one piece."""
+    return mathml(text.replace(".", "_") if text[:1].isalpha() else text)  # A.w is a component of the rotation A
+
+
+def set_relation(relation: str, text: str) -> str:
+    """Set a relation such as `!=` and what stands after it."""
+    first, *rest = pieces(text, width=_WIDTH)
+    return " ".join(piece.element() for piece in (RELATIONS[relation].then(first), *rest))
+
+
+def set_general_form(reactions: bool) -> tuple[str, str]:
+    """Set the form of all equations, `E_i = u_i + lambda_a R^a_i`, and the coefficients `R^a_i`."""
+    base, index = symbol("R_i").indexed
+    coefficients = Formula("R^{a}_{i}", f"<msubsup>{base}{index}<mi>a</mi></msubsup>")
+    form = symbol("E_i").then(operator("=")).then(symbol("u_i"))
+    if reactions:
+        form = form.then(operator("+")).then(symbol("lambda_a")).then(coefficients)
+    return form.element(), coefficients.element()

@@ -34,8 +34,7 @@ from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import virtual
-from chetaev.transforms.tools.source import with_reactions
-from chetaev.transforms.tools.theorem import theorem
+from chetaev.transforms.tools.theorem import theorem, with_reactions
 
 _NO_WORK = 1e-9
 """Power relative to its terms below which a reaction or the friction does no work, at points that are found to 1e-11."""

@@ -41,8 +41,7 @@ from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.theorem import theorem
-from chetaev.transforms.tools.velocity_definition import Definition
-from chetaev.transforms.tools.velocity_frame import VelocityFrame
+from chetaev.transforms.tools.velocity_frame import Definition, VelocityFrame
 
 
 @theorem(velocity="velocities")

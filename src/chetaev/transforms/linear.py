@@ -22,8 +22,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import virtual
-from chetaev.transforms.tools.source import with_reactions
-from chetaev.transforms.tools.theorem import theorem
+from chetaev.transforms.tools.theorem import theorem, with_reactions
 
 
 @theorem()

@@ -33,8 +33,7 @@ from chetaev.mechanics.ranks.generic import Point
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.nullspace import Vector, explicit_solve, independent, is_singular, normal_solve, null_basis, solution, tidy
-from chetaev.transforms.tools.source import with_reactions
-from chetaev.transforms.tools.theorem import theorem
+from chetaev.transforms.tools.theorem import theorem, with_reactions
 
 
 @theorem(velocity="velocities")

@@ -37,6 +37,7 @@ from chetaev.transforms.tools.morphism import Morphism, image_of
 from chetaev.transforms.tools.nullspace import independent, normal_solve
 from chetaev.transforms.tools.pullback import (
     Substitution,
+    collapsed,
     new_coordinates,
     pulled_back,
     read_inverse,
@@ -44,7 +45,6 @@ from chetaev.transforms.tools.pullback import (
     require_inverse_on,
     substitution_rule,
 )
-from chetaev.transforms.tools.pythagoras import collapsed
 from chetaev.transforms.tools.theorem import theorem
 
 Constants = dict[Parameter, Expr]

@@ -24,8 +24,7 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.source import source_under
-from chetaev.transforms.tools.theorem import theorem
+from chetaev.transforms.tools.theorem import source_under, theorem
 
 _SECONDS = 5.0
 """Budget of SymPy to solve a nonlinear momentum for the velocity."""

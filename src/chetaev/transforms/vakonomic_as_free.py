@@ -12,8 +12,7 @@ from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, Vakonomic
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.source import source_under
-from chetaev.transforms.tools.theorem import theorem
+from chetaev.transforms.tools.theorem import source_under, theorem
 
 
 @theorem()

@@ -4,17 +4,24 @@ An expression that is not identically zero vanishes at a random point with a cha
 (1980) 701-717), so two independent points decide. Roots need more care: sqrt(u^2) - u vanishes at half of the points. An output with
 roots that vanishes is tested again with a random sign for every root, to see whether it vanishes on all branches; where it does not
 (sqrt(a*b) = sqrt(a)*sqrt(b) holds on one) forty points decide.
+
+An expression that is not zero in the field may still vanish by an identity that the field does not know, as acos(x) + asin(x) - pi/2 does.
+`has_values` looks for real points where a value stays the same as the number of digits grows, which shows that it does not vanish.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
+
+import mpmath
 
 from chetaev.core.exact.field import PRIMES, Field, OutsideDomain, Residue
 from chetaev.core.exact.functions import TABLE, FieldFunctions
-from chetaev.core.exact.program import Program
+from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.support.budget import tally
 
 TRIALS = 2
@@ -207,3 +214,42 @@ def _zero_on_all_branches(program: Program, suspects: Sequence[bool]) -> list[bo
         if seen == TRIALS:
             return left
     return [False] * len(left)
+
+
+_DIGITS = ((60, 90), (400, 500), (3000, 3200))
+"""Decimal digits with which a value must be the same. 1 + tanh(-300) is zero with 90 digits, and 1 + tanh(-3000) with 500."""
+_POINTS = (12, 12, 4)
+"""Random points tried with each."""
+_SIZES = (1.0, 1.0, 0.2, 6.0)
+"""Sizes of random points one after the other, which reach domains such as those of asin and acosh."""
+
+
+def has_values(program: Program) -> list[bool]:
+    """Which outputs are shown to differ from zero at some random point; False where none is found."""
+    shown = [False] * len(program.outputs)
+    for pair, points in zip(_DIGITS, _POINTS, strict=True):
+        for seed in range(points):
+            first, second = (_values(program, seed, digits) for digits in pair)
+            if first is None or second is None:
+                continue
+            agree = [a != 0 and abs(a - b) < abs(a) / 2 for a, b in zip(first, second, strict=True)]
+            shown = [known or now for known, now in zip(shown, agree, strict=True)]
+            if all(shown):
+                return shown
+    return shown
+
+
+def _values(program: Program, seed: int, digits: int) -> list[Any] | None:
+    """The outputs at a random point; None where one has no value."""
+    mp = mpmath.mp.clone()
+    mp.dps = digits
+    chance = random.Random(seed)
+    size = _SIZES[seed % len(_SIZES)]
+    values = []
+    for k in range(program.inputs):
+        drawn = mp.mpf(chance.randint(200, 1300)) / 997 * size
+        values.append(drawn if k in program.positive or chance.random() < 0.5 else -drawn)
+    try:
+        return [mp.mpf(v) for v in many_digit_values(program, values, mp)]
+    except (ValueError, ZeroDivisionError, OverflowError, KeyError):
+        return None

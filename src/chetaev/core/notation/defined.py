@@ -1,17 +1,19 @@
 """Functions that a program adds to the notation: a name for an expression in existing functions.
 
 `softplus(x)` then stands for its expression, so that derivatives, values, exact zero tests, enclosures, machine code and exported code
-need nothing else. Texts, also those in files, keep the name; derived equations show the expression.
+need nothing else. Texts, also those in files, keep the name; derived equations show the expression. `slopes_of_functions` reads the texts
+by which the table of the library describes the slope of a function.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from sympy import Expr
 
 from chetaev.core.errors import NotationError, UsageError
-from chetaev.core.functions import DECLARABLE, FUNCTIONS
+from chetaev.core.functions import DECLARABLE, FUNCTIONS, SMOOTH
 from chetaev.core.notation.bounds import MOST_DERIVED, fault
 from chetaev.core.notation.meaning import parse_expression
 from chetaev.core.notation.vocabulary import Vocabulary
@@ -60,3 +62,14 @@ class Function:
         FUNCTIONS[self.name] = (self, len(self.arguments.split()))
         DECLARABLE.add(self.name)
         return self
+
+
+ARGUMENT = Parameter("u")
+"""The argument in the text of a slope."""
+
+
+@cache
+def slopes_of_functions() -> dict[str, Expr]:
+    """The slope of each such function, by its name."""
+    known = Vocabulary(expressions={"u": ARGUMENT})
+    return {name: parse_expression(function.slope, known, f"function {name}") for name, function in SMOOTH.items() if function.slope}

@@ -42,7 +42,7 @@ class Specified:
     title: ClassVar[str] = ""
     """Its name in a report; the Python expression if this is empty."""
     papers: ClassVar[tuple[str, ...]] = ()
-    """References for a report: texts, or keys of `chetaev.report.citations`."""
+    """References for a report: texts, or keys of `chetaev.report.sections`."""
 
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sympy import Expr, Symbol
 from chetaev.core.calculus import total_derivative
 from chetaev.core.functions import SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
-from chetaev.core.notation.slopes import ARGUMENT, slopes_of_functions
+from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single

@@ -16,7 +16,7 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
-from chetaev.core.exact.witness import has_values
+from chetaev.core.exact.signature import has_values
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.factored import equilibrated

@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr
 
-from chetaev.core.notation.slopes import ARGUMENT, slopes_of_functions
+from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.core.values import Tape
 from chetaev.mechanics.ranks.factored import Matrix
 from chetaev.numerics.machine.tape import fold

@@ -14,8 +14,7 @@ import numpy as np
 from sympy import Dummy, Expr, Number, S, preorder_traversal
 
 from chetaev.core.errors import UsageError
-from chetaev.core.exact.signature import vanishing
-from chetaev.core.exact.witness import has_values
+from chetaev.core.exact.signature import has_values, vanishing
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.state import State

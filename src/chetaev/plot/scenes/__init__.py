@@ -1,6 +1,7 @@
 """Drawing scenes: from a scene and a motion to pictures, films and pages.
 
 `default` finds the scene of a model or motion; `values` evaluates its expressions along the motion; `compose` makes a drawing of them
-(`drawing`), with `planar` and `spatial` shapes (`meshes`) and `abstract` ones for quantities without a place; `view` chooses the window or
-camera. `paint` and `space` draw with matplotlib, `films` writes files, `pages` interactive drawings for browsers, `text` names and numbers.
+(`drawing`), with `planar` shapes, those of quantities without a place among them, and `spatial` ones (`meshes`); `view` chooses the window
+or camera. `paint` and `space` draw with matplotlib, `films` writes files, `pages` interactive drawings for browsers, `text` names and
+numbers.
 """

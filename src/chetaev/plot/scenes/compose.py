@@ -10,9 +10,8 @@ import numpy as np
 from chetaev.core.scene import Ground, Scene, Shape, Trace
 from chetaev.core.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.plot.scenes.abstract import abstract
 from chetaev.plot.scenes.drawing import Array, Camera, Drawing, Floor, Item, Window, nice_step, recoloured
-from chetaev.plot.scenes.planar import planar
+from chetaev.plot.scenes.planar import abstract, planar
 from chetaev.plot.scenes.spatial import spatial
 from chetaev.plot.scenes.values import Values, require_sizes
 from chetaev.plot.scenes.view import camera, extent, lowest, window

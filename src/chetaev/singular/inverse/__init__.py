@@ -1,6 +1,6 @@
 """The inverse problem: is there a Lagrangian, which one, of which order?
 
-`helmholtz` decides, `lagrangians` constructs one, `multipliers` seeks integrating factors, `order_reduction` an equivalent Lagrangian of
-lowest order, `lepage_equivalent` its Cartan form. `variation` is the Euler-Lagrange operator with Krupková's sign, `primitives` finds
-antiderivatives, `source` reads the input.
+`helmholtz` reads the input and decides, `lagrangians` constructs one, `multipliers` seeks integrating factors, `order_reduction` an
+equivalent Lagrangian of lowest order, `lepage_equivalent` its Cartan form. `variation` is the Euler-Lagrange operator with Krupková's sign,
+`primitives` finds antiderivatives.
 """

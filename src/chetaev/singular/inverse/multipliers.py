@@ -27,9 +27,8 @@ from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
-from chetaev.singular.inverse.helmholtz import Variationality, decide, identities
+from chetaev.singular.inverse.helmholtz import Variationality, decide, identities, read_source
 from chetaev.singular.inverse.primitives import antiderivative
-from chetaev.singular.inverse.source import read_source
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _LEAST = 1.0

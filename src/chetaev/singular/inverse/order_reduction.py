@@ -29,11 +29,10 @@ from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.ranks.generic import RANK_POINTS, generic_rank, points_on
-from chetaev.singular.inverse.helmholtz import Variationality, helmholtz, lagrangian_of
+from chetaev.singular.inverse.helmholtz import Source, Variationality, helmholtz, lagrangian_of, read_source
 from chetaev.singular.inverse.lagrangians import minimal_lagrangian, reproduces
 from chetaev.singular.inverse.lepage_equivalent import LepageanEquivalent, Momenta, lepagean_equivalent
 from chetaev.singular.inverse.primitives import antiderivative, potential
-from chetaev.singular.inverse.source import Source, read_source
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _LARGEST_DETERMINANT = 4

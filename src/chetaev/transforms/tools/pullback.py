@@ -1,4 +1,9 @@
-r"""A system in other coordinates: $q = f(t, y)$ substituted everywhere, derivatives by $D$, variations by $\delta q = f_y\,\delta y$."""
+r"""A system in other coordinates: $q = f(t, y)$ substituted everywhere, derivatives by $D$, variations by $\delta q = f_y\,\delta y$.
+
+Charts with angles produce squares of sines and cosines that cancel: in polar coordinates two of the eight terms of $\dot x^2 + \dot y^2$
+remain. `collapsed` replaces even powers of the sine by the cosine, or the other way round, by $\sin^2 a + \cos^2 a = 1$ and
+$\cosh^2 a - \sinh^2 a = 1$, and keeps the shortest form.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from sympy import Add, Expr, S
+import sympy
+from sympy import Add, Expr, Pow, S, cos, cosh, sin, sinh
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
@@ -15,11 +21,11 @@ from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import Kind, spell, tokens
+from chetaev.core.support.budget import limited, size
 from chetaev.core.symbols import Coordinate, Jet, Parameter, delta, jets_in, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
-from chetaev.transforms.tools.pythagoras import collapsed
 
 Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
@@ -156,3 +162,50 @@ def virtual(coefficients: Mapping[Coordinate, Expr] | Iterable[tuple[Coordinate,
     r"""The form $R_i\,\delta q^i$ of a variational row."""
     pairs = coefficients.items() if isinstance(coefficients, Mapping) else coefficients
     return Add(*[c * delta(q) for q, c in pairs])
+
+
+_SECONDS = 1.0
+"""Budget for shorter forms of one expression."""
+_SHORT = 600
+"""Size of expressions that are expanded in place, within a tenth of a second."""
+_LONGEST = 2000
+"""Operations above which an expression is not expanded."""
+
+
+def collapsed(e: Expr) -> Expr:
+    """The shortest of an expression and its forms without squares of sines, or without squares of cosines."""
+    if not e.has(sin, cos, sinh, cosh) or e.count_ops() > _LONGEST:
+        return e
+    above, below = sympy.fraction(e)
+    short = limited(_shortest_fraction, above, below, seconds=_SECONDS, small=size(above, below) <= _SHORT)
+    return min(e, short.or_else(e), key=sympy.count_ops)
+
+
+def _shortest_fraction(above: Expr, below: Expr) -> Expr:
+    return _shortest(above) / _shortest(below)
+
+
+def _shortest(e: Expr) -> Expr:
+    expanded = sympy.expand(e)
+    return min([e, *[sympy.factor_terms(without(expanded)) for without in (_without_sines, _without_cosines)]], key=sympy.count_ops)
+
+
+def _without_sines(e: Expr) -> Expr:
+    return _squares_replaced(e, sin, lambda a: 1 - cos(a) ** 2, sinh, lambda a: cosh(a) ** 2 - 1)
+
+
+def _without_cosines(e: Expr) -> Expr:
+    return _squares_replaced(e, cos, lambda a: 1 - sin(a) ** 2, cosh, lambda a: 1 + sinh(a) ** 2)
+
+
+def _squares_replaced(e: Expr, circular: type, by: Callable[[Expr], Expr], hyperbolic: type, hyperbolic_by: Callable[[Expr], Expr]) -> Expr:
+    """Even powers of a function replaced by a formula, and the result expanded."""
+
+    def replacement(power: Pow) -> Expr:
+        function = power.base
+        formula = by if isinstance(function, circular) else hyperbolic_by
+        pairs, single = divmod(int(power.exp), 2)
+        return formula(function.args[0]) ** pairs * function**single
+
+    powers = [p for p in e.atoms(Pow) if isinstance(p.base, (circular, hyperbolic)) and p.exp.is_Integer and p.exp > 1]
+    return sympy.expand(e.xreplace({p: replacement(p) for p in powers}))

@@ -26,13 +26,12 @@ process can be made (a frozen program, a platform without processes) has no valu
 | module | what it does |
 |---|---|
 | `counting` | `allowance`, `spend`, `tally`, `apart`, `give_up`, `remaining` |
-| `calls` | `limited`, and what is remembered |
+| `calls` | `limited`, what is remembered, and `size`, a bound for the work on an expression |
 | `worker` | the process as its owner sees it: start, ask, end |
 | `process` | the process itself: read, count, answer |
-| `sizes` | `size`, a bound for the work on an expression |
 """
 
-from chetaev.core.support.budget.calls import OUT_OF_WORK, Answer, limited
+from chetaev.core.support.budget.calls import OUT_OF_WORK, Answer, limited, size
 from chetaev.core.support.budget.counting import (
     OPERATIONS,
     Allowance,
@@ -45,7 +44,6 @@ from chetaev.core.support.budget.counting import (
     spend,
     tally,
 )
-from chetaev.core.support.budget.sizes import size
 
 __all__ = [
     "OPERATIONS",

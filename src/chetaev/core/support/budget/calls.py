@@ -1,4 +1,4 @@
-"""Calls with a limit, in another process, and the memory of what they gave."""
+"""Calls with a limit, in another process, the memory of what they gave, and the `size` of expressions, by which a call is small."""
 
 from __future__ import annotations
 
@@ -8,13 +8,46 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import chain
+from math import comb, log2
 from typing import Any, Generic, TypeVar, cast
+
+from sympy import Add, Basic, Function, Integer, Rational, preorder_traversal
 
 from chetaev.core.support.budget import process, worker
 from chetaev.core.support.budget.counting import CEILING, OPERATIONS, remaining, spend, warn_of_clock
 from chetaev.core.support.recursion import deep
 
 T = TypeVar("T")
+
+_LONGEST = 100_000
+"""Nodes that are visited, at most. Whatever is larger is large for every caller."""
+_HUGE = 1_000_000
+"""The exponent or multiple above which nothing is counted: no caller calls that small."""
+
+
+def size(*expressions: Basic) -> float:
+    """The number of nodes, and besides: the terms of every power of a sum, the multiples in arguments of functions, long numbers.
+
+    >>> from sympy import symbols, sin
+    >>> x, y = symbols("x y")
+    >>> size(x + y), size((x + y) ** 20) > 20, size(sin(1000 * x)) > 1000
+    (3, True, True)
+    """
+    total = 0.0
+    for node in chain.from_iterable(preorder_traversal(e) for e in expressions):
+        total += 1
+        if total > _LONGEST:
+            break
+        if node.is_Pow and isinstance(node.base, Add) and node.exp.is_Rational:
+            power = abs(node.exp.p)
+            total += _HUGE if power > _HUGE else comb(len(node.base.args) + int(power) - 1, int(power))
+        elif isinstance(node, Function):
+            total += sum(min(_HUGE, max(abs(c.p), c.q)) - 1 for c in node.atoms(Rational) if not isinstance(c, Integer) or abs(c.p) > 1)
+        elif node.is_Rational:
+            total += log2(max(abs(node.p), node.q, 1)) // 64
+    return total if total != int(total) else int(total)
+
 
 OUT_OF_WORK = "the work allowed ran out"
 """The reason where the count decided; the same on every machine."""
