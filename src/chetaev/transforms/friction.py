@@ -31,6 +31,7 @@ from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
+from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import virtual
@@ -200,8 +201,8 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
     """Raise a PrincipleError unless the velocity is a virtual displacement, R_V q' = 0 on the constraints, as Theorem 26 needs."""
     for k, row in enumerate(source.variational):
         parts = [c * q.d() for q, c in row.items()]
-        sizes = _relative_sizes(Add(*parts), parts, source)
-        if any(size > _NO_WORK for size in sizes):
+        idle = _vanishes_on_constraints(Add(*parts), parts, source)
+        if idle is False:
             raise PrincipleError(
                 f"the reaction lambda{k + 1} does work on the velocity.",
                 where=where,
@@ -209,7 +210,7 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
                 "false here.",
                 hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
             )
-        if not sizes:
+        if idle is None:
             raise PrincipleError(
                 f"it is not known whether the reaction lambda{k + 1} does work on the velocity.",
                 where=where,
@@ -222,8 +223,7 @@ def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) 
     """Raise a PrincipleError if the friction has no power along `directions`: then the row of energy does not determine it."""
     parts = [f * v for f, v in zip(friction.momentum, friction.velocities, strict=True)]
     power = Add(*[f * w for f, w in zip(friction.momentum, directions, strict=True)])
-    sizes = _relative_sizes(power, parts, friction.source)
-    if sizes and all(size <= _NO_WORK for size in sizes):
+    if _vanishes_on_constraints(power, parts, friction.source):
         raise PrincipleError(
             "the friction has no power along the virtual displacements.",
             where=where,
@@ -232,10 +232,17 @@ def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) 
         )
 
 
-def _relative_sizes(whole: Expr, parts: Sequence[Expr], source: Equations) -> list[float]:
-    """The size of an expression at states on the constraints, relative to the largest of some terms."""
+def _vanishes_on_constraints(whole: Expr, parts: Sequence[Expr], source: Equations) -> bool | None:
+    """Whether an expression is zero wherever the constraints hold; None if no state is found that satisfies them.
+
+    The answer is exact if the finite field has points of the constraints. Otherwise numerical points decide; there the expression is
+    compared with the largest of `parts`.
+    """
     rows = [row.residual for row in source.system.kinematic]
     rows += [source.total(row.residual) for row in source.system.kinematic if row.order == 0]
+    exact = exactly_zero([whole], rows)
+    if exact is not None:
+        return exact[0]
     tape = Tape([whole, *parts])
     sizes = []
     for point in points_on(rows, sorted(set().union(*(e.free_symbols for e in (whole, *parts))), key=str)):
@@ -245,4 +252,4 @@ def _relative_sizes(whole: Expr, parts: Sequence[Expr], source: Equations) -> li
             continue
         largest = max(map(abs, scales))
         sizes.append(float(abs(value) / largest) if largest else 0.0)
-    return sizes
+    return all(size <= _NO_WORK for size in sizes) if sizes else None

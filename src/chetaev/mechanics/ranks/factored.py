@@ -21,22 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.symbols import Jet
+from chetaev.mechanics.tolerances import CUT, NOISE, OPEN
 
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-OPEN = 1e-7
-"""Relative to the largest component of a null vector: smaller components are the error of a null space at the cut, and move nothing."""
-
 _SINGULAR = 1e-7
 """Relative to the largest singular value of the scaled Jacobian: a smaller one marks a singular state, where accelerations lose seven
 digits."""
-CUT = 1e-9
-"""Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
-admit solutions without digits, larger ones drop true directions."""
-NOISE = 1e-11
-"""Entries below this part of the largest are errors of Newton's iteration, at random points of order one."""
 _DIGITLESS = 4.0
 """An entry whose size is at most this multiple of its error bound counts as zero. Larger values clear small entries that are right,
 smaller ones let round-off become a pivot."""

@@ -21,6 +21,7 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero
 from chetaev.mechanics.ranks.factored import Factored, Matrix, equilibrated, rank
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
+from chetaev.mechanics.tolerances import NEWTON_CUT, POINT_ERROR
 
 __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
 
@@ -32,6 +33,9 @@ SCALED_POINTS = 9
 """Random points at several scales, for rows and expressions that may be undefined in parts of space."""
 _STEPS = 60
 """Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them."""
+_LARGEST_RESIDUAL = 1e-9
+"""Largest residual of a row at a point that is accepted, relative to its change along the last step. Larger values accept points off the
+manifold; smaller ones refuse double roots."""
 
 
 class Points(list[Point]):
@@ -89,7 +93,7 @@ class _Stage:
                 residual, jacobian = self.slopes(at)
             except Undefined:
                 return None
-            step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
+            step = np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0]
             length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
@@ -97,9 +101,9 @@ class _Stage:
             reach = max(1.0, 0.5 * far)  # longer steps if the set is far from the start
             damping = min(1.0, reach / length) if length > 0 else 1.0
             at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step * units, strict=True)}
-            if length < 1e-11 * reach:
+            if length < POINT_ERROR * reach:
                 size = max(1.0, reach * float(np.abs(jacobian).max(initial=0.0)))
-                return at if float(np.abs(residual).max(initial=0.0)) < 1e-9 * size else None
+                return at if float(np.abs(residual).max(initial=0.0)) < _LARGEST_RESIDUAL * size else None
         return None
 
 
@@ -187,12 +191,6 @@ def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
         if np.any(change > _MUCH * np.abs(numbers)):
             return True
     return False
-
-
-POINT_ERROR = 1e-11
-"""Error of a random point of the constraint manifold, found by iteration, relative to its largest jet of the same order."""
-STATE_ERROR = 2e-15
-"""Error of a given state, or of a random point without rows, relative to each jet: some units in the last place."""
 
 
 def factored_at(

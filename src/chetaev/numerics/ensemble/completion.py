@@ -18,7 +18,8 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import ChetaevError, InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Jet
-from chetaev.mechanics.ranks.factored import CUT, FactoredStack
+from chetaev.mechanics.ranks.factored import FactoredStack
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
 from chetaev.numerics.ensemble.given import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.pivoted import pivoted

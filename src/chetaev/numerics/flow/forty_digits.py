@@ -19,8 +19,9 @@ from chetaev.core.calculus import Algebra
 from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.symbols import Input, Jet
 from chetaev.core.values import many_digits
-from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, factored_at, matrices_at
+from chetaev.mechanics.ranks.generic import Matrix, factored_at, matrices_at
 from chetaev.mechanics.ranks.sizes import ORDINARY, Sizes
+from chetaev.mechanics.tolerances import POINT_ERROR, STATE_ERROR
 
 _DIGITS = 40
 """Decimal digits of the exact evaluation: zeros then stand clearly below genuine small values."""

@@ -15,9 +15,10 @@ from sympy import Symbol
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
-from chetaev.mechanics.ranks.factored import CUT, Factored, Flags, Matrix, open_jets
+from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.doubts import EPSILON
 

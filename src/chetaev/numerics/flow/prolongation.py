@@ -21,9 +21,10 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Consequence, Origin
 from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero, free_columns
 from chetaev.mechanics.ranks.factored import Factored, least_norm, null_space, open_jets
-from chetaev.mechanics.ranks.generic import POINT_ERROR, STATE_ERROR, Matrix, Point, matrices_at, measured_at, numbers_at, points_on
+from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.mechanics.structure import Structure, raised, structure
+from chetaev.mechanics.tolerances import POINT_ERROR, STATE_ERROR
 from chetaev.numerics.flow.affine import plainly_affine
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape

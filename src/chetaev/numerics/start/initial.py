@@ -22,7 +22,8 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import NOISE, OPEN, FactoredStack, Flags, Indices, Matrix, least_norm, open_jets
+from chetaev.mechanics.ranks.factored import FactoredStack, Flags, Indices, Matrix, least_norm, open_jets
+from chetaev.mechanics.tolerances import NOISE, OPEN
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, prolongation
 from chetaev.numerics.graphs.binding import Binding, number

@@ -13,6 +13,7 @@ from chetaev.core.calculus import partials
 from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
+from chetaev.mechanics.tolerances import NEWTON_CUT
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
 
@@ -26,6 +27,8 @@ _SMALL = 1e-6
 """An expression that must not vanish, or a slope, counts as zero below this part of its size at the random start."""
 _MET = 1e-10
 """Largest residual of an equation at a solution, relative to its change over a distance of order one."""
+_SHORTEST = 1e-13
+"""Length of a step, relative to the point, after which the iteration ends: further steps are round-off."""
 _BELOW = 1e-6
 """Least size of a jet, relative to the largest jet; smaller values may be round-off of zero."""
 _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
@@ -94,14 +97,14 @@ class Sampler:
             residual, jacobian = self._at(point)
             if residual is None or jacobian is None:
                 return None
-            step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
+            step = np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0]
             length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
             reach = max(2.0, max(map(abs, point.values()), default=0.0))  # longer steps if the set is far from the start
             damping = min(1.0, reach / length) if length > 0 else 1.0
             point = {**point, **{z: point[z] + damping * float(h) for z, h in zip(self.variables, step, strict=True)}}
-            if length < 1e-13 * (1 + max(map(abs, point.values()), default=0.0)):
+            if length < _SHORTEST * (1 + max(map(abs, point.values()), default=0.0)):
                 break
         else:
             return None  # at a multiple zero steps only halve, and expressions that vanish there are still far from zero

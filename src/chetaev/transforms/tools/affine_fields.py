@@ -22,11 +22,10 @@ from chetaev.core.symbols import TIME, Input, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.generic import Point, points_on
+from chetaev.mechanics.tolerances import CUT
 
 Matrix = NDArray[np.float64]
 
-_CUT = 1e-9
-"""Singular values below this part of the largest count as zero. Points are found to 1e-11; a wrong vector fails the proof."""
 _SMALL = 1e-7
 """Entries of a null vector below this are zero, and entries are rational if they are this near to a fraction."""
 _LARGEST_DENOMINATOR = 1000
@@ -204,7 +203,7 @@ def rational_null_space(matrix: Matrix, known: Sequence[Sequence[Fraction]] = ()
     null = np.eye(width)
     if len(scaled):
         _, values, right = np.linalg.svd(scaled, full_matrices=True)
-        null = right[int(np.sum(values > _CUT * values[0])) :]
+        null = right[int(np.sum(values > CUT * values[0])) :]
     found: list[list[Fraction]] = []
     for line in _echelon(null):
         fractions = _rational(line)

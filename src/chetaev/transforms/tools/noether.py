@@ -22,18 +22,14 @@ from chetaev.core.functions import corners_in
 from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in, order_in
-from chetaev.core.values import Tape, Undefined
-from chetaev.core.zero import known_zero, random_point, vanishes
+from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.assemble import right_hand_side
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.exact import exactly_zero
-from chetaev.mechanics.ranks.generic import SCALED_POINTS, Points, points_on
+from chetaev.mechanics.ranks.generic import SCALED_POINTS, Points, points_on, zero_on
 from chetaev.transforms.tools.affine_fields import Field
 from chetaev.transforms.tools.momenta import energy, momenta
 from chetaev.transforms.tools.nullspace import null_basis, solution, tidy
-
-_ZERO = 1e-8
-"""Sum relative to its largest term below which an expression vanishes at a point, which is found to 1e-11."""
 
 _LONG = 300
 """Operations above which an expression is not expanded for a shorter form."""
@@ -162,14 +158,8 @@ class Noether:
         exact = exactly_zero([e], self.points.rows)
         if exact is not None:
             return exact[0]
-        tape = Tape(Add.make_args(sympy.expand(e)))  # the remainder is compared with the size of the terms that cancel
-        for point in self.points:
-            try:
-                parts = tape({**random_point(tape.symbols, 1), **point})
-            except Undefined:
-                continue
-            if abs(sum(parts)) > _ZERO * max(map(abs, parts)):
-                return False
+        if zero_on([sympy.expand(e)], [*self.points])[0] is False:  # terms that cancel are compared with their sum
+            return False
         return True if vanishes(e.xreplace(self._admissible())) is True else None
 
     def _admissible(self) -> dict[Jet, Expr]:

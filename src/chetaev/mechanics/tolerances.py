@@ -1,0 +1,23 @@
+"""Tolerances that several modules share: the error of points, and what counts as zero in ranks and null spaces.
+
+Formal questions are answered exactly (`ranks.exact`); these numbers serve where only values at points can answer. A threshold that one
+module alone uses stands beside its use. All numbers are relative and have no unit.
+"""
+
+POINT_ERROR = 1e-11
+"""Error of a random point of the constraint manifold, found by iteration, relative to its largest jet of the same order. Newton's iteration
+ends when a step is shorter. With smaller values it ends nowhere near double roots; with larger ones `CUT` takes errors for rank."""
+STATE_ERROR = 2e-15
+"""Error of a given state, or of a random point without rows, relative to each jet: some units in the last place. With smaller values
+round-off becomes a pivot; larger ones clear entries that are right."""
+NEWTON_CUT = 1e-10
+"""Singular values of a scaled Jacobian below this part of the largest are left out of a Newton step towards a random point. With smaller
+values redundant rows throw the step far away; larger ones leave out directions that rows determine."""
+CUT = 1e-9
+"""Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
+admit solutions without digits, larger ones drop true directions."""
+NOISE = POINT_ERROR
+"""Entries of a matrix below this part of its largest are errors of Newton's iteration, at random points of order one."""
+OPEN = 1e-7
+"""Relative to the largest component of a null vector: smaller components are the error of a null space at `CUT`, and move nothing. With
+smaller values determined unknowns are reported as open; larger ones hide open unknowns."""
