@@ -14,7 +14,7 @@ import chetaev as ch
 from chetaev.core.symbols import TIME, Multiplier
 from chetaev.core.values import Tape
 from chetaev.mechanics.ranks.generic import points_on
-from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
+from chetaev.singular.dirac_bergmann.classes import poisson_bracket
 from chetaev.transforms.legendre import hamiltonian
 
 GENERAL = ch.System(

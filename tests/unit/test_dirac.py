@@ -11,7 +11,7 @@ import chetaev as ch
 from chetaev.core.symbols import TIME
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import points_on
-from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
+from chetaev.singular.dirac_bergmann.classes import poisson_bracket
 
 SYSTEMS = {
     "gauge": ch.System("q1 q2", lagrangian="(q1' - q2)^2/2"),

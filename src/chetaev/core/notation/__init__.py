@@ -3,10 +3,11 @@
 | what | where |
 |---|---|
 | text to tokens to the syntax tree | `lexer`, `parser`, `tree` |
-| tree to SymPy, with the names of a system | `meaning`, `vocabulary`, within `bounds`; long sums in `collect` |
+| tree to SymPy, with the names of a system | `meaning`, `vocabulary`, within `bounds` |
 | SymPy to tree, tree to text | `show` |
-| tree to LaTeX | `latex` |
+| tree to LaTeX and MathML | `typeset`, in pieces of `formula` |
 | expressions built with SymPy alone | `convert` |
+| functions described by a text: those of a program, slopes in the table | `defined` |
 """
 
 from chetaev.core.notation.convert import from_sympy, to_sympy

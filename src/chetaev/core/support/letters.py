@@ -22,7 +22,7 @@ jets nest two."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 """A name that a system or a function can declare, in its ASCII spelling."""
 
-_COMMANDS = frozenset(
+LATEX_LETTERS = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
     "varepsilon vartheta varpi varrho varsigma varphi Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
 )
@@ -84,7 +84,7 @@ def _element(text: str, greek: bool = True) -> str:
     """Letters or digits as an element; MathML sets single letters in italics, several upright."""
     if text.isdigit():
         return f"<mn>{text}</mn>"
-    if not greek or text not in _COMMANDS:
+    if not greek or text not in LATEX_LETTERS:
         return f"<mi>{escape(text)}</mi>"
     letter = _VARIANTS.get(text) or _LETTERS[text.removeprefix("var")]
     return f'<mi mathvariant="normal">{letter}</mi>' if text[0].isupper() else f"<mi>{letter}</mi>"
@@ -96,7 +96,7 @@ def _split(name: str) -> tuple[str, str, bool]:
     if tail and head:
         return head, tail, True
     found = _INDEXED.fullmatch(name)
-    short = _ABBREVIATED.fullmatch(name) if name not in _COMMANDS else None
+    short = _ABBREVIATED.fullmatch(name) if name not in LATEX_LETTERS else None
     return (found[1], found[2], False) if found else (short[1], short[2], False) if short else (name, "", False)
 
 
@@ -105,6 +105,6 @@ def _plain(text: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    if text in _COMMANDS:
+    if text in LATEX_LETTERS:
         return f"\\{text}"
     return text if _plain(text) else rf"\mathrm{{{text}}}".replace("_", r"\_")

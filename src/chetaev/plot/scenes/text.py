@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from math import ceil, log10
 
-_GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
-).split()
-_LETTERS = {name: unicodedata.lookup(f"GREEK {'CAPITAL' if name[0].isupper() else 'SMALL'} LETTER {_}") for name, _ in (
-    (name, "LAMDA" if name.lower() == "lambda" else name.upper()) for name in _GREEK
-)} | {"varphi": "φ", "phi": "ϕ"}  # fmt: skip
+from chetaev.core.support.letters import GREEK, LATEX_LETTERS
+
+_LETTERS = {name: letter for letter, name in GREEK.items() if name in LATEX_LETTERS or name == "omicron"} | {"varphi": "φ", "phi": "ϕ"}
+"""Greek letters by their names, without capitals that look like Latin ones."""
 _LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 

@@ -1,12 +1,12 @@
 """Dirac and Bergmann's theory of singular Lagrangians in phase space, and its presymplectic form.
 
-`analysis` runs the algorithm on what `source` reads, `legendre_map` finds primary constraints, `closure` is the loop, with `generic` for
-one manifold, `classes` finds first and second class, Dirac's bracket (`poisson`) and gauge directions, `result` holds the answer;
+`analysis` runs the algorithm, `legendre_map` reads the input and finds primary constraints, `closure` is the loop on one manifold,
+`classes` has Poisson's and Dirac's brackets, and finds first and second class and gauge directions, `result` holds the answer;
 `presymplectic` is the algorithm on forms, and `vakonomic` compares Dirac's bracket with the canonical one of the reduced phase space.
 """
 
 from chetaev.singular.dirac_bergmann.analysis import dirac
-from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
+from chetaev.singular.dirac_bergmann.classes import poisson_bracket
 from chetaev.singular.dirac_bergmann.presymplectic import Presymplectic, lagrangian_forms, presymplectic
 from chetaev.singular.dirac_bergmann.result import Dirac
 from chetaev.singular.dirac_bergmann.vakonomic import ReducedPhaseSpace, reduced_phase_space

@@ -24,13 +24,19 @@ from chetaev.mechanics.ranks.generic import points_on
 from chetaev.singular.algorithm.elimination import Row, Solved
 from chetaev.singular.algorithm.reality import parameter_assumptions
 from chetaev.singular.algorithm.space import Fraction, Poly, Space, free_names
-from chetaev.singular.dirac_bergmann.classes import Classes, classify, gauge_directions, independent
-from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful
-from chetaev.singular.dirac_bergmann.generic import Manifold
-from chetaev.singular.dirac_bergmann.legendre_map import Primary, legendre_map, tidied
-from chetaev.singular.dirac_bergmann.poisson import Pairs, poisson_bracket, ring_bracket, slopes
+from chetaev.singular.dirac_bergmann.classes import (
+    Classes,
+    Pairs,
+    classify,
+    gauge_directions,
+    independent,
+    poisson_bracket,
+    ring_bracket,
+    slopes,
+)
+from chetaev.singular.dirac_bergmann.closure import Branching, Closure, Manifold, close, doubtful
+from chetaev.singular.dirac_bergmann.legendre_map import Primary, Source, legendre_map, read_source, tidied
 from chetaev.singular.dirac_bergmann.result import Dirac
-from chetaev.singular.dirac_bergmann.source import Source, read_source
 
 _POINTS = 4
 """Real points of the final manifold at which gauge directions are counted; the largest count is taken."""

@@ -5,7 +5,8 @@ class*, and the block $C_{ab} = \{\chi_a, \chi_b\}$ of a skew matrix on independ
 
 $$ \psi_i = \varphi_i - \{\varphi_i, \chi_a\}\, C^{ab}\, \chi_b, \qquad \{f, g\}^* = \{f, g\} - \{f, \chi_a\}\, C^{ab}\, \{\chi_b, g\} $$
 
-are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and Dirac's bracket.
+are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and Dirac's bracket. Poisson's brackets
+$\{f, g\} = \sum_i \partial_{q^i} f\, \partial_{p_i} g - \partial_{p_i} f\, \partial_{q^i} g$ are those of expressions, or in a ring.
 
 A change of the free functions displaces a state along $X_\psi$ for the primary constraints $\psi$ of first class, then also along
 $X_{\partial_t\psi + \{\psi, H'\}}$, and so on, brackets included. Dirac's conjecture says that all constraints of first class are reached.
@@ -30,8 +31,56 @@ from chetaev.mechanics.ranks.generic import rank
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.ideals import basis_of, normal_form
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
-from chetaev.singular.dirac_bergmann.generic import Manifold
-from chetaev.singular.dirac_bergmann.poisson import Pairs, Slopes, poisson_bracket, ring_bracket, slopes
+from chetaev.singular.dirac_bergmann.closure import Manifold
+
+Pairs = Sequence[tuple[Symbol, Symbol]]
+"""Coordinates with their momenta."""
+Slopes = Mapping[Symbol, Fraction]
+"""The partial derivatives of a function that do not vanish."""
+
+
+def poisson_bracket(f: Expr, g: Expr, pairs: Pairs) -> Expr:
+    r"""$\{f, g\}$ of two expressions.
+
+    >>> from chetaev.core.symbols import coordinates
+    >>> x, p = coordinates("x p")
+    >>> poisson_bracket(x**2, p, [(x, p)])
+    2*x
+    """
+    terms = [_slope(f, q) * _slope(g, p) - _slope(f, p) * _slope(g, q) for q, p in pairs]
+    return in_own_functions(Add(*terms))
+
+
+def _slope(f: Expr, z: Symbol) -> Expr:
+    return f.diff(z) if z in f.free_symbols else f * 0
+
+
+def slopes(space: Space, f: Fraction) -> dict[Symbol, Fraction]:
+    """The partial derivatives of a quotient of two polynomials of the ring."""
+    n, d = f
+    above, below = space.partials(n), space.partials(d) if not d.is_ground else {}
+    found = {}
+    for z in {**above, **below}:
+        parts = []
+        if z in above:
+            parts.append((above[z][0], above[z][1] * d))
+        if z in below:
+            parts.append((-n * below[z][0], below[z][1] * d**2))
+        a, b = space.sum(parts)
+        if a:
+            found[z] = space.cancel(a, b)
+    return found
+
+
+def ring_bracket(space: Space, f: Slopes, g: Slopes, pairs: Pairs) -> Fraction:
+    r"""$\{f, g\}$ from partial derivatives, in the ring."""
+    parts: list[Fraction] = []
+    for q, p in pairs:
+        if q in f and p in g:
+            parts.append(space.times(f[q], g[p]))
+        if p in f and q in g:
+            parts.append(space.times(space.minus(f[p]), g[q]))
+    return space.sum(parts)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ $\dot q^\alpha$. The canonical Hamiltonian $p_i \dot q^i - L$ does not depend on
 
 Other momenta (the relativistic particle) are treated by elimination: a Gröbner basis of the relations between $p$, $q$, $\dot q$ and
 $h = p_i \dot q^i - L$ in which velocities stand first.
+
+The input is a Lagrangian of first order: a system, a model or equations without other forces.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import sympy
 from sympy import Add, Expr, Matrix, S, Symbol
@@ -24,13 +27,80 @@ from sympy.polys.rings import PolyRing
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError
-from chetaev.core.symbols import Parameter
+from chetaev.core.fixes import SetInput, UsePrinciple, listed
+from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
+from chetaev.core.system import System, fresh_coordinates
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import vanishes
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.principles import Hamilton, Principle, Vakonomic
 from chetaev.mechanics.ranks.generic import RANK_POINTS, SCALED_POINTS, generic_rank, points_on
 from chetaev.singular.algorithm.ideals import groebner
 from chetaev.singular.algorithm.space import Poly, Space
-from chetaev.singular.dirac_bergmann.source import Source
+from chetaev.singular.dynamical.dynamical import input_values
+
+
+@dataclass(frozen=True)
+class Source:
+    """Coordinates (multipliers of vakonomic motion among them), their momenta, parameters and the Lagrangian."""
+
+    coordinates: tuple[Jet, ...]
+    momenta: tuple[Coordinate, ...]
+    parameters: tuple[Parameter, ...]
+    lagrangian: Expr
+    system: System
+
+    @property
+    def label(self) -> str:
+        """The name of the system in messages."""
+        return self.system.label
+
+
+def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
+    """The Lagrangian of `given`; a PrincipleError if its equations are not the Euler-Lagrange equations of one of first order."""
+    equations = given if isinstance(given, Equations) else derive(given, principle)
+    system, lowered = equations.system, equations.lowered
+    where = f"{verb} {system.label}"
+    require_coordinates(system, verb)
+    if lowered.action is not None or lowered.reactions or system.dissipation != 0 or any(system.forces.values()):
+        raise PrincipleError(
+            f"the equations under {equations.principle} are not those of a Lagrangian alone.",
+            where=where,
+            why="Forces, reactions, dissipation and an action variable have no place in a Hamiltonian.",
+            hint=(
+                *listed([UsePrinciple(Hamilton()), UsePrinciple(Vakonomic())]),
+                ", without forces; constraint_algorithm takes any equations",
+            ),
+        )
+    coordinates = (*system.coordinates, *lowered.costates)
+    lagrangian = _written_out(lowered.lagrangian, system, where)
+    high = [z for z in jets_in(lagrangian) if z.order > 1]
+    if high:
+        raise PrincipleError(
+            f"the Lagrangian contains {min(high, key=lambda z: z.name)}.",
+            where=where,
+            why="Momenta are taken from a Lagrangian of first order.",
+            hint="constraint_algorithm takes Lagrangians of any order",
+        )
+    momenta = tuple(fresh_coordinates(system, [f"p_{q.base}" for q in coordinates]))
+    return Source(coordinates, momenta, system.parameters, lagrangian, system)
+
+
+def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
+    """The Lagrangian with every input replaced by the function of time it stands for."""
+    values = input_values([lagrangian], system.inputs)
+    missing = next((z.base for z, value in values.items() if value is None), None)
+    if missing is not None:
+        raise PrincipleError(
+            f"the input {missing} has no value.",
+            where=where,
+            why="Constraints are differentiated in time, which needs a formula for the input.",
+            hint=SetInput((missing,), "sin(t)"),
+        )
+    return lagrangian.xreplace(values)
+
 
 _ENERGY = Symbol("_h", real=True)
 """The energy as a variable of the elimination."""
@@ -39,6 +109,9 @@ _POINTS = 6
 
 _MOST_BLOCKS = 200
 """Principal blocks compared for the simplest determinant; there may be very many."""
+_SAME = 1e-9
+"""Relative difference up to which a formula has the values of the energy, at random points: round-off of its roots. A wrong root differs by
+about the energy itself."""
 _SMALL = 1e-6
 """Values below this do not decide the sign of a constraint, at points of order one."""
 _LONG = 400
@@ -256,7 +329,7 @@ def _agrees(source: Source, slopes: Sequence[Expr], energy: Expr, formula: Expr)
         except Undefined:
             continue
         met += 1
-        if abs(a - b) > 1e-9 * (1 + abs(a)):
+        if abs(a - b) > _SAME * (1 + abs(a)):
             return False
     return met >= _POINTS // 2
 

@@ -25,10 +25,8 @@ from chetaev.singular.algorithm.elimination import Row
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.analysis import branching_refusal
 from chetaev.singular.dirac_bergmann.classes import independent
-from chetaev.singular.dirac_bergmann.closure import Branching, Closure, close, doubtful
-from chetaev.singular.dirac_bergmann.generic import Manifold
-from chetaev.singular.dirac_bergmann.legendre_map import tidied
-from chetaev.singular.dirac_bergmann.source import read_source
+from chetaev.singular.dirac_bergmann.closure import Branching, Closure, Manifold, close, doubtful
+from chetaev.singular.dirac_bergmann.legendre_map import read_source, tidied
 from chetaev.singular.forms.distributions import Distribution, characteristic_distribution
 from chetaev.singular.forms.exterior import Form, d, exact, interior, zero_form
 

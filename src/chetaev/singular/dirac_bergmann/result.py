@@ -15,10 +15,8 @@ from chetaev.core.support.budget import allowance
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.space import Space
-from chetaev.singular.dirac_bergmann.classes import Classes
-from chetaev.singular.dirac_bergmann.legendre_map import tidied
-from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
-from chetaev.singular.dirac_bergmann.source import Source
+from chetaev.singular.dirac_bergmann.classes import Classes, poisson_bracket
+from chetaev.singular.dirac_bergmann.legendre_map import Source, tidied
 
 _SECONDS = 5.0
 """Budget for shortening a function on the final manifold; after that it is returned as it is."""

@@ -19,7 +19,7 @@ from chetaev.core.symbols import Multiplier
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.principles import Vakonomic
 from chetaev.singular.dirac_bergmann.analysis import dirac
-from chetaev.singular.dirac_bergmann.poisson import poisson_bracket
+from chetaev.singular.dirac_bergmann.classes import poisson_bracket
 from chetaev.singular.dirac_bergmann.result import Dirac
 
 
