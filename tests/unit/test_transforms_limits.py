@@ -107,6 +107,19 @@ def test_friction_under_a_curved_constraint_is_projected():
     close(motion["lambda2"], -1)
 
 
+@pytest.mark.parametrize("e", ["1e-11", "1e-3"])
+def test_a_reaction_that_does_little_work_does_work(e):
+    """By hand: on x' = y' the row (1, -(1 + e)) has the power -e*y', whatever e is."""
+    system = ch.System(
+        "x y z",
+        lagrangian="(x'^2 + y'^2 + z'^2)/2",
+        dissipation="(x'^2 + y'^2 + z'^2)/2",
+        kinematic=["x' = y'"],
+        variational=[f"δx = (1 + {e})*δy"],
+    )
+    refused(lambda: ch.friction_as_constraint(system), "the reaction lambda1 does work on the velocity")
+
+
 def test_a_hamiltonian_is_shown_without_detours():
     """Potential terms stay outside of the fraction, and the products p*q' are cancelled against the Lagrangian."""
     sphere = ch.System("theta phi", "m l g", lagrangian="m*l^2/2*(theta'^2 + sin(theta)^2*phi'^2) + m*g*l*cos(theta)")

@@ -16,14 +16,13 @@ from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import UsePrinciple
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Action, Coordinate, Jet, delta, order_in
+from chetaev.core.symbols import Action, Coordinate, Jet, delta
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Herglotz, Vakonomic, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import rewritten, virtual
-from chetaev.transforms.tools.theorem import theorem
+from chetaev.transforms.tools.theorem import equations_of, require_first_order, theorem
 
 
 @theorem()
@@ -128,22 +127,13 @@ def contact_as_vakonomic(given: Any) -> Morphism:
 
 def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
     """Equations under Herglotz' principle with a Lagrangian of first order, and their action variable."""
-    if isinstance(given, Equations) or hasattr(given, "principle"):
-        source = given if isinstance(given, Equations) else derive(given)
-    else:
-        source = derive(given, Herglotz())
-    require_coordinates(source.system, verb)
+    source = equations_of(given, Herglotz(), verb)
     action = source.lowered.action
     where = f"{verb} {source.system.label}"
     if action is None:
         raise PrincipleError(f"{source.system.label} has no action variable.", where=where, hint='System(..., action="s") under Herglotz()')
-    if order_in(source.lagrangian, Coordinate) > 1:
-        raise PrincipleError(
-            "the Lagrangian contains second or higher derivatives.",
-            where=where,
-            why="The theorems of 002 are of first order.",
-            hint=(UsePrinciple(Herglotz(), "system"), " treats any order directly"),
-        )
+    hint = (UsePrinciple(Herglotz(), "system"), " treats any order directly")
+    require_first_order(source.lagrangian, where, "The theorems of 002 are of first order.", hint)
     return source, action
 
 

@@ -24,7 +24,7 @@ from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Coordinate, Input, jets_in, order_in
+from chetaev.core.symbols import TIME, Coordinate, Input, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
@@ -35,7 +35,7 @@ from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import virtual
-from chetaev.transforms.tools.theorem import theorem, with_reactions
+from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 _NO_WORK = 1e-9
 """Power relative to its terms below which a reaction or the friction does no work, at points that are found to 1e-11."""
@@ -68,8 +68,7 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
     """
     source = with_reactions(given, "friction_as_constraint")
     where = f"friction_as_constraint {source.system.label}"
-    if order_in(source.lagrangian, Coordinate) > 1:
-        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="the theorem is of first order")
+    require_first_order(source.lagrangian, where, hint="the theorem is of first order")
     friction = _Friction(source, where)
     if not projected:
         _require_idle_reactions(source, where)

@@ -22,7 +22,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import rewritten, virtual
-from chetaev.transforms.tools.theorem import theorem, with_reactions
+from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 
 @theorem(order="n")
@@ -51,13 +51,8 @@ def lift(given: Any, n: int | None = None) -> Morphism:
     """
     source = with_reactions(given, "lift")
     system, where = source.system, f"lift {source.system.label}"
-    if order_in(source.lagrangian, Coordinate) > 1:
-        raise PrincipleError(
-            "the Lagrangian contains second or higher derivatives.",
-            where=where,
-            why="The canonical lift reads the Lagrangian on positions and velocities (000, (86)).",
-            hint="hamiltonian(system) lowers the order of a Lagrangian",
-        )
+    why = "The canonical lift reads the Lagrangian on positions and velocities (000, (86))."
+    require_first_order(source.lagrangian, where, why, "hamiltonian(system) lowers the order of a Lagrangian")
     k = max((order_in(row.residual, Coordinate) for row in system.kinematic), default=0)
     l = max((order_in(c, Coordinate) for row in source.variational for c in row.values()), default=0)  # noqa: E741 - as in the paper
     least = max(k, l + 1, 1)

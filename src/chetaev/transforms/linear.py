@@ -13,7 +13,6 @@ from typing import Any
 from sympy import Add, S
 
 from chetaev.core.constraints import Constraint
-from chetaev.core.errors import PrincipleError
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Coordinate, jets_in
@@ -22,7 +21,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import virtual
-from chetaev.transforms.tools.theorem import theorem, with_reactions
+from chetaev.transforms.tools.theorem import require_affine_rows, theorem, with_reactions
 
 
 @theorem()
@@ -47,14 +46,8 @@ def linearize_constraints(given: Any) -> Morphism:
     """
     source = with_reactions(given, "linearize_constraints")
     system = source.system
-    for label, row in system.kinematic_rows():
-        if row.kind not in ("holonomic", "linear", "affine"):
-            raise PrincipleError(
-                f"{label} is not affine in the velocities: {row}",
-                where=f"linearize_constraints {system.label}",
-                why="Theorem 36 of 000 multiplies what does not contain a velocity by tau'.",
-                hint="lift(system) first; from n = k + 1 on its rows are affine",
-            )
+    why = "Theorem 36 of 000 multiplies what does not contain a velocity by tau'."
+    require_affine_rows(system, f"linearize_constraints {system.label}", why)
     (tau,) = fresh_coordinates(system, ["tau"])
     linear = system.replace(
         coordinates={**system.kinds, tau.base: "line"},

@@ -33,7 +33,7 @@ from chetaev.mechanics.ranks.generic import Point
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.nullspace import Vector, explicit_solve, independent, is_singular, normal_solve, null_basis, solution, tidy
-from chetaev.transforms.tools.theorem import theorem, with_reactions
+from chetaev.transforms.tools.theorem import require_affine_rows, require_first_order, require_new_names, theorem, with_reactions
 
 
 @theorem(velocity="velocities")
@@ -72,24 +72,12 @@ def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -
     """
     source = with_reactions(given, "reduce_velocities")
     where = f"reduce_velocities {source.system.label}"
-    _require_first_order(source, where)
+    require_first_order(source.lagrangian, where)
+    require_affine_rows(source.system, where, "Quasi-velocities are coordinates on the linear space of admissible velocities.")
     reduction = _Reduction(source, where)
     if velocities is not None:
         reduction = reduction.along(velocities)
     return reduction.morphism()
-
-
-def _require_first_order(source: Equations, where: str) -> None:
-    if order_in(source.lagrangian, Coordinate) > 1:
-        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
-    for label, row in source.system.kinematic_rows():
-        if row.kind not in ("holonomic", "linear", "affine"):
-            raise PrincipleError(
-                f"{label} is not affine in the velocities: {row}",
-                where=where,
-                why="Quasi-velocities are coordinates on the linear space of admissible velocities.",
-                hint="lift(system) first; from n = k + 1 on its rows are affine",
-            )
 
 
 @dataclass(frozen=True)
@@ -170,9 +158,7 @@ class _Reduction:
                 hint="one formula for each free velocity, or none at all",
             )
         plain = source.system.replace(where={}, quasi={})  # the target has no named expressions, so their names are free
-        taken = [n for n, z in zip(names, fresh_coordinates(plain, names), strict=True) if n != z.base]
-        if taken:
-            raise UsageError(f"{taken[0]} has a meaning already.", where=self.where, hint="another name")
+        require_new_names(names, plain, self.where)
         formulas = [parse_expression(e, source.vocabulary, f"{self.where}, {n}") if isinstance(e, str) else e for n, e in given.items()]
         slopes = [[e.diff(v) for v in source.system.velocities] for e in formulas]
         for name, e, row in zip(names, formulas, slopes, strict=True):

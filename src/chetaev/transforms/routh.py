@@ -18,13 +18,13 @@ from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.budget import limited
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Coordinate, Parameter, jets_in, order_in
+from chetaev.core.symbols import Coordinate, Parameter, jets_in
 from chetaev.core.system import fresh_coordinates
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.theorem import source_under, theorem
+from chetaev.transforms.tools.theorem import require_first_order, source_under, theorem
 
 _SECONDS = 5.0
 """Budget of SymPy to solve a nonlinear momentum for the velocity."""
@@ -90,8 +90,7 @@ def routh(given: Any, coordinate: str) -> Morphism:
 
 
 def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) -> None:
-    if order_in(lagrangian, Coordinate) > 1:
-        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, hint="hamiltonian(system)")
+    require_first_order(lagrangian, where)
     fault = ""
     if not known_zero(lagrangian.diff(q)):
         fault = f"{q.base} occurs in the Lagrangian"

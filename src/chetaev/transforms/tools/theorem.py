@@ -1,17 +1,21 @@
-"""Theorems by name with their options on the command line, and their input.
+"""Theorems by name with their options on the command line, their input, and the hypotheses that several of them share.
 
 The input of a transformation is a system, a model or equations, under the principle that the theorem needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from typing import Any
 
+from sympy import Expr
+
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.fixes import Advice, UsePrinciple
+from chetaev.core.symbols import Coordinate, order_in
+from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
@@ -62,15 +66,16 @@ def register_theorem(verb: Verb) -> Verb:
     return theorem(needed=needed, **{p.name: p.name for p in given[1:]})(verb)
 
 
+def equations_of(given: Any, principle: Principle, verb: str) -> Equations:
+    """The equations of `given`: a model or equations keep their principle, a system is derived under `principle`."""
+    equations = given if isinstance(given, Equations) else derive(given, None if hasattr(given, "principle") else principle)
+    require_coordinates(equations.system, verb)
+    return equations
+
+
 def source_under(given: Any, principle: Principle, verb: str) -> Equations:
     """The equations of `given` under `principle`; a model or equations must be under this principle already."""
-    if isinstance(given, Equations):
-        equations = given
-    elif hasattr(given, "principle"):
-        equations = derive(given)
-    else:
-        equations = derive(given, principle)
-    require_coordinates(equations.system, verb)
+    equations = equations_of(given, principle, verb)
     if equations.principle != principle:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}; {verb} needs {principle}.",
@@ -106,3 +111,24 @@ def with_reactions(given: Any, verb: str) -> Equations:
             hint="vakonomic_as_free, contact_as_nonholonomic or contact_as_vakonomic first",
         )
     return equations
+
+
+def require_first_order(lagrangian: Expr, where: str, why: str = "", hint: Advice = "hamiltonian(system)") -> None:
+    """Raise a PrincipleError if the Lagrangian contains derivatives of higher order than velocities."""
+    if order_in(lagrangian, Coordinate) > 1:
+        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, why=why, hint=hint)
+
+
+def require_affine_rows(system: System, where: str, why: str) -> None:
+    """Raise a PrincipleError unless all kinematic rows are affine in the velocities."""
+    for label, row in system.kinematic_rows():
+        if row.kind not in ("holonomic", "linear", "affine"):
+            hint = "lift(system) first; from n = k + 1 on its rows are affine"
+            raise PrincipleError(f"{label} is not affine in the velocities: {row}", where=where, why=why, hint=hint)
+
+
+def require_new_names(names: Sequence[str], system: System, where: str) -> None:
+    """Raise a UsageError if one of `names` has a meaning in `system` already."""
+    for name, free in zip(names, fresh_coordinates(system, names), strict=True):
+        if name != free.base:
+            raise UsageError(f"{name} has a meaning already.", where=where, hint="another name")

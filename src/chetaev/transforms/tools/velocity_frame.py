@@ -38,6 +38,7 @@ from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import Point, matrices_at
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 from chetaev.transforms.tools.nullspace import independent, tidy
+from chetaev.transforms.tools.theorem import require_new_names
 
 _CLOCK = Input("t")
 """Time as a direction of the frame; its velocity is 1."""
@@ -281,9 +282,7 @@ class Definition:
     def _parsed(self, given: Mapping[str, Any]) -> dict[str, Expr]:
         require_mapping(given, "velocities are", self.where, 'velocities={"v": "..."}')
         names = [spell(str(name)) for name in given]
-        taken = [n for n, z in zip(names, fresh_coordinates(self.plain, names), strict=True) if n != z.base]
-        if taken:
-            raise UsageError(f"{taken[0]} has a meaning already.", where=self.where, hint="another name")
+        require_new_names(names, self.plain, self.where)
         vocabulary = self.source.system.vocabulary
         return {n: read_value(e, vocabulary, f"{self.where}, {n}") for n, e in zip(names, given.values(), strict=True)}
 
