@@ -52,7 +52,8 @@ def save(model: Model | Trajectory, path: Any) -> Path:
         The path.
 
     Raises:
-        UsageError: If `model` is neither, contains something that a file cannot hold, or the ending of `path` is wrong.
+        UsageError: If `model` is neither, or the ending of `path` is wrong.
+        InitialError, ParameterError: If a value is of a kind that a file cannot hold.
         ModelError: If the file cannot be written.
     """
     if isinstance(model, Trajectory):

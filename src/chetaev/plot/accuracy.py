@@ -22,6 +22,12 @@ _WORD_SIZE = 10
 def balance(motion: Trajectory) -> Picture:
     r"""Draw the energy with the work done, and the error $E(t) - E(t_0) - W(t)$, which vanishes for an exact motion.
 
+    Args:
+        motion: A motion.
+
+    Returns:
+        The figure.
+
     >>> from chetaev import gallery, simulate
     >>> picture = balance(simulate(gallery("rocard")))
     >>> [axes.get_ylabel() for axes in picture.axes]
@@ -69,6 +75,12 @@ def drift(motion: Trajectory) -> Picture:
     """Draw the largest residual of every constraint, hidden ones included, and of the balance of energy, over all accepted steps.
 
     The axis is logarithmic; an open mark at its left end stands for a residual of exactly zero.
+
+    Args:
+        motion: A motion.
+
+    Returns:
+        The figure.
 
     >>> from chetaev import gallery, simulate
     >>> picture = drift(simulate(gallery("disk")))

@@ -20,7 +20,16 @@ _GRID = 600
 def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None = None, *, wrap: bool = False) -> Picture:
     """Draw motions in common panels; the last panel shows the distance of each from the first, the largest difference of the quantities.
 
-    `motions` maps labels to motions, or is a result of `chetaev.compare`. By default every coordinate has its panel.
+    Args:
+        motions: Motions by their labels, or a result of `chetaev.compare`.
+        names: Quantities, one panel for each: names of `motion[...]` and expressions in them. By default the coordinates.
+        wrap: Whether coordinates that are angles are brought into (-pi, pi].
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: If there is nothing to draw.
 
     >>> from chetaev import compare as compared, gallery
     >>> picture = compare(compared(gallery("disk")))

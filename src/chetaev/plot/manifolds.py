@@ -33,7 +33,17 @@ _WIDEST = 64
 
 
 def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
-    """Draw the tree of a constraint algorithm, or the branches in the analysis of a system. `title` replaces the default title.
+    """Draw the tree of a constraint algorithm, or the branches in the analysis of a system.
+
+    Args:
+        found: A result of `constraint_algorithm` or of `analyze`.
+        title: A title in place of the default one.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: If `found` is neither.
 
     >>> from chetaev import analyze, gallery
     >>> picture = tree(analyze(gallery("cawley")))

@@ -46,9 +46,20 @@ def series(
 ) -> Picture:
     """Draw quantities over time, one panel for each; names in an inner list share a panel.
 
-    `names` are those of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
-    Lie group with the components of its velocity) and the multipliers share one. `wrap` brings coordinates that are angles into
-    (-pi, pi]. Events and switches are vertical lines; an early end of the motion is marked.
+    Events and switches are vertical lines; an early end of the motion is marked.
+
+    Args:
+        motion: A motion.
+        names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
+            Lie group with the components of its velocity) and the multipliers share one.
+        wrap: Whether coordinates that are angles are brought into (-pi, pi].
+        columns: The number of columns of panels; by default one, or two for more than three panels.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: If there is nothing to draw.
 
     >>> from chetaev import gallery, simulate
     >>> picture = series(simulate(gallery("disk")), ["x", ["theta'", "varphi'"]])

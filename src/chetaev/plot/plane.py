@@ -22,7 +22,17 @@ def phase(
 ) -> Picture:
     r"""Draw one quantity over another, both names or expressions of the motion; by default a coordinate and its velocity.
 
-    Without `wrap`, angles that make more than a turn are wrapped into (-pi, pi]. Several motions may be given by label.
+    Args:
+        motion: A motion, or several by their labels.
+        x: The quantity on the horizontal axis; by default the first coordinate.
+        y: The quantity on the vertical axis; by default the derivative of `x`.
+        wrap: Whether angles are brought into (-pi, pi]; by default those that make more than a turn.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: If there is no motion.
 
     >>> from chetaev import gallery, simulate
     >>> picture = phase(simulate(gallery("cart-pendulum")), "theta", "theta'")
@@ -44,9 +54,18 @@ def phase(
 
 
 def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None) -> Picture:
-    """Draw the curve (x, y) with equal scales on both axes. Several motions may be given by label.
+    """Draw the curve (x, y) with equal scales on both axes.
 
-    Without `x` and `y`, two coordinates with names of Cartesian coordinates are taken: `x y`, `x1 x2` and the like.
+    Args:
+        motion: A motion, or several by their labels.
+        x: The quantity on the horizontal axis.
+        y: The quantity on the vertical axis. By default two coordinates with names of Cartesian coordinates, such as `x y` or `x1 x2`.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: If there is no motion, or no two coordinates have such names.
 
     >>> from chetaev import gallery, simulate
     >>> path(simulate(gallery("disk"))).axes[0].get_aspect()

@@ -17,8 +17,19 @@ _ZERO = 1e-9
 def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: str = "") -> Picture:
     """Draw real and imaginary parts of eigenvalues over a parameter; without `values`, eigenvalues in the complex plane.
 
-    `sweep` is a result of `eigenvalue_sweep` (a row for each value, a column for each eigenvalue), or a linearisation. `values` are the
-    values of the sweep and `parameter` is the parameter's name. The background is shaded where no real part is positive.
+    The background is shaded where no real part is positive.
+
+    Args:
+        sweep: A result of `eigenvalue_sweep` (a row for each value, a column for each eigenvalue), or a linearisation.
+        values: The values of the parameter for which the sweep was made.
+        parameter: The name of the parameter.
+        title: A title.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: If there are no eigenvalues, or not as many values as rows.
 
     >>> from chetaev import System, derive, eigenvalue_sweep
     >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))

@@ -140,7 +140,13 @@ def title_of(motion_or_analysis: Any) -> str:
 def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
     r"""Return a name or an expression as a label for matplotlib: `x1'` becomes $\dot{x}_1$.
 
-    `system` is a System, Equations or None. A formula of more than `widest` characters stays as text.
+    Args:
+        system: A System, Equations or None.
+        name: The name or the expression.
+        widest: The width of a formula, in characters, above which it stays text.
+
+    Returns:
+        The label, in the syntax of matplotlib.
 
     >>> label(None, "x1'")
     '$\\dot{x}_{1}$'

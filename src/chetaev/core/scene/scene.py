@@ -27,7 +27,7 @@ _EXAMPLE = 'Scene([Point("x, y"), Trace("x, y")])'
 
 @dataclass(frozen=True, repr=False)
 class Scene:
-    """Shapes, drawn one after the other: later ones lie on top.
+    """A picture of a motion. The `shapes` are drawn one after the other: later ones lie on top.
 
     `follow` is a place that stays in the centre of the picture; without it the picture is fixed and contains the whole motion.
     `view` is the direction of view in space, in degrees: the azimuth, anticlockwise from the x axis, and the elevation.

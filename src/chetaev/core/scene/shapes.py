@@ -66,7 +66,17 @@ _LISTS = ("outline", "rods")
 
 @dataclass(frozen=True, repr=False)
 class Shape:
-    """Abstract: anything that is drawn."""
+    """Abstract: anything that is drawn. A field means the same in all shapes.
+
+    `at`, `start`, `end` are places; `angle` turns a shape in the plane, anticlockwise, and `rotation` a body in space.
+    `radius`, `length`, `width` and `thickness` are sizes, `semiaxes` the three half axes and `size` the three edges of a body.
+    `axis` is the body's own axis, `x`, `y` or `z`, about which a wheel turns.
+    `outline` is a sequence of corners and `rods` one of pairs of places, in the body's own axes; `scale` multiplies them.
+    `fit` makes a body a small part of the picture; `half` leaves out its upper half.
+    `coils` and `spokes` are whole numbers; `thread` draws a thin line; `seconds` is the length of a trace in time.
+    `value` is the quantity that is shown, `height` that of the ground.
+    `label` and `text` are words beside the shape, `colour` is a name or a code such as `#0b6bb8`.
+    """
 
     def __post_init__(self) -> None:
         for field in fields(self):
