@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from chetaev.core.notation.show import latex, pieces
+from chetaev.report.html_text import RELATIONS
 from chetaev.report.prose import Setter, line
-from chetaev.report.words import RELATIONS
 
 TAIL = ".,;:"
 

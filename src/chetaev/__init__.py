@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from chetaev.report import report
     from chetaev.singular import forms
     from chetaev.singular.algorithm import constraint_algorithm
-    from chetaev.singular.dynamical.dynamical import DynamicalForm
+    from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
 
 __version__ = VERSION
@@ -106,7 +106,7 @@ _HOMES = {
     "chetaev.registration": "register",
     "chetaev.report": "report",
     "chetaev.singular.algorithm": "constraint_algorithm",
-    "chetaev.singular.dynamical.dynamical": "DynamicalForm",
+    "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
 }
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""

@@ -6,6 +6,7 @@ Every import counts, those inside functions and those for types too. A package m
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -129,12 +130,31 @@ def test_a_room_of_the_numerics_imports_only_those_before_it(room):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in SOURCE.rglob("*.py")}), ids=lambda folder: folder.name)
+FOLDERS = sorted({path.parent for path in SOURCE.rglob("*.py")})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_a_folder_can_be_overlooked(folder):
     """More modules than this have no order that a reader could keep in mind; the gallery is a list of systems."""
     modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= (60 if folder.name == "gallery" else 16)
-    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    assert description(folder)
+
+
+def description(folder: Path) -> str:
+    """The docstring of a package."""
+    return ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+
+
+@pytest.mark.parametrize(
+    "folder", [f for f in FOLDERS if f not in (SOURCE, SOURCE / "gallery") and "numerics" not in f.parts], ids=lambda folder: folder.name
+)
+def test_the_description_of_a_package_names_each_of_its_parts(folder):
+    """A reader finds the module for a change from the docstring; those of the library itself and of the gallery are for users."""
+    parts = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("__")}
+    parts |= {path.parent.name for path in folder.glob("*/__init__.py")}
+    named = set(re.findall(r"\w+", description(folder)))
+    assert not parts - named
 
 
 NO_SOLVER = {

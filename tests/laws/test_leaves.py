@@ -11,7 +11,7 @@ from leaf_soundness import faults
 
 import chetaev as ch
 from chetaev.core.symbols import TIME, Entry
-from chetaev.singular.dynamical.dynamical import form_of
+from chetaev.singular.dynamical.dynamical_form import form_of
 
 SECONDS = 5
 """What a tree may take where it need not be complete."""

@@ -13,7 +13,7 @@ import chetaev as ch
 from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME
 from chetaev.singular.dynamical.constrained_system import pulled_back, semiholonomic, semiholonomic_degree
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms import adapted, contact_form, d, horizontal_part, interior, is_zero, prolong, pull_back, rank, wedge
 
 X, Y, Z = ch.coordinates("x y z")

@@ -8,7 +8,7 @@ import sympy
 from by_hand import TIME, d_dt
 
 import chetaev as ch
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms import d, is_zero, wedge
 from chetaev.singular.inverse.helmholtz import decide
 from chetaev.singular.inverse.lepage_equivalent import lepagean_equivalent

@@ -12,7 +12,7 @@ from chetaev.core.values import Tape
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.singular.dynamical.constrained_system import constrain, pulled_back, semiholonomic, semiholonomic_degree
 from chetaev.singular.dynamical.constraint_structure import ConstraintStructure
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms import d, is_zero, rank
 
 # ---- tools ------------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from euler_by_hand import T, d_dt, rows_of
 
 import chetaev as ch
 from chetaev.groups import in_coordinates
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.inverse.helmholtz import decide
 from chetaev.singular.inverse.lagrangians import (
     contracted,

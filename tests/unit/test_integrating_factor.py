@@ -5,7 +5,7 @@ import sympy
 from euler_by_hand import T, rows_of
 
 import chetaev as ch
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.inverse.multipliers import integrating_factor
 
 FOUND = {  # the rows, and the multiplier known beforehand

@@ -5,7 +5,7 @@ import sympy
 from euler_by_hand import T, d_dt, rows_of
 
 import chetaev as ch
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms import contact_component, d, is_zero, wedge
 from chetaev.singular.inverse.lagrangians import tonti_lagrangian
 from chetaev.singular.inverse.lepage_equivalent import lepagean_equivalent

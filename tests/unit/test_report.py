@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.report import html_text, sections
 from chetaev.report import motion as moving
-from chetaev.report import sections, words
 from chetaev.report.prose import line
 
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
@@ -338,7 +338,7 @@ def test_formulas_in_running_text(text, expected):
     ],
 )
 def test_numbers_are_written_for_readers(given, expected):
-    assert words.number(given) == expected
+    assert html_text.number(given) == expected
 
 
 @pytest.mark.parametrize(

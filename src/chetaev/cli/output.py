@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from chetaev.cli.say import note
+from chetaev.cli.printing import note
 from chetaev.cli.source import gallery_names
 from chetaev.core.errors import UsageError
 from chetaev.core.support import files

@@ -4,14 +4,13 @@
 |---|---|
 | coordinates, parameters, jets, multipliers | `symbols` |
 | the functions of the notation, one line each | `functions` |
-| text to expression and back, and both to LaTeX, through one syntax tree | `notation`; Greek letters in `letters` |
-| kinds of values that files choose by a word | `registry` |
+| text to expression and back, and both to LaTeX, through one syntax tree | `notation` |
 | derivatives on jets, over any algebra | `calculus` |
 | is an expression zero? | `zero`, by signatures in a finite field (`exact`); numerical values in `values` |
 | a system | `system`, its parts in `parts`, names and `parse` in `declarations`, rows in `constraints`, `groups` |
-| initial data; the checks of a motion | `state`, `certificate` |
+| initial data; the checks of a motion; pictures | `state`, `certificate`, `scene` |
 | errors in the user's notation | `errors`; suggested fixes, as values, in `fixes` |
-| files, frozen mappings, budgets, untrusted texts | `support` |
+| files, frozen mappings, registries, budgets, untrusted texts | `support` |
 
 Nothing here imports another layer.
 """

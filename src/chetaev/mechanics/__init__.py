@@ -1,8 +1,7 @@
 """From a system to its equations, and properties of the equations that need no integration. Uses SymPy, and NumPy for ranks.
 
 `principles` rewrite a system into normal form, `assemble` forms its rows over any algebra, `derivation` has `derive`, `equations` its
-result. `structure` is Pryce's structural analysis `ranks` computes ranks at points and in a finite field, `classify`
-finds the kinds of constraints (with `distributions`). `analysis` holds the result of `analyze`, with formulas from `singular_locus`.
-`group_chart` writes group coordinates in ordinary ones. `model` joins a system with its values. `tolerances` holds the thresholds of
-ranks and null spaces.
+result, with typed `origins` of its rows. `structure` is Pryce's structural analysis, `ranks` computes ranks at points and in a finite field
+(thresholds in `tolerances`), `classify` finds the kinds of constraints (with `distributions`). `analysis` holds the result of `analyze`,
+with formulas from `singular_locus`. `group_chart` writes group coordinates in ordinary ones. `model` joins a system with its values.
 """

@@ -18,11 +18,11 @@ from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
 from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
+from chetaev.report.html_text import counted, number, sentence, set_formula, set_symbol, size, table
 from chetaev.report.page import drawn
 from chetaev.report.prose import line
 from chetaev.report.sections import labelled, names_of
 from chetaev.report.subject import Subject
-from chetaev.report.words import counted, number, sentence, set_formula, set_symbol, size, table
 
 _MOST_EVENTS = 12
 """Events and switches in the table; the number of further ones is given."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from chetaev.core.errors import ChetaevError
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.support.letters import symbol_latex
-from chetaev.report.words import set_formula, set_relation
+from chetaev.report.html_text import set_formula, set_relation
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SIGNS = re.compile(r"[A-Za-z0-9_'()*/^+\-.]+")

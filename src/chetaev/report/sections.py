@@ -18,10 +18,10 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.singular_locus import no_formula
 from chetaev.plot.manifolds import tree
+from chetaev.report.html_text import counted, number, sentence, set_formula, set_general_form, set_relation, set_symbol
 from chetaev.report.page import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
-from chetaev.report.words import counted, number, sentence, set_formula, set_general_form, set_relation, set_symbol
 
 _LONGEST = 3_500
 """Characters of a row that is typeset, about a screen; of a longer row only the length is given."""

@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.singular.dirac_bergmann": "Dirac Presymplectic dirac lagrangian_forms presymplectic reduced_phase_space",
         "chetaev.singular.dynamical.constrained_system": "ConstrainedSystem constrain",
         "chetaev.singular.dynamical.constraint_structure": "ConstraintStructure",
-        "chetaev.singular.dynamical.dynamical": "DynamicalForm",
+        "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
         "chetaev.singular.inverse.helmholtz": "helmholtz",
         "chetaev.singular.inverse.lepage_equivalent": "lepagean_equivalent",
         "chetaev.singular.inverse.multipliers": "integrating_factor",

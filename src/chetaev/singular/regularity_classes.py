@@ -25,7 +25,7 @@ from chetaev.singular.algorithm.points import Sampler
 from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd
 from chetaev.singular.algorithm.search import Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
-from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of
 
 
 @dataclass(frozen=True)

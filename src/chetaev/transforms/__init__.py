@@ -1,4 +1,18 @@
-"""Transformations: theorems of the form "this system is equivalent to that one", as maps that carry motions. One theorem per file."""
+"""Transformations: theorems of the form "this system is equivalent to that one", as maps that carry motions. One theorem per file.
+
+| verb | file |
+|---|---|
+| `change_coordinates` | `coordinates` |
+| `restrict`: holonomic constraints removed | `restrict` |
+| `reduce_velocities`, `hamel`: quasi-velocities | `reduced_velocities`, `hamel` |
+| `hamiltonian`, `routh`: momenta in place of velocities | `legendre`, `routh` |
+| `lift`, `linearize_constraints`: lower order, linear rows | `lift`, `linear_constraints` |
+| `friction_as_constraint` | `friction` |
+| `contact_as_nonholonomic`, `contact_as_vakonomic`, `vakonomic_as_free` | `contact`, `vakonomic_as_free` |
+| `reduce`, `symmetries`: reduction by a group, conserved momenta | `group_reduction`, `symmetries` |
+
+`tools` are the parts that several theorems share.
+"""
 
 from chetaev.transforms.contact import contact_as_nonholonomic, contact_as_vakonomic
 from chetaev.transforms.coordinates import change_coordinates
@@ -7,8 +21,8 @@ from chetaev.transforms.group_reduction import reduce
 from chetaev.transforms.hamel import hamel
 from chetaev.transforms.legendre import hamiltonian
 from chetaev.transforms.lift import lift
-from chetaev.transforms.linear import linearize_constraints
-from chetaev.transforms.quasi import reduce_velocities
+from chetaev.transforms.linear_constraints import linearize_constraints
+from chetaev.transforms.reduced_velocities import reduce_velocities
 from chetaev.transforms.restrict import restrict
 from chetaev.transforms.routh import routh
 from chetaev.transforms.symmetries import Symmetries, symmetries

@@ -7,7 +7,7 @@ import click
 from chetaev.cli import options
 from chetaev.cli.options import examples
 from chetaev.cli.output import Pictured, plot, save_picture
-from chetaev.cli.say import say
+from chetaev.cli.printing import say
 from chetaev.cli.session import DONE, FORBIDDEN
 from chetaev.cli.source import MODEL, read
 

@@ -6,7 +6,7 @@ import click
 
 from chetaev.cli.options import MotionOptions, examples, motion_options
 from chetaev.cli.output import check_output
-from chetaev.cli.say import note
+from chetaev.cli.printing import note
 from chetaev.cli.session import exit_code_of
 from chetaev.cli.source import MODEL, read
 

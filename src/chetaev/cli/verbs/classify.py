@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chetaev.cli.options import examples
-from chetaev.cli.say import say
+from chetaev.cli.printing import say
 from chetaev.cli.source import MODEL, read
 
 

@@ -9,7 +9,7 @@ import click
 from chetaev.cli import options
 from chetaev.cli.options import examples
 from chetaev.cli.output import Pictured, check_picture, plot, save_picture
-from chetaev.cli.say import say
+from chetaev.cli.printing import say
 from chetaev.cli.session import exit_code_of
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import Location, UsageError

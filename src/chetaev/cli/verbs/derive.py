@@ -9,7 +9,7 @@ import click
 from chetaev.cli import options
 from chetaev.cli.options import examples
 from chetaev.cli.output import write_text
-from chetaev.cli.say import note, say
+from chetaev.cli.printing import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import UsageError
 

@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 
 from chetaev.cli.options import examples
 from chetaev.cli.output import write_text
-from chetaev.cli.say import note, on_terminal, prose, say, table
+from chetaev.cli.printing import note, on_terminal, prose, say, table
 from chetaev.cli.source import gallery_names
 from chetaev.core.errors import UsageError
 

@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 
 from chetaev.cli.options import MotionOptions, examples, motion_options
 from chetaev.cli.output import Pictured, check_output, check_picture, plot, save_picture, write_motion
-from chetaev.cli.say import note, say, table
+from chetaev.cli.printing import note, say, table
 from chetaev.cli.session import UNFINISHED, exit_code_of
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import Interrupted, UsageError

@@ -1,4 +1,8 @@
-"""The principles. A new one is a class with one method, `rewrite`; `register` makes it known to files and the command line."""
+"""The principles. A new one is a class with one method, `rewrite`; `register` makes it known to files and the command line.
+
+`base` has the class `Principle`, the normal form `Lowered` and what rewriting needs; each principle is one file: `hamilton`, `dalembert`,
+`chetaev`, `virtual_work`, `vakonomic`, `herglotz`, and `mixed`, which gives rows of one system to several principles.
+"""
 
 from chetaev.core.support.registry import spec_of
 from chetaev.mechanics.principles.base import PRINCIPLES, Lowered, Principle, of_spec, of_words

@@ -4,7 +4,7 @@ The algorithm finds the manifolds on which the motions of a singular system lie.
 states; motions must stay there, which restricts them further. The states form a tree of submanifolds. Its leaves are closed: at each of
 their points there are motions, all of them tangent, and their rates are known up to free functions.
 
-    >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
+    >>> from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     >>> cawley = DynamicalForm("q1 q2 q3", ["-q3''", "q2*q3", "q2^2/2 - q1''"], name="Cawley")
     >>> for leaf in constraint_algorithm(cawley).leaves:
     ...     print(leaf.constraints, leaf.free_functions, leaf.dimension, leaf.field["q1'"])
@@ -35,7 +35,7 @@ from chetaev.singular.algorithm.redundancy import essential
 from chetaev.singular.algorithm.search import Dynamics, Final, Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
 from chetaev.singular.algorithm.tree import Empty, Entry, Tree
-from chetaev.singular.dynamical.dynamical import DynamicalForm, form_of
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of
 
 __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
 

@@ -31,7 +31,7 @@ from chetaev.singular.algorithm.redundancy import rank_on
 from chetaev.singular.algorithm.ring import Fraction, Poly
 from chetaev.singular.algorithm.search import Final, Rows
 from chetaev.singular.algorithm.space import Space, free_names
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 
 Field = dict[Symbol, Fraction]
 

@@ -23,7 +23,7 @@ from chetaev.singular.algorithm.elimination import Constraints, Row, Solved, eli
 from chetaev.singular.algorithm.ideals import normal_form
 from chetaev.singular.algorithm.ring import Fraction, Poly
 from chetaev.singular.algorithm.space import Space
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 
 Steps = tuple[tuple[Poly, ...], ...]
 

@@ -8,7 +8,7 @@ from sympy import Expr
 
 from chetaev.core.notation import show
 from chetaev.singular.algorithm.leaf import Leaf
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from chetaev.mechanics.principles import Hamilton, Principle, Vakonomic
 from chetaev.mechanics.ranks.generic import RANK_POINTS, SCALED_POINTS, generic_rank, points_on
 from chetaev.singular.algorithm.ideals import groebner
 from chetaev.singular.algorithm.space import Poly, Space
-from chetaev.singular.dynamical.dynamical import input_values
+from chetaev.singular.dynamical.dynamical_form import input_values
 
 
 @dataclass(frozen=True)

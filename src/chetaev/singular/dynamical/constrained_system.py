@@ -33,7 +33,7 @@ from chetaev.core.symbols import TIME, Coordinate, Jet, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.principles import Chetaev
 from chetaev.singular.dynamical.constraint_structure import ConstraintStructure, tidied
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms.contact import contact_form
 from chetaev.singular.forms.exterior import Form, all_of, d, exact, wedge, zero_form
 from chetaev.singular.forms.fields import prolonged_map

@@ -42,7 +42,7 @@ from chetaev.core.zero import vanishes
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.ranks.generic import RANK_POINTS, Points, generic_rank, matrices_at, points_on
 from chetaev.mechanics.ranks.generic import rank as numerical_rank
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms.contact import contact_form
 from chetaev.singular.forms.distributions import Distribution, annihilated_by, is_involutive
 from chetaev.singular.forms.exterior import Form, all_of, d, exact, pull_back, zero_form

@@ -18,7 +18,7 @@ from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import ModelError
 from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.zero import vanishes
-from chetaev.singular.dynamical.dynamical import DynamicalForm
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms.exterior import Form, d, wedge, zero_form
 
 

@@ -29,7 +29,7 @@ from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
-from chetaev.singular.dynamical.dynamical import DynamicalForm, input_values
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm, input_values
 from chetaev.singular.inverse.lagrangians import Candidate, contracted_lagrangian, homogeneous_lagrangian, minimal_lagrangian, reproduces
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy
 
@@ -176,7 +176,7 @@ def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
         UsageError: If `form` has no rows.
         ModelError: If the numbers of rows and unknowns differ.
 
-    >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
+    >>> from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     >>> print(helmholtz(DynamicalForm("q", ["-q'' - b*q' - k*q"], parameters="b k")))
     not variational: q
       violated   sigma = q, nu = q, k = 1:  dE_q/dq' + dE_q/dq' - 2*D(dE_q/dq'') = -2*b

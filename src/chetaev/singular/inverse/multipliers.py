@@ -97,7 +97,7 @@ def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor
         UsageError: If `form` has no rows.
         ModelError: If the numbers of rows and unknowns differ.
 
-    >>> from chetaev.singular.dynamical.dynamical import DynamicalForm
+    >>> from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     >>> print(integrating_factor(DynamicalForm("q", ["q'' + b*q' + k*q"], parameters="b k")))
     multiplier exp(t*b)
     variational: q

@@ -1,1 +1,11 @@
-"""Parts that several theorems use: morphisms and the motions they map, momenta, null spaces, pull-backs, frames, Noether's theorem."""
+"""Parts that several theorems use.
+
+| what | where |
+|---|---|
+| a theorem by name: its options, its input, shared hypotheses | `theorem` |
+| its result: two sets of equations and maps between their motions | `morphism`, `carried_motions` |
+| a system in other coordinates | `pullback` |
+| quasi-velocities as a frame | `velocity_frame` |
+| momenta of a Lagrangian; Noether's theorem; affine symmetries | `momenta`, `noether`, `affine_fields` |
+| null spaces of matrices of expressions | `nullspace` |
+"""
