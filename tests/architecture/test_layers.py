@@ -146,9 +146,7 @@ def description(folder: Path) -> str:
     return ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
 
 
-@pytest.mark.parametrize(
-    "folder", [f for f in FOLDERS if f not in (SOURCE, SOURCE / "gallery") and "numerics" not in f.parts], ids=lambda folder: folder.name
-)
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in (SOURCE, SOURCE / "gallery")], ids=lambda folder: folder.name)
 def test_the_description_of_a_package_names_each_of_its_parts(folder):
     """A reader finds the module for a change from the docstring; those of the library itself and of the gallery are for users."""
     parts = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("__")}

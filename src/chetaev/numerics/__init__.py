@@ -15,5 +15,6 @@ Each room uses only those above it in this table:
 | `pieces` | a configuration of modes | one smooth piece of a motion, and what happens where two meet |
 | `evaluation` | a state | accelerations and multipliers there |
 | `motion` | a request | a trajectory with its certificate, stored and verified |
+| `prepared` | a model | calls for many starts, with everything else decided once |
 | `ensemble`, `stability`, `comparison` | many starts; equilibria; several principles | ensembles, linearisations, comparisons |
 """

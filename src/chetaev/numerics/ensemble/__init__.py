@@ -2,8 +2,8 @@
 
 What is given may be arrays: initial data and parameters are broadcast against each other (`given`). Missing initial values are computed for
 all members together (`completion`), the motions run in compiled code on all processors (`run`, `threads`), and a member that needs another
-order of elimination on the way gets it (`pivoted`). Members that meet a corner of sign, abs, min or max are run by `simulate` (`corners`).
-The ends are read by name (`collect`, `result`, `columns`).
+order of elimination on the way gets it (`pivoted`); `batch` evaluates functions for many members at once. Members that meet a corner of
+sign, abs, min or max are run by `simulate` (`corners`). The ends are read by name (`collect`, `result`, `columns`).
 """
 
 from chetaev.numerics.ensemble.many import simulate_many

@@ -35,6 +35,11 @@ roots in one step is not seen. Terminal functions end the run at the earliest of
 recorded up to there. The sign at the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or
 a rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
 is. `directions` are meant along the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
+
+**Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
+`scale_constants`; `watch` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what the bounds
+prove. `dense` is what lies between the nodes. `types`, `codes` and `room` hold the arguments, `loaded` the compiled code, `again` repeats
+calls.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ values and the outcome; the other members are plain arrays of numbers, readable 
 of the file. Nothing in a file is executed or unpickled: `load` reads texts with the parser of the notation and derives the equations again.
 
     unzip -p motion.npz model.json
+
+`writing` makes the members of a file, `archive` packs and unpacks them, `reading` makes a motion of them; `tables` has data frames, CSV and
+netCDF files.
 """
 
 from __future__ import annotations
