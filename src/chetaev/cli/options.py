@@ -13,14 +13,13 @@ from click.shell_completion import CompletionItem
 
 from chetaev.cli.session import session
 from chetaev.core.errors import ChetaevError, Location, ParameterError, PrincipleError, UsageError, did_you_mean
+from chetaev.core.support.plain import DECIMAL
 
 if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
     from chetaev.mechanics.principles import Principle
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class PrincipleType(click.ParamType):
@@ -128,7 +127,7 @@ def _with_settings(model: Model, settings: Sequence[str]) -> Model:
     inputs = {z.base for z in system.inputs}
     parameters, functions, data = dict(model.parameters), dict(model.inputs), {}
     for name, text in pairs(settings, "--set", "M=2").items():
-        value: Any = float(text) if _NUMBER.fullmatch(text) else text
+        value: Any = float(text) if DECIMAL.fullmatch(text) else text
         if spell(name) in known:
             parameters[spell(name)] = value
         elif spell(name) in inputs:

@@ -10,14 +10,13 @@ The documentation and the tests use the same gallery. The package is callable: `
 from __future__ import annotations
 
 import ast
-import sys
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, overload
 
 from chetaev.core.errors import ModelError, UsageError, did_you_mean
+from chetaev.core.support.lazy import make_callable
 
 if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
@@ -92,10 +91,4 @@ def _text(file: str) -> str:
     return (files(__name__) / file).read_text(encoding="utf-8")
 
 
-class _Callable(ModuleType):
-    """This package, callable: importing it must not hide the public function of the same name."""
-
-    __call__ = staticmethod(gallery)
-
-
-sys.modules[__name__].__class__ = _Callable
+make_callable(__name__, gallery)

@@ -16,6 +16,7 @@ from chetaev.core.parts import PARTS
 from chetaev.core.scene import Scene, read_scene
 from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
+from chetaev.core.support.plain import DECIMAL
 from chetaev.core.symbols import Parameter
 from chetaev.core.system import System
 from chetaev.io.meaning import Meaning
@@ -31,7 +32,6 @@ LARGEST_FILE = 1_000_000
 """Bytes. A longer file is refused: a file may come from anybody, and reading takes time and memory proportional to its size."""
 _ARCHIVE = b"PK\x03\x04"
 """The first bytes of a zip archive, such as a saved motion."""
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
 _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
 """The parts of a system that have a key in `[constraints]`."""
@@ -249,7 +249,7 @@ class _File:
             if depth > 1:
                 raise NotationError("an element of a group is at most a matrix.", where=where, hint='"A = [0, 0, pi/2]"')
             return tuple(self._datum(part, where, depth + 1) for part in split_list(value, where))
-        if not _NUMBER.fullmatch(value):
+        if not DECIMAL.fullmatch(value):
             parse_expression(value, self._constants, where)  # raises if it cannot be read; the text itself is kept
             return value
         if not finite(value):

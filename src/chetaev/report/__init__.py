@@ -10,16 +10,15 @@ The package is callable, so that importing it does not hide the public function 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from chetaev.core.errors import UsageError
 from chetaev.core.support.files import require_ending, write_text
+from chetaev.core.support.lazy import make_callable
 from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
 from chetaev.mechanics.analysis import Analysis
@@ -144,10 +143,4 @@ def _file(model: Model, motion: Trajectory | None) -> str:
     return f"{said}<details><summary>Show the file</summary><pre>{text}</pre></details>"
 
 
-class _Callable(ModuleType):
-    """This package, callable."""
-
-    __call__ = staticmethod(report)
-
-
-sys.modules[__name__].__class__ = _Callable
+make_callable(__name__, report)

@@ -1,9 +1,11 @@
-"""Packages that import their public names on first use, from one table of modules."""
+"""Packages that import their public names on first use, from one table of modules, and packages that are callable."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -17,3 +19,12 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
         return getattr(import_module(home[name]), name)
 
     return get, lambda: sorted(home), sorted(home)
+
+
+def make_callable(package: str, function: Callable[..., Any]) -> None:
+    """Let a package be called like its public function of the same name, which importing the package would hide otherwise."""
+
+    class CallablePackage(ModuleType):
+        __call__ = staticmethod(function)
+
+    sys.modules[package].__class__ = CallablePackage

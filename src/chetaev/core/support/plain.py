@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,9 @@ METHOD = "a text, or a table with a name and settings"
 SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 """The types of values in files, as messages name them; `fits` checks them."""
+
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+"""A text that is a number, and no expression."""
 
 SMALLEST_TOLERANCE = 1e-17
 """Relative. A tenth of the round-off of double precision: no error of a step can be smaller, and a run with less could only fail."""
