@@ -172,6 +172,13 @@ def test_hamilton_form_vanishes_on_prolonged_paths():
         assert sympy.expand(value - expected) == 0
 
 
+def test_hamilton_form_and_distribution_of_a_particle_by_hand():
+    """x'' = -x^3: (4.4) reads -x^3 - (x_1)' and -x' + (x_0)', and the motions are the curves of d/dt + x' d/dx - x^3 d/dx'."""
+    lepage = of("x", "x'^2/2 - x^4/4").lepage
+    assert [str(e) for e in lepage.hamilton_form()] == ["-x**3 - x_1'", "-x' + x_0'"]
+    assert str(lepage.dynamical_distribution()) == "span{x'*∂x - x^3*∂x' + ∂t}"
+
+
 def test_a_form_that_is_not_square_has_no_lepage_form():
     with pytest.raises(ch.ModelError, match="1 rows for 2 coordinates"):
         lepage(ch.DynamicalForm("x y", ["x' - y"]))

@@ -67,6 +67,11 @@ class Equations:
         """The rows as SymPy expressions."""
         return self._assembled(SYMBOLIC)
 
+    @property
+    def variations(self) -> dict[str, Expr]:
+        """The residuals of the rows that are variations, by the name of the coordinate."""
+        return {row.origin.coordinate: row.residual for row in self.rows if isinstance(row.origin, Variation)}
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels of the rows, without forming them."""

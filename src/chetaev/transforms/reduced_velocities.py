@@ -228,8 +228,8 @@ class _Reduction:
     def _free_rows(self) -> list[Expr]:
         """$E_i - u_i$, one for each coordinate."""
         silent = dict.fromkeys(self.source.multipliers, S.Zero)
-        found = {row.label: row.residual.xreplace(silent) for row in self.source.rows}
-        return [found.get(f"E_{q.base}", S.Zero) for q in self.source.system.coordinates]
+        varied = self.source.variations
+        return [varied.get(q.base, S.Zero).xreplace(silent) for q in self.source.system.coordinates]
 
     def _accelerations(self) -> list[Constraint]:
         """The rows for the rates of the quasi-velocities, solved for them if the formulas are short."""

@@ -248,20 +248,18 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
             rows.append(-row.residual if isinstance(row.origin, Variation) else row.residual)
             labels.append(row.label)
         if not lowered.reactions and not system.kinematic and equations.rewritten is None:
-            rows, labels = _by_coordinate(rows, labels, system.coordinates)
+            varied = equations.variations
+            others = [(row.residual, row.label) for row in equations.rows if not isinstance(row.origin, Variation)]
+            rows = [
+                *[-varied.get(q.base, S.Zero) for q in system.coordinates],
+                *[e for e, _ in others],
+            ]  # zero for one that L does not contain
+            labels = [*[f"E_{q.base}" for q in system.coordinates], *[label for _, label in others]]
         written = _inputs_written_out(rows, system.inputs, equations.system.label)
     free = lowered.action is None and not lowered.reactions and not system.forces and system.dissipation == 0
     known = free and equations.rewritten is None and not system.groups and (bool(lowered.costates) or not system.kinematic)
     form = DynamicalForm.__new__(DynamicalForm)
     return _fill(form, equations.unknowns, system.parameters, tuple(written), tuple(labels), system.name, True if known else None)
-
-
-def _by_coordinate(rows: list[Expr], labels: list[str], coordinates: Sequence[Coordinate]) -> tuple[list[Expr], list[str]]:
-    """The rows of a Lagrangian, one for each coordinate: zero for a coordinate that it does not contain."""
-    known = dict(zip(labels, rows, strict=True))
-    wanted = [f"E_{q.base}" for q in coordinates]
-    others = [label for label in labels if label not in wanted]
-    return [*[known.get(label, S.Zero) for label in wanted], *[known[label] for label in others]], [*wanted, *others]
 
 
 def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[Expr]:

@@ -142,7 +142,8 @@ class Noether:
         """Whether the rate of the momentum is proved to be the claimed one by virtue of the rows of motion."""
         equations = self.equations
         rows = {row.label: row.residual for row in equations.rows}
-        shown = [field.characteristic(q) * rows[f"E_{q.base}"] for q in self.coordinates if f"E_{q.base}" in rows]
+        varied = equations.variations
+        shown = [field.characteristic(q) * varied[q.base] for q in self.coordinates if q.base in varied]
         components = dict(field.components)
         for k, m in equations.lowered.varied_rows.items():
             shift = field.time * (m.d() - self.damping * m) - components.get(m, S.Zero)
