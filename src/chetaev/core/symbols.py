@@ -283,7 +283,7 @@ def symbols_in(*expressions: sympy.Expr) -> frozenset[sympy.Symbol]:
 
 
 def long(expression: sympy.Expr, parts: int = MOST_ASKED) -> bool:
-    """Whether an expression is written with more than so many parts. It is looked at no further than that, however long it is."""
+    """Whether an expression has more than `parts` parts; counting ends there, however long the expression is."""
     stack = [expression]
     while stack and parts >= 0:
         parts -= 1

@@ -128,9 +128,19 @@ class Adjoint:
             return derivatives
         return [derivative - self.damping * e for derivative, e in zip(derivatives, expressions, strict=True)]
 
+    def momenta(self, slopes: Sequence[Any]) -> list[Any]:
+        r"""$p_{(0)}, p_{(1)}, \dots$ of one coordinate from the `slopes` $\partial L/\partial q', \partial L/\partial q'', \dots$.
+
+        $p_{(k)} = \partial L/\partial q^{(k+1)} - (D - L_s)\,p_{(k+1)}$ (Ostrogradsky), from the highest down.
+        """
+        found = list(slopes[-1:])
+        for slope in reversed(slopes[:-1]):
+            found.append(slope - self(found[-1]))
+        return found[::-1]
+
 
 def _momenta(adjoint: Adjoint, lagrangian: Any) -> list[Any]:
-    """$p_a$ of all velocities, by Horner's rule from the highest derivative down, from one gradient of L."""
+    """$p_a$ of all velocities, from one gradient of L."""
     algebra, velocities = adjoint.calculus.algebra, adjoint.calculus.frame.velocities
     orders: dict[str, int] = {}
     for z in algebra.symbols(lagrangian):
@@ -138,10 +148,4 @@ def _momenta(adjoint: Adjoint, lagrangian: Any) -> list[Any]:
             orders[z.base] = max(z.order, orders.get(z.base, 0))
     jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in velocities]
     partials = iter(algebra.gradient(lagrangian, [z for line in jets for z in line]))
-    momenta = []
-    for line in jets:
-        *lower, momentum = [next(partials) for _ in line]
-        for partial in reversed(lower):
-            momentum = partial - adjoint(momentum)
-        momenta.append(momentum)
-    return momenta
+    return [adjoint.momenta([next(partials) for _ in line])[0] for line in jets]

@@ -148,7 +148,7 @@ class FactoredStack:
         ut, v = np.swapaxes(at.u[some, :, :rank], 1, 2), np.swapaxes(at.vt[some, :rank], 1, 2)
         step, left = np.zeros_like(columns), right
         size = np.full(len(left), np.inf)
-        for _ in range(1 + _REFINED):  # scales may differ so much that what is small beside the rest has no digits at first
+        for _ in range(1 + _REFINED):  # where scales differ widely, small components have no digits at first
             better = step + (v @ ((ut @ (left / rows)[:, :, None]) / s))[:, :, 0] / columns
             rest = right - (jacobians @ better[:, :, None])[:, :, 0]
             now = np.sqrt(np.square(rest / rows).sum(axis=1))
@@ -159,7 +159,7 @@ class FactoredStack:
             size = np.where(shorter, now, size)
             if not size.any():
                 break
-        if rank < step.shape[1]:  # scaling bent the metric: take the least norm in the user's variables
+        if rank < step.shape[1]:  # the norm that was least is that of the scaled variables: take the least one in the user's
             null = self.null_in(some, rank, 1.0)
             step = step - (null @ (np.swapaxes(null, 1, 2) @ step[:, :, None]))[:, :, 0]
         return step

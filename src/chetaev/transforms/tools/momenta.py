@@ -1,11 +1,8 @@
-r"""Momenta of a Lagrangian of any order: $p_{(k)} = \partial L/\partial q^{(k+1)} - (D - L_s)\,p_{(k+1)}$ (Ostrogradsky).
-
-Without an action variable $L_s = 0$. The energy is $E = \sum p_{(k)} q^{(k+1)} - L$.
-"""
+"""Momenta and energy of a Lagrangian of any order."""
 
 from __future__ import annotations
 
-from sympy import Add, Expr, S
+from sympy import Add, Expr
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.symbols import Coordinate, jets_in
@@ -18,12 +15,7 @@ def momenta(equations: Equations, q: Coordinate) -> tuple[Expr, ...]:
     lagrangian = equations.lagrangian
     order = max((z.order for z in jets_in(lagrangian, Coordinate) if z.base == q.base), default=0)
     adjoint = Adjoint(calculus_of(equations.lowered, SYMBOLIC), lagrangian)
-    found: list[Expr] = []
-    momentum: Expr = S.Zero
-    for k in range(order, 0, -1):
-        momentum = lagrangian.diff(q.d(k)) - adjoint(momentum)
-        found.append(momentum)
-    return tuple(reversed(found))
+    return tuple(adjoint.momenta([lagrangian.diff(q.d(k)) for k in range(1, order + 1)]))
 
 
 def energy(equations: Equations) -> Expr:
