@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -97,7 +99,7 @@ def test_the_hundredth_motion_is_the_first(name, options):
     assert {name: first.final[name] for name in first.final} == {name: last.final[name] for name in last.final}
 
 
-def test_a_long_motion_is_followed_by_the_general_course():
+def test_a_long_motion_has_the_bits_of_the_first():
     model = ch.gallery("double-pendulum")
     first = ch.simulate(model, t=(0, 200), tolerance=1e-10, keep="final")
     for _ in range(60):
@@ -105,6 +107,32 @@ def test_a_long_motion_is_followed_by_the_general_course():
     last = ch.simulate(model, t=(0, 200), tolerance=1e-10, keep="final")
     assert first.counts["accepted"] > 512
     same(first, last)
+
+
+def test_ctrl_c_in_a_motion_of_known_equations_carries_the_part_that_was_computed():
+    model = ch.gallery("double-pendulum")
+    for _ in range(60):
+        ch.simulate(model, t=(0, 0.1))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            ch.simulate(model, t=(0, 1e9), keep="final", max_steps=10**9)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert stopped.value.motion.outcome == "interrupted" and 0 < stopped.value.motion.t[-1] < 1e9
+
+
+def test_equations_whose_long_motions_end_early_are_not_tried_again():
+    falling = ch.derive(ch.System("x", lagrangian="x'^2/2 + 1/x"))
+    for _ in range(60):
+        ch.simulate(falling, {"x": 1, "x'": 0}, (0, 0.1))
+    known = one_piece(falling, {})
+    assert known is not None
+    assert ch.simulate(falling, {"x": 1, "x'": 0}, (0, 3), max_step=0.005).outcome != "finished"
+    assert one_piece(falling, {}) is None
 
 
 def test_a_motion_that_ends_early_is_told_as_before():

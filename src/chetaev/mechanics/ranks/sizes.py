@@ -19,8 +19,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.linalg import lsqr
 from sympy import Symbol
 
 from chetaev.core.calculus import Algebra
@@ -33,6 +31,9 @@ _ORDINARY = 10.0
 """Binary logarithm of the largest number of order one."""
 _EXPLAINED = 10.0
 """Largest residual of the fit, as a binary logarithm, for units that explain the numbers: terms of a sum may differ by 2^10."""
+_DENSE = 200
+"""Most equations and unknown sizes of a dense fit, which takes some milliseconds. More are fitted by SciPy, whose sparse matrices take
+longer to import than a small system to analyse."""
 
 Form = tuple[float, Mapping[Any, float]]
 """The logarithm, to base two, of a size: a number and multiples of unknown logarithms."""
@@ -216,14 +217,28 @@ class _Fit:
         names = {name: k for k, name in enumerate(dict.fromkeys(name for _, parts in self._equations for name in parts))}
         if not names:
             return None
-        entries = list(self._entries(names))
-        data, lines, columns = zip(*entries, strict=True) if entries else ((), (), ())
-        matrix = csr_matrix((data, (lines, columns)), shape=(len(self._equations), len(names)))
         right = -np.array([number for number, _ in self._equations])
-        found = lsqr(matrix, right, atol=1e-12, btol=1e-12)[0]
-        if not np.abs(matrix @ found - right).max(initial=0.0) < _EXPLAINED:
+        found, residual = self._fitted(names, right)
+        if not np.abs(residual).max(initial=0.0) < _EXPLAINED:
             return None
         return lambda form: form[0] + sum(c * (float(found[names[name]]) if name in names else 0.0) for name, c in form[1].items())
+
+    def _fitted(self, names: Mapping[Any, int], right: Matrix) -> tuple[Matrix, Matrix]:
+        """The least-squares solution of least norm, and the residual of every equation."""
+        entries, shape = list(self._entries(names)), (len(self._equations), len(names))
+        if max(shape) <= _DENSE:
+            dense = np.zeros(shape)
+            for c, line, column in entries:
+                dense[line, column] += c
+            found = np.linalg.lstsq(dense, right, rcond=None)[0]
+            return found, dense @ found - right
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.linalg import lsqr
+
+        data, lines, columns = zip(*entries, strict=True) if entries else ((), (), ())
+        matrix = csr_matrix((data, (lines, columns)), shape=shape)
+        found = lsqr(matrix, right, atol=1e-12, btol=1e-12)[0]
+        return found, matrix @ found - right
 
     def _entries(self, names: Mapping[Any, int]) -> Iterator[tuple[float, int, int]]:
         for line, (_, parts) in enumerate(self._equations):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from sympy import Add, Dummy, Expr, Mul, Pow, S, Symbol, nan, zoo
 
 from chetaev.core.notation import show
@@ -139,4 +138,6 @@ def setting_off(given: Array, resisting: Array, weights: Array) -> Array | None:
         high *= 2
         if high > _WIDEST * size:
             return None
+    from scipy.optimize import brentq  # takes longer to import than most motions to compute
+
     return unit(float(brentq(excess, 0.0, high, xtol=1e-15 * high)))

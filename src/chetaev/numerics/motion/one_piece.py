@@ -1,7 +1,8 @@
-"""Short motions of regular equations in one piece: what `simulate` does for them, without deciding anything anew.
+"""Motions of regular equations in one piece: what `simulate` does for them, without deciding anything anew.
 
-Code is used once it is made for many calls, which the first calls of `simulate` see to. A motion that does not reach its end in a few
-steps, or whose checks fail, is computed by `chetaev.numerics.motion.run` from its beginning; both give the same bits.
+Code is used once it is made for many calls, which the first calls of `simulate` see to. A motion that does not reach its end, or whose
+checks fail, is computed by `chetaev.numerics.motion.run` from its beginning; both give the same bits. After a long one of that kind the
+motions of these equations are not tried here again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from sympy import Expr
 
@@ -37,8 +38,8 @@ from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.initial import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
-_SHORT = 512
-"""Most steps of a short motion. What a longer one loses, when it begins anew, is a small part of it."""
+_SHORT = 64
+"""Most steps of a motion that may be lost, when it begins anew, each time: they take less time than the decisions of a motion."""
 _SMALL = 5000
 """Most instructions of the rates of a system here: a run is first asked to stop after 64 steps, a few milliseconds with so many."""
 _PIECES: Remembered[OnePiece | None]
@@ -62,6 +63,8 @@ class OnePiece:
         self.switched, self.compiled, self.flow, self.clear, self.inputs = switched, compiled, compiled.flow, clear, inputs
         self._codes: dict[tuple[bool, bool], dop853.Code] = {}
         self._last: tuple[tuple[Accuracy, float, int], dop853.Limits] | None = None
+        self.useful = True
+        """Whether motions are tried here: not after a long one had to begin anew."""
 
     @cached_property
     def ready(self) -> bool:
@@ -75,7 +78,7 @@ class OnePiece:
     def motion(
         self, start: State | Mapping[str, object], binding: Binding, wanted: Wanted, where: str, progress: Progress
     ) -> Trajectory | None:
-        """The motion from a user's data; None if it is not short, or if anything about it is in doubt."""
+        """The motion from a user's data, or the part of it before Ctrl-C; None if anything about it is in doubt."""
         flow, t0 = self.flow, float(wanted.times[0])
         data = read_state(self.switched.original, start, binding, where, expressions=True)
         if data.guess or data.demands or not data.fixed.keys() <= self.clear.places:
@@ -90,13 +93,17 @@ class OnePiece:
             return None
         energy = p[-1] = float(self.compiled.measure(t0, y, p)[len(self.compiled.labels) - 1])
         run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress)
-        if run.status is not dop853.Status.FINISHED:
+        if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
+            self.useful = run.accepted <= _SHORT
             return None
         dense = not wanted.final and len(wanted.times) == 2
         record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, dense))
         record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
         found = record.joined(flow.state, verdict(run.status, Ending(float(run.t))))
-        return found if found.certificate.ok else None
+        if found.certificate.ok or run.status is dop853.Status.INTERRUPTED:
+            return found
+        self.useful = run.accepted <= _SHORT
+        return None
 
     def _run(self, here: Setting, y: Array, p: Array, floor: float, wanted: Wanted, progress: Progress) -> dop853.Run:
         lowest = self.compiled.lowest_pivot
@@ -118,13 +125,18 @@ class OnePiece:
                 float(wanted.times[-1]),
                 y,
                 p,
-                self._limits(wanted.accuracy, wanted.max_step, min(wanted.max_steps, _SHORT)),
+                self._limits(wanted.accuracy, wanted.max_step, wanted.max_steps),
                 watching,
                 keep=keep,
                 times=wanted.times if keep == dop853.TIMES else (),
                 flag=progress.flag,
                 paused=paused,
+                round_off=partial(self._round_off, here, float(p[-1]), float(wanted.times[-1] - wanted.times[0])),
             )
+
+    def _round_off(self, here: Setting, energy: float, span: float, t: float, y: Array) -> Array:
+        """What rounding alone may make of the rates at a state, in a duration."""
+        return self.compiled.round_off(here.binding, t, y, here.parameters(t, energy), span)
 
     def _limits(self, accuracy: Accuracy, max_step: float, max_steps: int) -> dop853.Limits:
         key = (accuracy, max_step, max_steps)
@@ -162,7 +174,7 @@ def one_piece(equations: Equations, inputs: Mapping[str, Expr]) -> OnePiece | No
     driven = Frozen(inputs)
     found = _PIECES.get(equations, driven, lambda: _one_piece(equations, driven))
     try:
-        return found if found is not None and found.ready else None
+        return found if found is not None and found.useful and found.ready else None
     except NotReady:
         return None
 

@@ -134,7 +134,7 @@ def simulate(
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest), where, shown)
         if short is not None:
-            return replace(short, asked=_asked(start, times, accuracy, steps, longest, equations), scene=scene)
+            return _unless_interrupted(replace(short, asked=_asked(start, times, accuracy, steps, longest, equations), scene=scene))
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
@@ -177,6 +177,11 @@ def simulate(
     settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
     begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
     motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings), scene=scene)
+    return _unless_interrupted(motion)
+
+
+def _unless_interrupted(motion: Trajectory) -> Trajectory:
+    """The motion, unless the user stopped it: then KeyboardInterrupt carries it."""
     if motion.outcome is Outcome.INTERRUPTED:
         raise Interrupted(motion)
     return motion

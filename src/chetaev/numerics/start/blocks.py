@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet
@@ -38,6 +36,9 @@ def _blocks(rows: Sequence[tuple[Pair, set[Jet]]], missing: Sequence[Jet]) -> li
     """Return blocks of rows and as many jets that determine each other, in the order of their dependence."""
     if not rows:
         return []
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
     columns = {z: j for j, z in enumerate(missing)}
     entries = [(i, columns[z]) for i, (_, jets) in enumerate(rows) for z in jets]
     shape = (len(rows), len(missing))

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sympy import Symbol
 
 from chetaev.core.calculus import Algebra, Evaluator
@@ -174,7 +173,11 @@ class RowSlopes:
     def _independent(self, point: Point) -> list[int]:
         """Return a largest set of rows whose gradients are independent at a point."""
         scaled, r = self._scaled(point), self._rank(point)
-        return [] if scaled is None or not r else [int(k) for k in scipy.linalg.qr(scaled.T, mode="r", pivoting=True)[-1][:r]]
+        if scaled is None or not r:
+            return []
+        from scipy.linalg import qr
+
+        return [int(k) for k in qr(scaled.T, mode="r", pivoting=True)[-1][:r]]
 
     def _smaller_than(self, kept: Sequence[int], point: Point) -> bool:
         """Tell whether the other rows fail near a point wherever the rows `kept` hold: the set is smaller than the rank suggests."""
