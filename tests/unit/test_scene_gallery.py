@@ -11,7 +11,7 @@ from chetaev.gallery import description
 from chetaev.plot.animation import animate
 from chetaev.plot.scenes.compose import compose
 from chetaev.plot.scenes.drawing import Camera, Dot, Piece, Solid, Track, Window
-from chetaev.plot.scenes.space import Projection
+from chetaev.plot.scenes.perspective import Projection
 from chetaev.plot.scenes.values import Values
 
 STAND_IN = {"krupkova": "(q1'^2 + q2'^2 - q1^2)/2"}

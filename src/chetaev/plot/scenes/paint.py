@@ -12,7 +12,7 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.scene.fields import DARK, GREY, WHITE
 from chetaev.plot.scenes.drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
-from chetaev.plot.scenes.space import Projection, paint_space
+from chetaev.plot.scenes.perspective import Projection, paint_space
 from chetaev.plot.scenes.text import number, pretty, time_digits
 from chetaev.plot.style import save_figure
 
