@@ -22,7 +22,6 @@ from chetaev.core.system import System
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
-from chetaev.io.writing import in_the_file
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
@@ -217,6 +216,8 @@ class _File:
             return of_spec({key: value for key, value in given.items() if key != "fixed"}, where)
         except (PrincipleError, UsageError) as fault:
             wrong = ModelError(fault.what, where=where, why=fault.why, hint=fault.advice)
+            from chetaev.io.writing import in_the_file
+
             wrong.voice = partial(in_the_file, principle_table="[principle]" if table == "principle" else f"[[{table}]]")
             raise wrong from None
 

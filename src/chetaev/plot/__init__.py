@@ -13,7 +13,7 @@ A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and 
 `ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
 
 Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `comparison`, `spectrum`, `manifolds`; `curves` makes
-smooth curves of motions, `style` is the style of all pictures. `animation` has `animate`, which draws with `scenes`.
+smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws with `scenes`.
 
 The caller owns a figure, pyplot does not know it: call `figure.savefig("motion.pdf")`, or make it the last line of a notebook cell.
 """

@@ -5,13 +5,10 @@ Nothing here uses pyplot: the caller owns a figure, and a notebook displays it.
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from os import PathLike, fspath
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +16,8 @@ from numpy.typing import NDArray
 from chetaev.core.errors import ChetaevError, UsageError
 from chetaev.core.notation.formula import estimated_width
 from chetaev.core.notation.show import latex
-from chetaev.core.support.files import replacing
 from chetaev.core.support.text import in_mathtext
+from chetaev.plot.saving import Saved
 
 try:
     import matplotlib
@@ -78,22 +75,15 @@ _FLOOR = 1e-20
 """Sizes below this count as zero on a logarithmic axis: values near underflow would stretch the axis over 300 decades."""
 
 
-class Picture(Figure):
-    """A matplotlib figure that is drawn in the library's style, independent of the session's style."""
+class Picture(Saved, Figure):
+    """A matplotlib figure that is drawn and saved in the library's style, at a resolution for screens, whatever the session's style is."""
+
+    usual: ClassVar[dict[str, Any]] = {"dpi": _STYLE["savefig.dpi"]}
 
     def draw(self, renderer: Any) -> None:
         """Draw in the library's style; matplotlib creates ticks here, not when the figure is made."""
         with matplotlib.rc_context(_STYLE):
             super().draw(renderer)
-
-    def savefig(self, fname: Any, **options: Any) -> None:
-        """Save as matplotlib's own `savefig` does, at a resolution for screens."""
-        save_figure(super().savefig, fname, {"dpi": _STYLE["savefig.dpi"], **options})
-
-    def _repr_png_(self) -> bytes:
-        held = io.BytesIO()
-        self.savefig(held, format="png")
-        return held.getvalue()
 
 
 def styled() -> Any:
@@ -228,17 +218,3 @@ def legend(axes: Any, **options: Any) -> None:
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or (options.pop("always", False) and names):
         axes.legend(handles, names, **options)
-
-
-def save_figure(draw: Callable[..., None], name: Any, options: dict[str, Any]) -> None:
-    """Save a figure by matplotlib's own `savefig`, given as `draw`, to a path or a stream. A path without an ending gets the default."""
-    if not isinstance(name, str | PathLike):
-        draw(name, **options)
-        return
-    text = fspath(name)
-    if not Path(text).suffix and options.get("format") is None:
-        import matplotlib
-
-        text = f"{text}.{matplotlib.rcParams['savefig.format']}"
-    with replacing(text) as beside:
-        draw(beside, **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.core.scene.fields import DARK, GREY, WHITE
+from chetaev.plot.saving import Saved
 from chetaev.plot.scenes.drawing import Array, Camera, Dot, Drawing, Floor, Piece, Track, Window, Words, mixed
 from chetaev.plot.scenes.perspective import Projection, paint_space
 from chetaev.plot.scenes.text import number, pretty, time_digits
-from chetaev.plot.style import save_figure
 
 WIDTH = 800
 """Pixels: the width of a picture. The web page uses the same width."""
@@ -137,17 +136,7 @@ def picture(drawing: Drawing, k: int, clock: str = "") -> Any:
 @lru_cache(maxsize=1)
 def _still(figures: Any) -> Any:
     """Return a class of figures that notebooks display without pyplot."""
-
-    class Still(figures.Figure):
-        def savefig(self, fname: Any, **options: Any) -> None:
-            save_figure(super().savefig, fname, options)
-
-        def _repr_png_(self) -> bytes:
-            held = io.BytesIO()
-            self.savefig(held, format="png")
-            return held.getvalue()
-
-    return Still
+    return type("Still", (Saved, figures.Figure), {})
 
 
 def _matplotlib() -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ from itertools import combinations
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
-from chetaev.singular.algorithm.reality import must_vanish, quadratic_factors
+from chetaev.singular.algorithm.reality import must_vanish, never_vanishes, quadratic_factors
 from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
 
@@ -132,7 +132,7 @@ def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | No
         if constant is not None:
             space.record(constant.LC)  # an expression in parameters, which is not zero for generic values
             return _infeasible(space, task)
-        signed = next((f for f in task.pending if support(f) & space.positive and _impossible(space, f)), None)
+        signed = next((f for f in task.pending if support(f) & space.positive and never_vanishes(space, f)), None)
         if signed is not None:
             return _infeasible(space, task, signed)
         if _solve_one(space, task) or _solve_block(space, task):
@@ -162,11 +162,6 @@ def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | No
         if f not in task.generators:
             task.generators.append(f)
     return None
-
-
-def _impossible(space: Space, f: Poly) -> bool:
-    squares = must_vanish(space, f)
-    return squares is not None and any(g.is_ground for g in squares)
 
 
 def _infeasible(space: Space, task: _Task, certificate: Poly | None = None) -> Infeasible:

@@ -1,0 +1,40 @@
+"""Figures that are saved whole or not at all, and that notebooks display without pyplot. Importing this needs no matplotlib."""
+
+from __future__ import annotations
+
+import io
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, ClassVar
+
+from chetaev.core.support.files import replacing
+
+
+class Saved:
+    """A base, beside matplotlib's Figure, for figures of the library."""
+
+    usual: ClassVar[dict[str, Any]] = {}
+    """Options of `savefig` that are used unless others are given."""
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Save as matplotlib's own `savefig` does, to a path or a stream; a failure leaves no partial file.
+
+        A path without an ending gets the default one.
+        """
+        options = {**self.usual, **options}
+        draw = super().savefig  # type: ignore[misc]
+        if not isinstance(fname, str | PathLike):
+            draw(fname, **options)
+            return
+        text = fspath(fname)
+        if not Path(text).suffix and options.get("format") is None:
+            import matplotlib
+
+            text = f"{text}.{matplotlib.rcParams['savefig.format']}"
+        with replacing(text) as beside:
+            draw(beside, **options)
+
+    def _repr_png_(self) -> bytes:
+        held = io.BytesIO()
+        self.savefig(held, format="png")
+        return held.getvalue()
