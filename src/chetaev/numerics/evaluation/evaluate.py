@@ -307,7 +307,7 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
     values, factored = factored_at(problem, pairs, unknowns, {**jets, **trial})
-    require_clear(problem, pairs, unknowns, factored)
+    require_clear(problem, pairs, unknowns, factored, {**jets, **trial})
     step, null, jacobian = factored.solved(-values), factored.null, factored.jacobian
     if null.shape[1] > (problem.system.generic_nullity or 0):
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})

@@ -285,7 +285,7 @@ class _Work:
             problem, pairs = rows.conditions.problem, rows.conditions.pairs
             _, factored = factored_at(problem, pairs, unguessed, first)
             if judged:
-                require_clear(problem, pairs, unguessed, factored)
+                require_clear(problem, pairs, unguessed, factored, first)
             return open_jets(unguessed, factored.null_in(units[0]))
         moved = np.abs(stack.null_in(slice(None), m, units)).max(axis=2)
         pattern = moved > OPEN * moved.max(axis=1, keepdims=True)
