@@ -131,7 +131,7 @@ def evaluate(
 ) -> Evaluation:
     """All jets up to the accelerations, and the multipliers, at a state.
 
-    Missing initial values are computed from constraints in which they enter linearly.
+    Missing initial values are computed from constraints in which they enter linearly, or which have one root only.
 
     Args:
         equations: Equations, or a model, which brings its own start, initial time and values; arguments given here take precedence.
