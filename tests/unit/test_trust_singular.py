@@ -48,3 +48,27 @@ def test_a_row_that_does_not_follow_leaves_special_motions():
     """x'' = x' + y' = x + 2*y = -x gives y = -x, then y' = y and x' = x + y = 0 leave rest only."""
     found = ch.analyze(rows_alone("x y", ["x'' + x = 0", "y' = y", "x' = x + y"]))
     assert found.verdict is ch.Verdict.INCONSISTENT
+
+
+@pytest.mark.parametrize(("length", "time"), [(0, 0), (-6, 6), (-9, 9), (6, -6)])
+def test_states_of_a_branch_are_counted_in_any_units(length, time):
+    """In w = a, b, c, e: a'' = 0, 3 b'' = lambda1, 3 c'' + 2 e' = 0, e'' + ... = lambda1, and a row of order 3: nine constants."""
+    w = {"a": "x + y^2", "b": "y + z^2", "c": "z", "e": "u + 7/10*cos(z)"}
+    size = "" if not length else f"1e{length}*"
+    where = {name: _in_units(text, size) for name, text in w.items()}
+    second = f"1e{-time}" if time else "1"
+    system = ch.System(
+        "x y z u",
+        where=where,
+        lagrangian=f"{second}^2*(a'^2 + 3/2*b'^2 + 3/2*c'^2 + e'^2) + 2*{second}*e*c' + e^2",
+        kinematic=[f"-a - 1/2*{second}^3*D(b,3) + {second}^2*c'' + 3*{second}^3*D(e,3) = 0"],
+        variational=["δe - δb = 0"],
+    )
+    found = ch.analyze(ch.derive(system, ch.VirtualWork()))
+    assert (found.verdict, found.dimension) == (ch.Verdict.CONSTRAINED, 9), found.evidence
+
+
+def _in_units(text: str, size: str) -> str:
+    for q in "xyzu":
+        text = text.replace(q, f"({size}{q})")
+    return text
