@@ -30,6 +30,7 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
+from chetaev.numerics.corners.broken import may_jump, plain
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
 from chetaev.numerics.graphs.binding import Binding
@@ -64,6 +65,11 @@ class Mode:
     def constant(self) -> bool:
         """Whether the function depends on parameters alone, so that the mode never changes."""
         return _constant(self.function)
+
+    @cached_property
+    def may_jump(self) -> bool:
+        """Whether the function may change its sign without a root."""
+        return may_jump(self.function)
 
     @cached_property
     def jets(self) -> frozenset[Jet]:
@@ -378,7 +384,8 @@ def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
 
 
 def _canonical(s: Expr) -> tuple[Expr, int]:
-    """A switching function without positive factors, and with the sign that SymPy thinks of as plain."""
+    """A switching function without positive factors and poles, and with the sign that SymPy thinks of as plain."""
+    s = plain(s)
     content, s = s.primitive() if long(s) else s.as_content_primitive()
     sign = -1 if content.is_negative else 1
     factors = sympy.Mul.make_args(s)
