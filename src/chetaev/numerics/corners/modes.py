@@ -173,7 +173,7 @@ class Switched:
 
         def known(s: Expr, _: Expr | None) -> Expr | None:
             core, sign = _canonical(s)
-            return sign * table[core].symbol if core in table else None
+            return table[core].symbol * sign if core in table else None
 
         with deep():
             return Rewriting(known, changing.get)(expression)
@@ -202,7 +202,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
             modes[core], signs[mode.symbol] = mode, Sign(plain, evaluate=False)
             if not mode.constant:
                 changing[mode.symbol] = core
-        return sign * modes[core].symbol
+        return modes[core].symbol * sign
 
     one = Rewriting(mode_of, changing.get)
     with deep():
@@ -389,7 +389,7 @@ def _canonical(s: Expr) -> tuple[Expr, int]:
     content, s = s.primitive() if long(s) else s.as_content_primitive()
     sign = -1 if content.is_negative else 1
     factors = sympy.Mul.make_args(s)
-    definite = {f: f.is_negative for f in factors if not long(f) and (f.is_positive or f.is_negative)}
+    definite = {f: bool(f.is_negative) for f in factors if not long(f) and (f.is_positive or f.is_negative)}
     if definite:
         s = sympy.Mul(*[f for f in factors if f not in definite])
         sign *= (-1) ** sum(definite[f] for f in factors if f in definite)

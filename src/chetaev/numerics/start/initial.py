@@ -512,7 +512,7 @@ def _read(
         if jet in values or any(d.expression == jet for d in demands):
             raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
         found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
-        if is_jet:
+        if is_jet and isinstance(jet, Jet):
             values[jet] = found
             if isinstance(key, str):
                 names[key] = jet
