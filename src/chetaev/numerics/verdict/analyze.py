@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sympy import Dummy, Expr, Number, S, preorder_traversal
 
+from chetaev.core.constants import cancelled
 from chetaev.core.errors import UsageError
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.exact.witness import has_values
@@ -352,7 +353,8 @@ def below_round_off(equations: Equations) -> list[Expr]:
                 walk.skip()  # report the largest constant, not its parts
                 if not node.is_number or node.is_Number or node.is_NumberSymbol:
                     continue
-                if _has_no_digit(node):
+                known = cancelled(node)
+                if not (known is not None and known.zero) and _has_no_digit(node):
                     found[node] = None
     return list(found)
 
