@@ -1,4 +1,4 @@
-"""Constants that are zero by an identity vanish, those whose digits cancel in doubles have their value, and no verb divides by round-off."""
+"""Constants that are zero by an identity vanish, those whose digits cancel have their value, and no verb divides by round-off."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 r"""Logarithms and angles of rational numbers by those of primes, so that relations between them are seen.
 
-$\log 6 = \log 2 + \log 3$ by the factors of six, and $\arctan\frac{b}{a}$ is the angle of the Gaussian integer $a + bi$, the sum of the
-angles of its prime factors, an angle for each prime $p = x^2 + y^2$, and eighths of a turn: $2\arctan\frac12 = \arctan\frac43$, and Machin's
-$4\arctan\frac15 - \arctan\frac1{239} = \frac\pi4$. Logarithms of different primes are independent over the rational numbers, and so are these
-angles together with $\pi$, because factorisations are unique.
+$\log 6 = \log 2 + \log 3$ by the factors of six. $\arctan\frac{b}{a}$ is the angle of the Gaussian integer $a + bi$, the sum of the angles
+of its prime factors: an angle for each prime $p = x^2 + y^2$, and eighths of a turn. So $2\arctan\frac12 = \arctan\frac43$, and
+$4\arctan\frac15 - \arctan\frac1{239} = \frac\pi4$ (Machin). Logarithms of different primes are independent over the rational numbers, and
+so are these angles together with $\pi$, because factorisations are unique.
 """
 
 from __future__ import annotations
