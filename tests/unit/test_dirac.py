@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.core.symbols import TIME
+from chetaev.core.symbols import TIME, coordinates
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.singular.dirac_bergmann.classes import poisson_bracket
@@ -386,3 +386,15 @@ def test_manifolds_that_split_over_a_root_are_named():
 def test_a_system_is_no_form():
     with pytest.raises(ch.UsageError, match="takes a 2-form, not System"):
         ch.presymplectic(ch.System("q1 q2", lagrangian="(q1' - q2)^2/2"))
+
+
+def test_time_dependent_form_has_its_compatibility_conditions():
+    """E = v^2/2 + z*(x - t) with omega = dx dv: the kernel is d/dz, Z(E) = x - t, then v = 1 and z = 0."""
+    x, v, z = coordinates("x v z")
+    energy = v**2 / 2 + z * (x - TIME)
+    full = ch.forms.wedge(ch.forms.d(x), ch.forms.d(v)) + ch.forms.wedge(ch.forms.d(energy), ch.forms.d(TIME))
+    found = ch.presymplectic(full, None, [TIME, x, v, z])
+    assert found.compatibility == (x - TIME,)
+    assert [dict(field) for field in found.kernel.fields] == [{z: 1}]
+    assert found.constraints == (x - TIME, v - 1, z)
+    assert "compatibility  x - t = 0" in str(found)

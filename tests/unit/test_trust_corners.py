@@ -270,3 +270,23 @@ def test_sides_of_time_that_end_at_a_root(method):
     motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 2), method=method)
     assert motion.outcome == "finished"
     assert motion.final["x'"] == pytest.approx(4 / 3, abs=1e-6)
+
+
+@pytest.mark.parametrize("gap", ["1e-9", "1e-11", "1e-12", "1e-14"])
+@pytest.mark.parametrize("tolerance", [1e-9, 1e-13])
+def test_two_corners_close_to_each_other_are_certified(gap, tolerance):
+    """x'' = (t - 1/3)+ + (t - 1/3 - gap)+ from rest: between the corners only the last digits of the time are left."""
+    force = f"max(0, t - 1/3) + max(0, t - 1/3 - {gap})"
+    motion = ch.simulate(
+        ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force})), {"x": 0, "x'": 0}, (0, 1), tolerance=tolerance
+    )
+    assert (motion.outcome, len(motion.switches)) == ("finished", 2)
+    assert motion.final["x"] == pytest.approx((2 / 3) ** 3 / 6 + (2 / 3 - float(gap)) ** 3 / 6, rel=1e-12)
+
+
+@pytest.mark.parametrize("tolerance", [1e-9, 1e-13, 1e-14])
+def test_a_ramp_that_begins_during_rest(tolerance):
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "max(0, t - 1/3)"}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), tolerance=tolerance)
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx((2 / 3) ** 3 / 6, rel=1e-13)

@@ -7,7 +7,7 @@ point is the *signature* of the expression.
 
 - `program`: expressions as instructions, whatever algebra made them; also their values in mpmath.
 - `field`: the finite field, and the numbers a + bi over it.
-- `functions`: exp, sin, sqrt, log, sign, ... in the field.
+- `functions`: exp, sin, sqrt, log, sign, ... in the field; `numbers`: logarithms and angles of rational numbers by those of primes.
 - `signature`: running a program at random points; which outputs vanish identically, and which have values with many digits.
 - `matrices`: rank and elimination of matrices of residues.
 - `manifold`: random points of the field that satisfy given rows.

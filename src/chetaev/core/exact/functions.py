@@ -1,7 +1,8 @@
 """The functions of the notation at one point of the field.
 
 The addition theorems of exp, sine and cosine hold, and roots are multiplicative. Of log, asin, atan, ... the field knows only that they
-invert exp, sin, tan: their value is a random residue of the argument, entered in the tables of exp and of the circle. sign is a
+invert exp, sin, tan: their value is a random residue of the argument, entered in the tables of exp and of the circle. Logarithms and angles
+of rational numbers are sums of those of primes (`numbers`). sign is a
 random odd residue of its argument, and abs, min, max and step follow from it, so that zero means zero for every configuration of signs.
 Inside the argument of another function (modulo q and r) exp and the circle are random too, so identities between them are not seen there.
 """
@@ -14,6 +15,7 @@ from functools import partial
 from math import gcd
 
 from chetaev.core.exact.field import Extended, Field, OutsideDomain, Residue
+from chetaev.core.exact.numbers import angle, logarithm, tangent_of
 from chetaev.core.functions import SMOOTH
 
 
@@ -154,6 +156,41 @@ class FieldFunctions:
         below = self.field.inverse(self.sqrt((x * x + y * y) % n))
         c, s = x * below % n, y * below % n
         return self._inverse_of_circle("atan2", (c % p, s % p), c, s)
+
+    # -- logarithms and angles of numbers
+
+    def of_number(self, name: str, u: Residue, number: Fraction) -> Residue:
+        """log, atan, asin or acos of a rational number u, by those of primes where it can be factored."""
+        if name == "log":
+            return self._log_of(u, number)
+        if name == "acos":
+            return (self._turn(Fraction(1, 2)) - self.of_number("asin", u, number)) % self.field.modulus
+        tangent = tangent_of(name, number)
+        parts = None if tangent is None else angle(tangent)
+        if parts is None or tangent is None:
+            return TABLE[name](self, u)
+        found = self._turn(Fraction(parts[1], 4))
+        for prime, k in parts[0].items():
+            found = (found + k * self.atan(self.field.number(prime))) % self.field.modulus
+        t = self.field.number(tangent)
+        c = self.field.inverse(self.sqrt((1 + t * t) % self.field.modulus))
+        self._circles.setdefault(found % self.field.r, (c, t * c % self.field.modulus))
+        return found
+
+    def _log_of(self, u: Residue, number: Fraction) -> Residue:
+        primes = logarithm(number)
+        if primes is None:
+            return self.log(u)
+        found: Residue = 0
+        for p, k in primes.items():
+            found = (found + k * self.log(self.field.number(Fraction(p)))) % self.field.modulus
+        self._exponentials.setdefault(found % self.field.q, u)
+        self._logarithms.setdefault(u % self.field.p, found)
+        return found
+
+    def _turn(self, part: Fraction) -> Residue:
+        """A multiple of pi."""
+        return self.field.hashed("pi") * self.field.number(part) % self.field.modulus
 
     # -- roots and powers
 

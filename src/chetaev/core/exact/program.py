@@ -6,7 +6,7 @@ A line is `(operation, target, first, second)`. The last two entries depend on t
 |---|---|
 | `input` | number of the input |
 | `number` | a `Fraction` |
-| `constant` | name of a transcendental constant (`pi`) |
+| `constant` | name of a transcendental constant (`pi`), or a `Compound` |
 | `undefined` | nothing: no finite number |
 | `add sub mul div` | slots |
 | `neg sq twice inv assign` | slot |
@@ -17,6 +17,7 @@ A line is `(operation, target, first, second)`. The last two entries depend on t
 | `not` | slot: 1 minus it |
 | `where` | slots of a condition (0 or 1) and a value: their product |
 | a function of the notation | slots |
+| `log atan asin acos` of a number | slot, the number as a text |
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Program:
     """Whether the value depends on branches of roots, so that an identity may hold at some of the points only."""
     corners: bool = False
     """Whether sign, abs, min, max or a comparison occurs: then a slope of zero does not mean that nothing changes."""
+    _numbers: dict[int, Fraction] = field(default_factory=dict, repr=False, compare=False)
+    """Slots that hold numbers at present."""
     positive: set[int] = field(default_factory=set)
     """Inputs that stand for positive numbers: in the field, for squares."""
 
@@ -81,14 +84,24 @@ class Program:
     def needs_exponents(self) -> bool:
         """Whether a function reads its argument as an exponent, or a root is not a power of a square root. Ask only complete programs."""
         return any(
-            operation not in _RESIDUES_OF_P or (operation == "power" and second.denominator & (second.denominator - 1))
-            for operation, _, _, second in self.lines
+            operation not in _RESIDUES_OF_P
+            or (operation == "power" and second.denominator & (second.denominator - 1))
+            or (isinstance(first, Compound) and first.program.needs_exponents)
+            for operation, _, first, second in self.lines
         )
 
     def add(self, line: Line) -> None:
         """Append an instruction."""
-        operation, _, _, second = line
+        operation, target, first, second = line
+        if operation in _OF_NUMBERS and first in self._numbers:
+            line = (operation, target, first, str(self._numbers[first]))
+        if operation == "number":
+            self._numbers[target] = first
+        elif self._numbers:
+            self._numbers.pop(target, None)
         self.lines.append(line)
+        if isinstance(first, Compound):
+            self.roots, self.corners = self.roots or first.program.roots, self.corners or first.program.corners
         if operation in _SPECIAL:
             self.corners = self.corners or operation in _CORNERS
             self.roots = self.roots or operation in _ROOTED or (operation == "power" and second.denominator % 2 == 0)
@@ -105,6 +118,16 @@ class Program:
         self.add(("add", target, left, right))
 
 
+@dataclass(frozen=True)
+class Compound:
+    """A constant with instructions of its own. For doubles it is one number, because its digits cancel."""
+
+    name: str
+    program: Program = field(compare=False, repr=False)
+
+
+_OF_NUMBERS = frozenset("log atan asin acos".split())
+"""Functions whose values at numbers are related (`chetaev.core.exact.numbers`)."""
 _RESIDUES_OF_P = frozenset(
     "input number constant undefined add sub mul div neg sq twice inv assign power less equal not where sqrt sign step abs min max".split()
 )
@@ -150,7 +173,7 @@ def many_digit_values(program: Program, values: Sequence[Any], mp: mpmath.MPCont
         elif operation == "number":
             v = mp.mpf(a.numerator) / a.denominator
         elif operation == "constant":
-            v = +getattr(mp, a)
+            v = many_digit_values(a.program, (), mp)[0] if isinstance(a, Compound) else +getattr(mp, a)
         elif operation == "undefined":
             raise ValueError("not a finite number")
         elif operation == "power":

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
@@ -21,7 +22,7 @@ import mpmath
 
 from chetaev.core.exact.field import PRIMES, Field, OutsideDomain, Residue
 from chetaev.core.exact.functions import TABLE, FieldFunctions
-from chetaev.core.exact.program import Program, many_digit_values
+from chetaev.core.exact.program import Compound, Program, many_digit_values
 from chetaev.core.support.budget import tally
 
 TRIALS = 2
@@ -100,11 +101,13 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
         elif operation == "where":
             v = held[a] * held[b] % n
         elif operation == "constant":
-            v = field.hashed(a)
+            v = _outputs(a.program, (), functions)[0] if isinstance(a, Compound) else field.hashed(a)
         elif operation == "undefined":
             raise OutsideDomain
         elif operation in _BINARY:
             v = TABLE[operation](functions, held[a], held[b])
+        elif isinstance(b, str):
+            v = functions.of_number(operation, held[a], Fraction(b))
         else:
             v = TABLE[operation](functions, held[a])
         held[target] = v

@@ -22,13 +22,16 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.calculus import Algebra
-from chetaev.core.exact.program import Program
+from chetaev.core.exact.program import Compound, Program, many_digit_values
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.symbols import TIME, Jet, Parameter, Place
+from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.factored import Matrix
 
 _ORDINARY = 10.0
 """Binary logarithm of the largest number of order one."""
+_DIGITS = 400
+"""Decimal digits with which constants whose digits cancel are evaluated."""
 _EXPLAINED = 10.0
 """Largest residual of the fit, as a binary logarithm, for units that explain the numbers: terms of a sum may differ by 2^10."""
 _DENSE = 200
@@ -170,6 +173,9 @@ class _Fit:
             return self.of_symbol(self.order[a])
         if operation == "number":
             return (_log(a), {}) if a else None
+        if isinstance(a, Compound):
+            value = many_digit_values(a.program, (), many_digits(_DIGITS)[0])[0]
+            return (_log(float(value)), {}) if float(value) else None
         if operation in ("constant", "undefined"):
             return 0.0, {}
         first = self._slots[a]

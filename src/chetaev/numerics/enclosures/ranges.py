@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter, pi
 
-from chetaev.core.exact.program import Program
+from chetaev.core.exact.program import Compound, Program
 
 Range = tuple[float, float]
 
@@ -84,9 +84,9 @@ def _fraction(number: Fraction) -> Range:
     return (v, v) if Fraction(v) == number else (_down(v), _up(v))
 
 
-def _constant(name: str) -> Range:
+def _constant(name: str | Compound) -> Range:
     if name != "pi":
-        raise NoValue(name)
+        raise NoValue(str(name))
     return _down(pi), _up(pi)
 
 

@@ -12,7 +12,7 @@ from sympy import Add, Symbol
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, jets_in
-from chetaev.core.values import Undefined, value
+from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.evaluation.evaluate import Evaluation, Sides, evaluate_from
@@ -73,20 +73,21 @@ def _in(
 def _signs(switched: Switched, found: Evaluation, configuration: Configuration) -> Configuration | None:
     """Return the signs of the switching functions at the evaluated state; None if one of them vanishes, or is not known."""
     assert found.sides is not None  # noqa: S101 - `_in` sets it
-    signs = []
-    for mode, m in zip(switched.modes, configuration, strict=True):
-        function = switched.smooth.system.charted(mode.function)
-        if mode.constant and not jets_in(function):
-            signs.append(m)
-            continue
-        if not jets_in(function) - jets_in(function, Input) <= found.state:
-            return None
-        point = {**found.binding.at(function.free_symbols - found.sides.modes.keys(), found.t), **found.jets, **found.sides.modes}
-        try:
-            here, *terms = (float(value(e, point)) for e in (function, *Add.make_args(function)))
-        except Undefined:
-            return None
-        if abs(here) <= _ON_SURFACE * max(map(abs, terms), default=0.0):
-            return None
-        signs.append(int(np.sign(here)))
-    return tuple(signs)
+    functions = [switched.smooth.system.charted(mode.function) for mode in switched.modes]
+    settled = [mode.constant and not jets_in(function) for mode, function in zip(switched.modes, functions, strict=True)]
+    moving = [function for function, known in zip(functions, settled, strict=True) if not known]
+    if any(not jets_in(function) - jets_in(function, Input) <= found.state for function in moving):
+        return None
+    terms = [Add.make_args(function) for function in moving]
+    tape = Tape([*moving, *[term for some in terms for term in some]])  # nested functions share their parts
+    point = {**found.binding.at(tape.symbols - found.sides.modes.keys(), found.t), **found.jets, **found.sides.modes}
+    try:
+        values = iter(tape(point))
+    except Undefined:
+        return None
+    here = [float(next(values)) for _ in moving]
+    sizes = [max(abs(float(next(values))) for _ in some) for some in terms]
+    if any(abs(v) <= _ON_SURFACE * size for v, size in zip(here, sizes, strict=True)):
+        return None
+    signs = iter(here)
+    return tuple(m if known else int(np.sign(next(signs))) for m, known in zip(configuration, settled, strict=True))

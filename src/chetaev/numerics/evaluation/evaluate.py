@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Symbol
 
+from chetaev.core.constants import for_doubles
 from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.state import State
@@ -98,7 +99,7 @@ class Evaluation(Mapping[str, float]):
         return matrices(group, np.array([self.jets[z] for z in group.places]))
 
     def _value(self, expression: Expr, modes: Mapping[Symbol, float] = MappingProxyType({})) -> float:
-        expression = self.equations.system.charted(expression)
+        expression = for_doubles(self.equations.system.charted(expression))
         missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input) - modes.keys()
         if missing:
             raise NotationError(
@@ -276,7 +277,7 @@ def residual(
     binding = bind(equations.system, parameters, inputs, where)
     read = read_state(equations, jets, binding, where)
     t = number(t, dict(binding.parameters), f"{where}, t", InitialError)
-    tape = Tape([equations.system.charted(row.residual) for row in equations.rows])
+    tape = Tape([for_doubles(equations.system.charted(row.residual)) for row in equations.rows])
     point = {**_inputs_at(binding, tape, t, where), **read.fixed, **read.guess}
     missing = sorted(z.name for z in tape.symbols if z not in point)
     if missing:

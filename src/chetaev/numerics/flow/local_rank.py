@@ -19,8 +19,8 @@ from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
 from chetaev.mechanics.tolerances import CUT
-from chetaev.numerics.flow.decided_by_data import decided_pivot
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
+from chetaev.numerics.graphs.decided_by_data import decided_pivot
 from chetaev.numerics.graphs.doubts import EPSILON
 
 _SMALL_SLOPE = 1e-10

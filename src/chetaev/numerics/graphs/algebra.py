@@ -20,12 +20,13 @@ import sympy
 from numpy.typing import NDArray
 from sympy import Expr, Mul, Rational, Symbol
 
-from chetaev.core.exact.program import Program
+from chetaev.core.constants import cancelled, constant_part
+from chetaev.core.exact.program import Compound, Program
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
-from chetaev.core.values import Undefined
+from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.graphs import overflow
 from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.doubts import values_and_doubts
@@ -295,6 +296,12 @@ class GraphAlgebra:
             return ca.SX(_float(node))
         if node.is_Rational or node.is_NumberSymbol:
             return self._number_leaf(self._numbers, node, f"number {node}")
+        constant = constant_part(node)
+        known = None if constant is None else cancelled(constant)
+        if constant is not None and known is not None:
+            number = ca.SX(0) if known.zero else self._number_leaf(self._numbers, constant, f"number {constant}")
+            rest = [self._known[a] for a in node.args if not a.is_number] if node.is_Add else []
+            return _balanced([number, *rest] if not known.zero else rest or [number], plus)
         arguments = [self._known[a] for a in node.args]
         if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
             return self._scaled_product(node)
@@ -471,7 +478,8 @@ def _is_short(node: Expr) -> bool:
 
 def _float(node: Expr) -> float:
     if not node.is_Rational:
-        return float(node)
+        constant = cancelled(node) if node.args else None
+        return float(node) if constant is None else constant.value
     try:
         found = node.p / node.q
     except OverflowError:
@@ -479,9 +487,11 @@ def _float(node: Expr) -> float:
     return found if found or not node.p else math.nan  # likewise a nonzero number that underflows a double
 
 
-def _exact(node: Expr) -> Fraction | str:
-    """A number for exact arithmetic: a fraction, or the name of a constant."""
-    return Fraction(node.p, node.q) if node.is_Rational else str(node)
+def _exact(node: Expr) -> Fraction | str | Compound:
+    """A number for exact arithmetic: a fraction, the name of a constant, or a constant with its own instructions."""
+    if node.is_Rational:
+        return Fraction(node.p, node.q)
+    return Compound(str(node), Tape([node]).program()[0]) if node.args else str(node)
 
 
 def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> ca.SX:

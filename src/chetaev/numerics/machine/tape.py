@@ -17,7 +17,7 @@ import casadi
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.exact.program import Program, fraction_of
+from chetaev.core.exact.program import Compound, Program, fraction_of
 from chetaev.core.functions import SMOOTH
 
 Table = NDArray[np.int32]
@@ -82,7 +82,7 @@ def fold(
     return found
 
 
-def program_of(function: casadi.Function, numbers: Sequence[Fraction | str] = ()) -> Program:
+def program_of(function: casadi.Function, numbers: Sequence[Fraction | str | Compound] = ()) -> Program:
     """The tape of a function of one column for exact arithmetic.
 
     The last inputs may stand for given numbers: fractions, or constants by name. Constants of the tape are doubles, read as `fraction_of`.
@@ -141,7 +141,7 @@ def _double(a: int, b: int) -> float:
     return float(struct.unpack("=d", struct.pack("=ii", a, b))[0])
 
 
-def _add_number(program: Program, target: int, number: Fraction | str) -> None:
+def _add_number(program: Program, target: int, number: Fraction | str | Compound) -> None:
     if isinstance(number, Fraction):
         program.add(("number", target, number, None))
     elif number == LIMIT:

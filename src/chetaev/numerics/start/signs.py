@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
+from chetaev.core.functions import Sign
 from chetaev.core.state import State
 from chetaev.core.symbols import symbols_in
-from chetaev.core.values import Undefined, value
+from chetaev.core.values import Tape, Undefined, value
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.initial import read_state
@@ -20,6 +21,9 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
     """Return the signs of the switching functions that the data determine, +1 for the others."""
     data = read_state(switched.original, {} if start is None else start, binding, where, expressions=True)
     point: dict[Symbol, float] = {**data.guess, **data.fixed}
+    clear = _all_at_once(switched, binding, point, t)
+    if clear is not None:
+        return clear
     signs = []
     for mode in switched.modes:
         symbols = symbols_in(mode.function)
@@ -33,3 +37,15 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
         point[mode.symbol] = float(sign)
         signs.append(sign)
     return tuple(signs)
+
+
+def _all_at_once(switched: Switched, binding: Binding, point: Mapping[Symbol, float], t: float) -> Configuration | None:
+    """The signs where all functions have values and none vanishes; nested ones share their parts, and are evaluated once."""
+    functions = {mode.symbol: mode.function for mode in switched.modes}
+    tape = Tape(functions.values(), lambda z: Sign(functions[z], evaluate=False) if z in functions else None)
+    try:
+        here = {**binding.at(tape.symbols, t), **point}
+        values = tape(here) if tape.symbols <= here.keys() else []
+    except Undefined:
+        return None
+    return tuple(int(np.sign(v)) for v in values) if values and all(values) else None

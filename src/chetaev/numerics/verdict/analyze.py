@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sympy import Dummy, Expr, Number, S, preorder_traversal
 
+from chetaev.core.constants import cancelled
 from chetaev.core.errors import UsageError
 from chetaev.core.exact.signature import has_values, vanishing
 from chetaev.core.functions import in_own_functions
@@ -356,7 +357,8 @@ def below_round_off(equations: Equations) -> list[Expr]:
                 walk.skip()  # report the largest constant, not its parts
                 if not node.is_number or node.is_Number or node.is_NumberSymbol:
                     continue
-                if _has_no_digit(node):
+                known = cancelled(node)
+                if not (known is not None and known.zero) and _has_no_digit(node):
                     found[node] = None
     return list(found)
 

@@ -36,9 +36,9 @@ class Presymplectic:
     """The kernel of the form, the compatibility conditions, the final constraint set and the field on it."""
 
     kernel: Distribution = field(repr=False)
-    """The kernel of the 2-form."""
+    r"""The kernel of the 2-form; with time among the variables, of its restriction to fields $Z$ with $Z(t) = 0$."""
     compatibility: tuple[Expr, ...]
-    """$Z(E)$ for the fields $Z$ that span the kernel."""
+    r"""$Z(E)$ for the fields $Z$ that span the kernel; with time $\Omega(Z, \partial_t)$, the same for $\Omega = \omega + dE \wedge dt$."""
     steps: tuple[tuple[Expr, ...], ...]
     """The constraints that each step added."""
     constraints: tuple[Expr, ...]
@@ -108,7 +108,8 @@ def presymplectic(
         )
     function = S.Zero if energy is None else exact(energy)
     slope = d(function) if energy is not None else zero_form(1)
-    kernel = characteristic_distribution(omega, names)
+    vertical = Form(2, {blade: c for blade, c in omega.terms.items() if TIME not in blade})
+    kernel = characteristic_distribution(vertical, [z for z in names if z != TIME])
     result: Presymplectic | None = None
     with deep(), allowance(seconds) as clock:
         try:
@@ -158,7 +159,7 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
             rates[z] = tidied(Add(space.quotient(term), *terms))
     return Presymplectic(
         kernel=kernel,
-        compatibility=tuple(tidied(slope(v)) for v in kernel.fields) if TIME not in names else (),
+        compatibility=tuple(tidied(slope(v) if TIME not in names else omega(v, {TIME: S.One})) for v in kernel.fields),
         steps=tuple(tuple(space.expression(f) for f in step) for step in steps),
         constraints=tuple(space.expression(g) for g in constraints),
         consistent=closure.solved is not None,

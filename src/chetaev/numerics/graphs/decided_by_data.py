@@ -74,7 +74,7 @@ def _left_out(program: Program, at: Sequence[Any], found: Factored, mp: mpmath.M
     (m, n), (rows, columns) = found.jacobian.shape, found.scales
     values = many_digit_values(program, at, mp)
     lines = [{j: values[i * n + j] / mp.mpf(rows[i]) / mp.mpf(columns[j]) for j in range(n) if values[i * n + j] != 0} for i in range(m)]
-    largest = mp.mpf(0)
+    largest = mp.mpf(0 if found.rank else 1)  # where all entries are zero in doubles nothing is larger
     for step in range(found.rank + 1):
         i, j, pivot = max(
             ((i, j, v) for i, line in enumerate(lines) for j, v in line.items()), key=lambda e: abs(e[2]), default=(0, 0, None)
