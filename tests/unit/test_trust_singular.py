@@ -72,3 +72,12 @@ def _in_units(text: str, size: str) -> str:
     for q in "xyzu":
         text = text.replace(q, f"({size}{q})")
     return text
+
+
+@pytest.mark.parametrize("factor", ["(2 + sin(x)*cos(y))", "(2 + sin(x) + cos(y)/2)", "(3 + sin(x)*cos(y) + cos(x)*sin(y))", "(1 + exp(x - y))"])
+def test_a_factor_without_a_zero_makes_no_branch(factor):
+    """E_y, E_z, E_u: y' = 6 u' + 4 u, the rows u'' = 0 and x' = 2 (y + z)'; x is a free function whatever the row is multiplied by."""
+    rows = ["x' - 2*y' - 2*D(z + u^3/5,1) = 0", f"{factor}*u'' = 0"]
+    system = ch.System("x y z u", lagrangian="x*y'/2 + 3*u*x' - 2*u*x", kinematic=rows, variational=["δu = 0", "δy = 0"])
+    found = ch.analyze(ch.derive(system, ch.VirtualWork()))
+    assert (found.verdict, len(found.free_functions)) == (ch.Verdict.GAUGE, 1), found.evidence

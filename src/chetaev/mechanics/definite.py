@@ -65,6 +65,11 @@ def never_zero(e: Expr) -> bool:
     return bool(e.is_positive or e.is_negative or _range(e).excludes_zero or (not e.is_number and _has_no_root(e)))
 
 
+def bounded_away(e: Expr) -> bool:
+    """Whether the ranges of the parts of an expression already exclude zero."""
+    return not long(e) and _range(e).excludes_zero
+
+
 def _range(e: Expr) -> _Range:
     if e.is_Rational:
         value = Fraction(int(e.p), int(e.q))
