@@ -84,3 +84,48 @@ def _in_units(text: str, size: str) -> str:
     for q in "xyzu":
         text = text.replace(q, f"({size}{q})")
     return text
+
+
+@pytest.mark.parametrize(
+    "factor", ["(2 + sin(x)*cos(y))", "(2 + sin(x) + cos(y)/2)", "(3 + sin(x)*cos(y) + cos(x)*sin(y))", "(1 + exp(x - y))"]
+)
+def test_a_factor_without_a_zero_makes_no_branch(factor):
+    """E_y, E_z, E_u: y' = 6 u' + 4 u, the rows u'' = 0 and x' = 2 (y + z)'; x is a free function whatever the row is multiplied by."""
+    rows = ["x' - 2*y' - 2*D(z + u^3/5,1) = 0", f"{factor}*u'' = 0"]
+    system = ch.System("x y z u", lagrangian="x*y'/2 + 3*u*x' - 2*u*x", kinematic=rows, variational=["δu = 0", "δy = 0"])
+    found = ch.analyze(ch.derive(system, ch.VirtualWork()))
+    assert (found.verdict, len(found.free_functions)) == (ch.Verdict.GAUGE, 1), found.evidence
+
+
+PLANE_AND_LINE = [["x*(y - 1) = 0", "x*(z + 3) = 0"], ["(x - 2)*(y - 1) = 0", "(x - 2)*(z + 3) = 0"]]
+"""The plane x = 0 (or 2), and the line y = 1, z = -3."""
+
+
+def beside_a_line(rows: list[str]) -> ch.Equations:
+    return ch.derive(ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - z/5", kinematic=rows), ch.DAlembert())
+
+
+@pytest.mark.parametrize("rows", PLANE_AND_LINE)
+def test_components_of_different_dimension_are_branches(rows):
+    found = ch.analyze(beside_a_line(rows))
+    assert found.verdict is ch.Verdict.BRANCHING
+    assert sorted(branch.dimension for branch in found.branches) == [2, 4]
+
+
+@pytest.mark.parametrize("rows", PLANE_AND_LINE)
+@pytest.mark.parametrize("method", [None, ch.Implicit()], ids=str)
+def test_of_two_dependent_rows_one_may_lose_its_factor(rows, method):
+    """In the plane y = t and z = t - t^2/10; at t = 1 the factor of the first row vanishes, and the second one holds the body."""
+    x = 2 if "2" in rows[0] else 0
+    motion = ch.simulate(beside_a_line(rows), {"x": x, "x'": 0, "y": 0, "y'": 1, "z": 0, "z'": 1}, (0, 1.5), method=method)
+    assert motion.outcome == "finished", motion.message
+    assert [motion.final[q] for q in "xyz"] == pytest.approx([x, 1.5, 1.275], abs=1e-8)
+
+
+@pytest.mark.parametrize("rows", PLANE_AND_LINE)
+def test_where_a_plane_meets_a_line_the_motion_ends(rows):
+    """z = -2 - 9/10 t - t^2/10 and y = t meet the line at t = 1, where both rows lose their factors."""
+    x = 2 if "2" in rows[0] else 0
+    motion = ch.simulate(beside_a_line(rows), {"x": x, "x'": 0, "y": 0, "y'": 1, "z": -2, "z'": -0.9}, (0, 1.5))
+    assert motion.outcome == "left_domain"
+    assert motion.t[-1] == pytest.approx(1, abs=1e-6)

@@ -200,6 +200,14 @@ def _compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled
     return _COMPILED.get(system.stated, key, lambda: _compiled(flow))
 
 
+def compile_beside_zeros(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled | None:
+    """Return kernels whose pivots suit a state without the entries that vanish near it; None if too few are left."""
+    flow = make_flow(system, (dict(point),), usual_only=True)
+    if flow is None:
+        return None
+    return _COMPILED.get(system.stated, (flow.order, system.generic_nullity, system.added), lambda: _compiled(flow))
+
+
 def compile_on_component(equations: Equations, binding: Binding, t: float, jets: Mapping[Jet, float]) -> Compiled:
     """Kernels for the component of the constraint set that a state lies on."""
     stated = square_prolongation(equations)

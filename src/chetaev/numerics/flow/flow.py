@@ -19,7 +19,7 @@ from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.exact.signature import has_values
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 from chetaev.mechanics.ranks.exact import exactly_zero
-from chetaev.mechanics.ranks.factored import equilibrated
+from chetaev.mechanics.ranks.factored import Factored, equilibrated
 from chetaev.mechanics.ranks.generic import Point
 from chetaev.numerics.flow.elimination import (
     Flags,
@@ -364,14 +364,24 @@ class Flow:
         return projection(self, conserve)
 
 
-def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = ()) -> Flow | None:
-    """Return a flow with pivots that suit random points of the constraint manifold, and given ones; None if there are too few pivots."""
+def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = (), usual_only: bool = False) -> Flow | None:
+    """Return a flow with pivots that suit random points of the constraint manifold, and given ones; None if there are too few pivots.
+
+    With `usual_only` they suit the given points alone, at which entries far below their size at random points count as zero.
+    """
     if system.generic_nullity is None:
         return None
-    found = [a for a in (*system.measured(extra_points, given=True), *system.measured(system.generic_points)) if a is not None]
+    rank = len(system.structure.top) - system.generic_nullity
+    given = [a for a in system.measured(extra_points, given=True) if a is not None]
+    random = [a for a in system.measured(system.generic_points) if a is not None]
+    if usual_only and random:
+        least = WORST_PIVOT * np.max([np.abs(a) for a, _ in random], axis=0)
+        given = [(np.where(np.abs(a) < least, 0.0, a), np.where(np.abs(a) < least, 0.0, doubts)) for a, doubts in given]
+        if any(Factored(a, doubts=doubts).rank < rank for a, doubts in given):
+            return None
+    found = given if usual_only else [*given, *random]
     if not found:
         return None
-    rank = len(system.structure.top) - system.generic_nullity
     samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
     order, residues, freeze = _order(system, samples, rank)
     return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None

@@ -343,6 +343,14 @@ class Prolongation:
         return None if found is None else len(self.structure.top) - found
 
     @cached_property
+    def rank_falls(self) -> bool:
+        """Whether the system Jacobian has a lower rank on the constraint manifold than off it; other components may then differ."""
+        if not self.nullity:
+            return False
+        found = exact_rank(self.structure.jacobian, (), self.algebra)
+        return found is not None and found > len(self.structure.top) - self.nullity
+
+    @cached_property
     def exactly_free(self) -> tuple[Jet, ...] | None:
         """The jets of the state, lowest orders first, that the rows on it leave free, computed in a finite field.
 

@@ -176,8 +176,9 @@ class Course(Transitions):
             if 2 <= index < 2 + len(events):
                 self.record.met(events[int(index) - 2].text, float(at), here.named(state))
         index = int(run.index) - 2
-        wearing = run.status is dop853.Status.FLOOR and run.index == 1
-        renewed = here.with_other_pivots(t, native) if wearing and self.reorderings < REORDERINGS else None
+        renewed = None
+        if run.status is dop853.Status.FLOOR and self.reorderings < REORDERINGS:
+            renewed = here.with_other_pivots(t, native) if run.index == 1 else here.with_other_minor(t, native)
         if renewed is not None:
             self.reorderings += 1
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)

@@ -14,7 +14,7 @@ from sympy import Expr, Symbol
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.modes import Configuration, Switched
-from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_equations, compile_on_component
+from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
 from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
 from chetaev.numerics.flow.pole_rewriting import has_pole
 from chetaev.numerics.graphs.binding import Binding
@@ -136,6 +136,19 @@ class Setting:
         fresh = self.renew(t, jets)  # the new flow may differ in whether it counts the work
         better = fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT
         return fresh if better or self.regular(t, jets) else None
+
+    def with_other_minor(self, t: float, native: Array) -> Setting | None:
+        """Return a setting with pivots in other rows or unknowns, where one of several minors vanishes at a state that is not singular.
+
+        Of rows that depend on each other one is left out. Where the factor of a row vanishes another one can take its place.
+        """
+        jets = self.named(native)
+        if self.flow.system.plain or not self.regular(t, jets):
+            return None
+        compiled = compile_beside_zeros(self.flow.system, self.point(t, jets))
+        if compiled is None or {*compiled.flow.order.pairs} == {*self.flow.order.pairs}:
+            return None
+        return Setting(self.switched, self.configuration, self.binding, compiled, True)
 
     def regular(self, t: float, jets: Mapping[Jet, float]) -> bool:
         """Tell whether the system Jacobian clearly has its generic rank at a state."""

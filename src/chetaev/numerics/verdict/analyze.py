@@ -103,7 +103,7 @@ def _analysis(equations: Equations) -> Analysis:
         return undecided
     by_numbers = _judged(found)
     single = found.determined and not found.others and not bends_in_tops(equations)
-    if single and decided_by_numbers(equations):
+    if single and decided_by_numbers(equations) and not found.system.rank_falls:
         return by_numbers
     symbolic = branches_of(equations, seconds=SECONDS_DECIDED if single else SECONDS)
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):

@@ -280,12 +280,13 @@ def _bound(equations: Equations, inputs: Frozen[str, Expr] | None) -> Equations:
 def _singular_state(small: Branch, large: Branch) -> bool:
     """Tell whether a leaf lies where formulas of a larger one divide by zero, and is only a part of this set or leaves more functions free.
 
-    A set that fills the singular states has one dimension less than the larger leaf.
+    A set that fills the singular states has one dimension less than the larger leaf. A set that does not lie on the manifold of the larger
+    leaf, as the line $y = z = 0$ beside the plane $x = 0$, consists of other states.
     """
     less = large.leaf.dimension - small.leaf.dimension
     if less < 1 or (less == 1 and len(small.free) <= len(large.free)):
         return False
-    return any(small.fulfils([e]) for e in large.leaf.excluded)
+    return any(small.fulfils([e]) for e in large.leaf.excluded) and small.fulfils(large.leaf.constraints)
 
 
 def _moved(leaf: Leaf, name: str) -> list[Coordinate]:

@@ -1,8 +1,8 @@
-r"""Arguments that hold over the real numbers only: sums of squares, signs, and quadratic forms that factor over $\sqrt d$.
+r"""Arguments that hold over the real numbers only: sums of squares, signs, ranges, and quadratic forms that factor over $\sqrt d$.
 
 A polynomial that is a sum of squares with positive coefficients vanishes at a real point only if every square does; with a positive
 constant among them it never vanishes. The squares are found by completing them one variable after another; the result is exact, but a
-polynomial without such a certificate may still have no real zero.
+polynomial without such a certificate may still have no real zero. Where it contains functions, their ranges may exclude zero.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 from sympy import Expr
 
+from chetaev.mechanics.definite import bounded_away
 from chetaev.singular.algorithm.ring import Poly
 from chetaev.singular.algorithm.space import Space
 
@@ -68,7 +69,8 @@ def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
             found = _squares(space, signed)
             if found is not None:
                 return found
-    return None
+    functions = any(f.degree(space.variables[i]) > 0 for i in space.generators)
+    return [space.one] if functions and bounded_away(space.expression(f)) else None
 
 
 def never_vanishes(space: Space, f: Poly) -> bool:
