@@ -29,7 +29,7 @@ _MOST_PRODUCTS = 1_000_000
 """Products in the expansion of a determinant, at most, estimated by the terms of its rows. Ten times as many take seconds and give an
 unreadable formula."""
 _MOST_TERMS = 300
-"""Terms of a determinant that is factorised, at most."""
+"""Terms of a determinant that is factorised, at most. Longer ones take seconds, and their factors are no readable formulas."""
 _LONGEST_SIMPLIFIED = 60
 """Operations of a factor that is simplified by trigonometric identities, at most; the time grows quickly with the length."""
 _HIGHEST_MULTIPLE = 100
@@ -129,7 +129,7 @@ def _numerator_factors(e: Expr) -> list[Expr]:
 _HIGHEST_POWER = 50
 """Exponents beyond which no proof is tried: the time of counting roots grows with the cube of the degree."""
 _MOST_SQUARES = 6
-"""Variables of a polynomial in which squares are completed."""
+"""Variables of a polynomial in which squares are completed, at most: each square can double the degree of what is left."""
 
 
 class _Range(NamedTuple):

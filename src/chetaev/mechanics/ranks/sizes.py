@@ -28,7 +28,8 @@ from chetaev.core.symbols import TIME, Jet, Parameter, Place
 from chetaev.mechanics.ranks.factored import Matrix
 
 _ORDINARY = 10.0
-"""Binary logarithm of the largest number of order one."""
+"""Binary logarithm of the largest number of order one. Larger numbers in rows suggest units of their own; with a smaller value ordinary
+coefficients would."""
 _EXPLAINED = 10.0
 """Largest residual of the fit, as a binary logarithm, for units that explain the numbers: terms of a sum may differ by 2^10."""
 _DENSE = 200
