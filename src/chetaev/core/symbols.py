@@ -279,7 +279,7 @@ def symbols_in(*expressions: sympy.Expr) -> frozenset[sympy.Symbol]:
         new = {a for a in stack.pop().args if a not in seen}
         seen |= new
         stack += new
-    return frozenset(z for z in seen if z.is_Symbol)
+    return frozenset(z for z in seen if isinstance(z, sympy.Symbol))
 
 
 def long(expression: sympy.Expr, parts: int = MOST_ASKED) -> bool:

@@ -197,7 +197,7 @@ class Tape:
             node, ready = stack.pop()
             if node in self._slots:
                 continue
-            meaning = self._written(node) if node.is_Symbol else None
+            meaning = self._written(node) if isinstance(node, Symbol) else None
             inside = node.args if meaning is None else (meaning,)
             if not ready and inside:
                 stack.append((node, True))
@@ -211,7 +211,7 @@ class Tape:
     def _record(self, node: Expr) -> None:
         slot = len(self._slots)
         self._slots[node] = slot
-        if node.is_Symbol:
+        if isinstance(node, Symbol):
             self._leaves.append((slot, node))
         elif node.is_Rational:
             self._constants.append((slot, node.p, node.q))

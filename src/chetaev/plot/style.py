@@ -81,9 +81,17 @@ class Picture(Saved, Figure):
     usual: ClassVar[dict[str, Any]] = {"dpi": _STYLE["savefig.dpi"]}
 
     def draw(self, renderer: Any) -> None:
-        """Draw in the library's style; matplotlib creates ticks here, not when the figure is made."""
+        """Draw in the library's style; matplotlib creates ticks here, not when the figure is made.
+
+        Before it saves a figure with a layout engine, matplotlib draws it once without output, and uses only the layout that results.
+        That first draw is replaced by the layout alone.
+        """
+        engine = self.get_layout_engine()
         with matplotlib.rc_context(_STYLE):
-            super().draw(renderer)
+            if isinstance(engine, ConstrainedLayoutEngine) and self.axes and self.canvas.is_saving():
+                engine.execute(self)
+            else:
+                super().draw(renderer)
 
 
 def styled() -> Any:

@@ -69,7 +69,7 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
         source,
         target,
         Frozen({**shared, s: action, **multipliers, last: -source.system.lagrangian.diff(action)}),
-        Frozen({**shared, action: s, **{m: z for z, m in multipliers.items()}}),
+        Frozen({**shared, action: s, **dict(zip(source.multipliers, others, strict=True))}),
         "Herglotz' motion is nonholonomic motion on Q x R with s' = L (002, Theorems 1 and 3)",
     )
 

@@ -198,7 +198,8 @@ class _Hamel:
         whole = Constraint(self._renamed(self.frame.written(row.residual)))
         if max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order:
             return whole
-        sides = Constraint(*[self._renamed(self.frame.written(side)) for side in (row.lhs, row.rhs)])
+        lhs, rhs = (self._renamed(self.frame.written(side)) for side in (row.lhs, row.rhs))
+        sides = Constraint(lhs, rhs)
         return min(sides, whole, key=lambda r: sympy.count_ops(r.lhs) + sympy.count_ops(r.rhs))
 
     def _rates(self) -> list[Constraint]:

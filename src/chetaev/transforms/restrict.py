@@ -144,7 +144,7 @@ def _restricted(
     multipliers: dict[Jet, Expr] = dict(zip(target.multipliers, kept, strict=True))
     action: dict[Jet, Expr] = {source.lowered.action: source.lowered.action} if source.lowered.action is not None else {}
     shared: dict[Jet, Expr] = {q: q for q in source.system.coordinates if q not in table}
-    back: dict[Jet, Expr] = {**shared, **table, **action, **{m: z for z, m in multipliers.items()}}
+    back: dict[Jet, Expr] = {**shared, **table, **action, **dict(zip(kept, target.multipliers, strict=True))}
     reactions, free = _reactions(source, removed)
     return Morphism(
         source,

@@ -19,7 +19,7 @@ from chetaev.core.notation.vocabulary import Vocabulary
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet, Variation
 
-_PLAIN = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, type(sympy.pi), type(sympy.E), *SPELLING)
+_PLAIN: tuple[Any, ...] = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, type(sympy.pi), type(sympy.E), *SPELLING)
 """Classes of SymPy's expressions that belong to the notation as they are."""
 _DOUBLE = 53
 """Bits of a double: a Float of this precision is read by its shortest decimal form, others by all their digits."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import sympy
-from sympy import Expr, Rational
+from sympy import Expr, Rational, Symbol
 
 from chetaev.core.functions import SPELLING
 from chetaev.core.notation.formula import EQUALS, Formula, leading
@@ -140,7 +140,7 @@ class _Reading:
         return found
 
     def _made(self, e: Expr) -> Tree:
-        if e.is_Symbol:
+        if isinstance(e, Symbol):
             return _symbol(e)
         if e.is_Rational:
             size: Tree = Number(str(abs(e.p)))

@@ -8,7 +8,7 @@ error bounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sympy import Symbol
@@ -18,7 +18,7 @@ from chetaev.core.exact.field import OutsideDomain, Residue
 from chetaev.core.exact.manifold import Single, Stage, points_of
 from chetaev.core.exact.matrices import independent_of_previous, null_space, rank
 from chetaev.core.exact.signature import TRIALS, Spot
-from chetaev.core.symbols import Input, Jet, Parameter
+from chetaev.core.symbols import Input, Jet, Multiplier, Parameter
 from chetaev.core.zero import charted
 
 _ROOTED = 6
@@ -32,7 +32,7 @@ Staged = Sequence[tuple[Sequence[Any], Sequence[Symbol]]]
 class FieldPoints:
     """Points of a constraint manifold in the field, with a value for every symbol; empty if none is found.
 
-    Rows are solved order by order, or in the given `stages`.
+    Rows are solved order by order, or with multipliers last, or in the given `stages`.
     """
 
     def __init__(
@@ -45,8 +45,10 @@ class FieldPoints:
         whole, _ = algebra.program(rows, self.symbols)
         asked, _ = algebra.program(expressions, self.symbols)
         count = _ROOTED if whole.roots or asked.roots else TRIALS
-        steps = self._steps(self._by_order(rows) if stages is None else stages)
-        self.spots: list[Spot] = [] if steps is None else points_of(whole, steps, count)
+        self.spots: list[Spot] = []
+        for staged in [stages] if stages is not None else self._orders(rows):
+            steps = self._steps(staged)
+            self.spots = self.spots or ([] if steps is None else points_of(whole, steps, count))
 
     def values(self, expressions: Sequence[Any]) -> list[tuple[Spot, list[Residue]]]:
         """The values of `expressions` at the points at which they are defined."""
@@ -58,6 +60,15 @@ class FieldPoints:
             except OutsideDomain:
                 continue
         return found
+
+    def _orders(self, rows: Sequence[Any]) -> Iterator[Staged]:
+        """The stages to be tried: order by order, then with all multipliers after all coordinates, whose accelerations they follow."""
+        yield self._by_order(rows)
+        reacting = [row for row in rows if any(isinstance(z, Multiplier) for z in self.algebra.symbols(row))]
+        if reacting and not self.spots:
+            multipliers = {z for row in reacting for z in self.algebra.symbols(row) if isinstance(z, Multiplier)}
+            before = [row for row in rows if not any(row is other for other in reacting)]
+            yield [*self._by_order(before), (reacting, sorted(multipliers, key=lambda z: z.name))]
 
     def _by_order(self, rows: Sequence[Any]) -> Staged:
         """The rows of each order, and their highest jets."""

@@ -94,7 +94,8 @@ class _Stage:
             except Undefined:
                 return None
             step = np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0]
-            length = float(np.linalg.norm(step))
+            with np.errstate(over="ignore"):
+                length = float(np.linalg.norm(step))
             if not np.isfinite(length):
                 return None
             far = float(np.linalg.norm(np.array([at[z] for z in self.jets]) / units))

@@ -30,6 +30,7 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
+from chetaev.numerics.corners.broken import may_jump, plain
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
 from chetaev.numerics.graphs.binding import Binding
@@ -64,6 +65,11 @@ class Mode:
     def constant(self) -> bool:
         """Whether the function depends on parameters alone, so that the mode never changes."""
         return _constant(self.function)
+
+    @cached_property
+    def may_jump(self) -> bool:
+        """Whether the function may change its sign without a root."""
+        return may_jump(self.function)
 
     @cached_property
     def jets(self) -> frozenset[Jet]:
@@ -167,7 +173,7 @@ class Switched:
 
         def known(s: Expr, _: Expr | None) -> Expr | None:
             core, sign = _canonical(s)
-            return sign * table[core].symbol if core in table else None
+            return table[core].symbol * sign if core in table else None
 
         with deep():
             return Rewriting(known, changing.get)(expression)
@@ -196,7 +202,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
             modes[core], signs[mode.symbol] = mode, Sign(plain, evaluate=False)
             if not mode.constant:
                 changing[mode.symbol] = core
-        return sign * modes[core].symbol
+        return modes[core].symbol * sign
 
     one = Rewriting(mode_of, changing.get)
     with deep():
@@ -378,11 +384,12 @@ def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
 
 
 def _canonical(s: Expr) -> tuple[Expr, int]:
-    """A switching function without positive factors, and with the sign that SymPy thinks of as plain."""
+    """A switching function without positive factors and poles, and with the sign that SymPy thinks of as plain."""
+    s = plain(s)
     content, s = s.primitive() if long(s) else s.as_content_primitive()
     sign = -1 if content.is_negative else 1
     factors = sympy.Mul.make_args(s)
-    definite = {f: f.is_negative for f in factors if not long(f) and (f.is_positive or f.is_negative)}
+    definite = {f: bool(f.is_negative) for f in factors if not long(f) and (f.is_positive or f.is_negative)}
     if definite:
         s = sympy.Mul(*[f for f in factors if f not in definite])
         sign *= (-1) ** sum(definite[f] for f in factors if f in definite)

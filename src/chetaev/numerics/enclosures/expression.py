@@ -251,7 +251,7 @@ class Enclosing:
     # -- values
 
     def _value(self, e: Expr) -> Interval:
-        if e.is_Symbol:
+        if isinstance(e, Symbol):
             return self._leaf(e)[0]
         if e.is_number:
             return single(float(e))
@@ -288,7 +288,7 @@ class Enclosing:
     # -- rates
 
     def _rate(self, e: Expr) -> Interval:
-        if e.is_Symbol:
+        if isinstance(e, Symbol):
             return self._leaf(e)[1]
         if e.is_number:
             return ZERO

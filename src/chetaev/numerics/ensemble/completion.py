@@ -201,8 +201,9 @@ def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
     jets = dict(zip(flow.state, map(float, state), strict=False))
     pairs, top = flow.system.stage(0), flow.system.structure.top
     try:
-        _, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
-        require_clear(problem, pairs, top, found)
+        at = {**jets, **dict.fromkeys(top, 0.0)}
+        _, found = factored_at(problem, pairs, top, at)
+        require_clear(problem, pairs, top, found, at)
     except StateError:
         return False
     return found.nullity == (flow.system.generic_nullity or 0)

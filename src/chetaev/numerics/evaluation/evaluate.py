@@ -131,7 +131,7 @@ def evaluate(
 ) -> Evaluation:
     """All jets up to the accelerations, and the multipliers, at a state.
 
-    Missing initial values are computed from constraints in which they enter linearly.
+    Missing initial values are computed from constraints in which they enter linearly, or which have one root only.
 
     Args:
         equations: Equations, or a model, which brings its own start, initial time and values; arguments given here take precedence.
@@ -307,7 +307,7 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
     values, factored = factored_at(problem, pairs, unknowns, {**jets, **trial})
-    require_clear(problem, pairs, unknowns, factored)
+    require_clear(problem, pairs, unknowns, factored, {**jets, **trial})
     step, null, jacobian = factored.solved(-values), factored.null, factored.jacobian
     if null.shape[1] > (problem.system.generic_nullity or 0):
         raise singular_here(problem, open_jets(unknowns, null), {**jets, **trial})

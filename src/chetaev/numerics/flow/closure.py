@@ -131,7 +131,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
             return Closure(system, End.UNCLEAR if system.points else End.EMPTY, known)
         points, matrices = zip(*usual, strict=True)
         samples, residues = samples_of(system, points), residues_of(system.algebra, system.structure.jacobian)
-        order = elimination_order(samples, r, residues=residues)
+        order = elimination_order(samples, r, residues=residues, prefer=True)
         if len(order.pairs) < r:
             return Closure(system, End.UNCLEAR, known)
         solution = _solution(system, samples, residues, order)
@@ -144,9 +144,16 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
             found = _closed(base, system, known, relations, [usual[k] for k in done], r)
             return found if alone else _with_others(found, others)
         new = _new_relations(system, leftover, sizes, points[0], matrices[0], order, len(known))
+        extended = _extended(system, new)
+        better = _order_there(system, points, extended, solution, order)
+        if better is not None:
+            solution = _solution(system, samples, residues, better)
+            sizes = _sizes(system, solution.leftover, points)
+            new = _new_relations(system, solution.leftover, sizes, points[0], matrices[0], better, len(known))
+            extended = _extended(system, new)
         known += tuple(consequence for consequence, _ in new)
         relations += [e for _, e in new]
-        system = system.extended([e for _, e in new], [consequence.label for consequence, _ in new])
+        system = extended
         if any(not _jets(system, e) for _, e in new):  # a relation without unknowns: it holds nowhere, or at single times
             return Closure(system, End.EMPTY, known)
         if len(known) > len(base.structure.state) or _instructions(relations) > _LARGEST:
@@ -218,6 +225,28 @@ def _solution(system: Prolongation, samples: Samples, residues: Residues | None,
     """Return the rows solved for their tops, with the expressions left by rows without a pivot."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
     return solve(system.structure.jacobian, right, order, samples, residues)
+
+
+def _extended(system: Prolongation, new: Sequence[tuple[Consequence, ca.SX]]) -> Prolongation:
+    return system.extended([e for _, e in new], [consequence.label for consequence, _ in new])
+
+
+def _order_there(system: Prolongation, points: Sequence[Point], extended: Prolongation, solution: Solved, order: PivotOrder) -> PivotOrder | None:
+    r"""Return another order of elimination where a pivot vanishes on the whole set that the new relations define; None if there is none.
+
+    A relation divides by pivots. If one of them vanishes wherever the relation holds, its derivatives have no value there: the rows
+    $\sin(x)\,x' + y' = 0$ and $\sin(x)\,x' + y' = x$ with the pivot $\sin x$ leave $x \sin(x)/\sin(x) = 0$. The pivots of the other order
+    have digits there too.
+    """
+    there = extended.points
+    values = matrices_at([list(solution.pivots)], there, system.algebra) if there and solution.pivots else []
+    small = [np.abs(v[0]) < SMALL_PIVOT * np.array(solution.references) for v in values]
+    if values and not np.all(small, axis=0).any():
+        return None
+    found = elimination_order(
+        samples_of(system, [*points, *there], solved=True), len(order.pairs), residues=residues_of(system.algebra, system.structure.jacobian)
+    )
+    return found if len(found.pairs) == len(order.pairs) and found != order else None
 
 
 def is_special(system: Prolongation, point: Point, solution: Solved) -> bool:

@@ -42,8 +42,9 @@ def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool =
     """
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
-    values, found = factored_at(problem, pairs, top, {**jets, **dict.fromkeys(top, 0.0)})
-    require_clear(problem, pairs, top, found)
+    at = {**jets, **dict.fromkeys(top, 0.0)}
+    values, found = factored_at(problem, pairs, top, at)
+    require_clear(problem, pairs, top, found, at)
     point = problem.point(jets)
     regular = system.square and not found.nullity
     if instant and regular:

@@ -88,9 +88,9 @@ class Samples:
         return cls(work, known / down[:, :, None] / across[:, None, :], down, across)
 
 
-def samples_of(system: Any, points: Sequence[Any]) -> Samples:
-    """The system Jacobian at random points of its manifold, at which it is defined."""
-    found = [a for a in system.measured(points) if a is not None]
+def samples_of(system: Any, points: Sequence[Any], solved: bool = False) -> Samples:
+    """The system Jacobian at random points of its manifold, or with `solved` of a smaller one, at which it is defined."""
+    found = [a for a in system.measured(points, solved=solved) if a is not None]
     return Samples.of([a for a, _ in found], [doubts for _, doubts in found])
 
 

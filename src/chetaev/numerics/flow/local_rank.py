@@ -19,7 +19,8 @@ from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
 from chetaev.mechanics.tolerances import CUT
-from chetaev.numerics.flow.prolongation import Pair, Problem
+from chetaev.numerics.flow.decided_by_data import decided_pivot
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.doubts import EPSILON
 
 _SMALL_SLOPE = 1e-10
@@ -69,19 +70,39 @@ def may_be_round_off(jacobians: Matrix) -> Flags:
     return np.asarray(((sizes > 0) & (sizes < _SMALL_SLOPE * beside)).any(axis=(1, 2)))
 
 
-def require_clear(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> None:
-    """Raise a StateError if the digits do not decide whether rows are dependent.
+def require_clear(
+    problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored, at: Mapping[Jet, float] | None = None
+) -> None:
+    """Raise a StateError if the digits do not decide whether rows are dependent, at a state with values `at`.
 
     A mass matrix bordered by rows that differ by $e$ has a singular value of $e^2$, which round-off hides long before it hides $e$. If the
-    bordered matrix leaves multipliers open, their own columns must be dependent as clearly.
+    bordered matrix leaves multipliers open, their own columns must be dependent as clearly: within the round-off of doubles, and within the
+    digits of the data.
     """
     size = found.dropped if found.ill_conditioned else 0.0
     opened = open_jets(unknowns, found.null)
     if not size and opened:
         alone = found.of_columns([k for k, z in enumerate(unknowns) if z in opened])
         size = alone.dropped if alone.ill_conditioned else alone.kept if alone.nullity < found.nullity else 0.0
+        if not size and at is not None and not _known_dependent(problem.system, pairs, unknowns, found):
+            size = _decided(problem, pairs, opened, alone, at)
     if size:
         raise _ill_conditioned(problem, pairs, opened, found, size)
+
+
+def _known_dependent(system: Prolongation, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored) -> bool:
+    """Tell whether as many unknowns are left open at every state, by exact arithmetic."""
+    stated = system.stated
+    whole = list(pairs) == stated.stage(0) and tuple(unknowns) == stated.structure.top
+    return whole and stated.exact_nullity is not None and found.nullity <= stated.exact_nullity
+
+
+def _decided(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], found: Factored, at: Mapping[Jet, float]) -> float:
+    """The part of a matrix that its numerical rank leaves out although the data decide that it is not zero; otherwise 0."""
+    system = problem.system
+    entries = [d for pair in pairs for d in system.algebra.gradient(system.row(pair), unknowns)]
+    point = {**problem.binding.at(system.algebra.symbols_of(entries), problem.t), **at}
+    return decided_pivot(entries, found, system.algebra, point, uncertainties(point, problem.sizes))
 
 
 def _ill_conditioned(problem: Problem, pairs: Sequence[Pair], opened: Sequence[Jet], found: Factored, size: float) -> StateError:

@@ -289,7 +289,7 @@ class GraphAlgebra:
     def _made(self, node: Expr) -> ca.SX:
         if isinstance(node, Entry):
             return self.of(coordinate_of(node.group, node.kind).chart[node])
-        if node.is_Symbol:
+        if isinstance(node, Symbol):
             return self.leaf(node)
         if node.is_Rational and _is_short(node):
             return ca.SX(_float(node))

@@ -48,9 +48,9 @@ def parts(base: Expr, exponent: Expr) -> tuple[Expr, tuple[tuple[Expr, Expr], ..
     return (number, tuple(found)) if growing and len(signs) == 1 and all(c.is_Rational for c, _ in found) else None
 
 
-def limit_of(exponent: Expr) -> Rational:
+def limit_of(exponent: Expr) -> Expr:
     """Return the largest argument of the growing functions in a power with this exponent."""
-    return Rational(_SQUARE) / max(-exponent, 1)
+    return Rational(_SQUARE) / (-exponent if -exponent > 1 else 1)
 
 
 def inside(limit: ca.SX, functions: list[tuple[Expr, ca.SX]]) -> ca.SX:

@@ -35,6 +35,11 @@ _TOGETHER = 1e-12
 """Roots that are not further apart, in steps, are at the same time."""
 _SHARPER = 4
 """Most steps to a terminal root from the beginning of its step, each of which makes the root more exact."""
+_SHORT = 1e-6
+"""Relative to the duration of the run: the time over which the rate of a watched function is measured."""
+_NO_ROOT, _NOT_SMALL = 0.5, 1e-3
+"""A function whose value falls by less than this factor on the way to its root, and is larger than so many times its change in that time,
+jumps over zero. With smaller numbers, round-off at a root would be taken for a jump, which takes fifty steps instead of four."""
 
 
 class StepFailed(Exception):
@@ -248,13 +253,13 @@ class _March:
         return proved_changes(partial(along.value, k), bounds, left, right, self.signs[k], first)
 
     def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
-        """A terminal root on the motion itself instead of its polynomial, by secants."""
+        """A terminal root on the motion itself instead of its polynomial, by secants; a jump over zero by bisection."""
 
         def state(at: float) -> Array:
             return self._projected(at, self.stepper.straight(t, y, at))[0]
 
         a, end = guess, state(guess)
-        value = float(self._watched(a, end)[k])
+        value = first = float(self._watched(a, end)[k])
         slope = self._slope(k, a, end)
         for _ in range(_SHARPER):
             if value == 0.0 or not np.isfinite(slope) or slope == 0.0:
@@ -267,11 +272,36 @@ class _March:
             if abs(value_b) >= abs(value):
                 break
             a, end, value = b, end_b, value_b
+        if np.isfinite(slope) and abs(value) > max(_NO_ROOT * abs(first), _NOT_SMALL * abs(slope) * self._short(a)):
+            return self._jump(k, t, a, t_new, state)
         return a, end
+
+    def _jump(self, k: int, t: float, guess: float, t_new: float, state: Callable[[float], Array]) -> tuple[float, Array]:
+        """Where a function that does not become small jumps over zero, near a guess; the guess if it does not."""
+
+        def sign(at: float) -> int:
+            return sign_of(float(self._watched(at, state(at))[k]))
+
+        least, far = 8 * float(np.spacing(max(abs(guess), abs(t_new)))), abs(t_new - t)
+        h = least
+        while h < far:
+            a, b = (min(max(at, min(t, t_new)), max(t, t_new)) for at in (guess - self.forward * h, guess + self.forward * h))
+            old, new = sign(a), sign(b)
+            if old * new < 0:
+                while abs(b - a) > least:
+                    middle = 0.5 * (a + b)
+                    a, b = (a, middle) if sign(middle) == new else (middle, b)
+                return b, state(b)
+            h *= 4
+        return guess, state(guess)
+
+    def _short(self, t: float) -> float:
+        """A time that is short compared with the run."""
+        return _SHORT * max(abs(t), abs(self.task.t1 - self.task.t0), 1e-300)
 
     def _slope(self, k: int, t: float, y: Array) -> float:
         """The rate of a watched function along the motion."""
-        h = self.forward * 1e-6 * max(abs(t), abs(self.task.t1 - self.task.t0), 1e-300)
+        h = self.forward * self._short(t)
         rate = call(self.task, self.task.rhs, t, y)
         ahead, behind = (float(self._watched(t + s * h, y + s * h * rate)[k]) for s in (1.0, -1.0))
         return (ahead - behind) / (2 * h)

@@ -84,6 +84,10 @@ class Transitions:
             return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
         jets = here.named(piece.run.y) if beyond is None else beyond
         leaving = before[k] == SLIDING
+        jumps = not leaving and self.surfaces.jumps_at(here, k, t, piece.run.y)
+        if jumps and self.surfaces.has_jump(k):
+            return outcomes.no_continuation(mode.text, t, "the function jumps there, and the Lagrangian jumps with its sign.")
+        leaving |= jumps
         known = {k: value} if leaving else {}
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
         try:

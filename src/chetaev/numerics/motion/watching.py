@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr, default_sort_key
+from sympy import Expr, atan, default_sort_key
 
 from chetaev.core.functions import corners_in
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
@@ -52,7 +52,8 @@ def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Chang
         elif m == SLIDING:
             found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
         elif not mode.constant:
-            found.append(Change(k, -m, switched.driven(mode.function, configuration), -m))
+            function = switched.driven(mode.function, configuration)
+            found.append(Change(k, -m, atan(function) if mode.may_jump else function, -m))  # bounded: no pole is passed over
     return tuple(found)
 
 

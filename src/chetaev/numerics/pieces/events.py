@@ -84,7 +84,7 @@ def _read_reset(given: Mapping[Any, Any], equations: Equations, state: Sequence[
     values: dict[Jet, Expr] = {}
     for key, value in given.items():
         jet = read_value(key, equations.vocabulary, where)
-        if jet not in state:
+        if not isinstance(jet, Jet) or jet not in state:
             names = " ".join(z.name for z in state)
             raise UsageError(f"{key} is not part of the state, and cannot be reset.", where=where, hint=f"the state is {names}")
         values[jet] = read_value(value, equations.vocabulary, f"{where}, {jet.name}")

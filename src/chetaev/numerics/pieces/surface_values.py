@@ -42,6 +42,12 @@ _APART = 1e-8
 _EXCEEDED = 1e-6
 """Relative excess over its limit beyond which a force at the end of a piece is not explained by round-off."""
 
+_BEFORE = (1e-8, 1e-11)
+"""Times before a change of sign at which a function is compared with itself, relative to the duration of the run. They are longer than the
+accuracy of located roots; a root that is steeper than the first of them looks like a jump, and then both tell the same."""
+_NO_SMALLER = 0.5
+"""Ratio of the later value to the earlier one above which the function does not tend to zero; it is 1e-3 for simple roots."""
+
 Jets = Callable[[Setting], Mapping[Jet, float]]
 """The state in a setting: the same for all, or completed from initial data by the constraints of each."""
 
@@ -183,6 +189,18 @@ class SurfaceValues:
             if abs(rate) > ROUND_OFF * size:
                 return int(np.sign(rate * self.direction**order))
         return 0
+
+    def jumps_at(self, here: Setting, k: int, t: float, native: Array) -> bool:
+        """Whether a switching function changed its sign at a state without a root: shortly before, it has the other sign and does not
+        become smaller towards the state.
+        """
+        if not self.switched.modes[k].may_jump:
+            return False
+        rates, before = here.compiled.rhs(t, native, here.parameters(t)), []
+        for part in _BEFORE:
+            h = self.direction * max(part * self.span, part / _BEFORE[-1] * 16 * float(np.spacing(abs(t))))
+            before.append(self._number(here, k, 0, t - h, here.named(native - h * rates))[0])
+        return bool(before[1] * here.configuration[k] > 0 and abs(before[1]) > _NO_SMALLER * abs(before[0]))
 
     def algebraic(self, here: Setting, k: int) -> bool:
         """Whether a switching function depends on more than the state, and so on its own mode."""

@@ -2,34 +2,59 @@ r"""Missing initial values found block by block.
 
 Rows that are not linear in all missing values together may be linear in them one after the other: $-e = 0$ gives $e$, then
 $x'' \sin e = y' \cos e$ gives $y'$. Rows are matched with the missing values, the strongly connected blocks of the matching are taken in
-the order of their dependence, and a block that is linear in its own values is solved.
+the order of their dependence, and a block that is linear in its own values is solved. A value that enters its rows otherwise is computed
+where all roots of one of these rows are known, and one of them only satisfies the others: $\cos\theta = x$, $\sin\theta = y$.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from chetaev.core.errors import StateError
-from chetaev.core.symbols import Jet
+from chetaev.core.exact.program import Program
+from chetaev.core.symbols import Jet, Place
 from chetaev.numerics.flow.local_rank import factored_at
 from chetaev.numerics.flow.prolongation import Pair, Problem
+from chetaev.numerics.start.conditions import Conditions, residual_of
 from chetaev.numerics.start.newton import jets_in_rows
+from chetaev.numerics.start.single_root import Row, all_roots
+
+_FITS = 1e-6
+"""Scaled residual up to which a root of one row satisfies the others; given values have errors, and another root is far away."""
 
 
-def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> dict[Jet, float]:
-    """Return values of missing jets that blocks of rows determine linearly, without those that depend on a guess."""
+@dataclass(frozen=True)
+class InBlocks:
+    """Missing values that blocks of rows determine, and those for which several values are possible."""
+
+    found: Mapping[Jet, float]
+    several: Mapping[Jet, Sequence[float]]
+    """All values for which the rows hold, proved to be all."""
+
+
+def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> InBlocks:
+    """Return values of missing jets that blocks of rows determine, without those that depend on a guess."""
     system = problem.system
     missing = [z for z in system.structure.state if z not in known]
     present = {pair: jets_in_rows(system, pair) & set(missing) for pair in system.hidden()}
     open_rows = [pair for pair, jets in present.items() if jets and jets.isdisjoint(guessed)]
     found: dict[Jet, float] = {}
+    several: dict[Jet, list[float]] = {}
     for pairs, jets in _blocks([(pair, present[pair]) for pair in open_rows], missing):
         needed = set().union(*[present[pair] for pair in pairs])
         if needed - found.keys() == set(jets):
-            found |= _solved(problem, pairs, jets, {**known, **found})
-    return found
+            solved = _solved(problem, pairs, jets, {**known, **found})
+            if not solved and len(jets) == 1:
+                rows = [pair for pair in open_rows if jets[0] in present[pair] and present[pair] - found.keys() == set(jets)]
+                roots = _roots(problem, rows, jets[0], {**known, **found})
+                solved = {jets[0]: roots[0]} if len(roots) == 1 else {}
+                several |= {jets[0]: roots} if len(roots) > 1 else {}
+            found |= solved
+    return InBlocks(found, several)
 
 
 def _blocks(rows: Sequence[tuple[Pair, set[Jet]]], missing: Sequence[Jet]) -> list[tuple[list[Pair], list[Jet]]]:
@@ -76,3 +101,34 @@ def _solved(problem: Problem, pairs: Sequence[Pair], jets: Sequence[Jet], at: Ma
     if factored.rank < len(jets):
         return {}
     return {z: float(v) for z, v in zip(jets, factored.solved(-residual), strict=True)}
+
+
+def _roots(problem: Problem, pairs: Sequence[Pair], z: Jet, at: Mapping[Jet, float]) -> list[float]:
+    """The values of one jet for which all rows hold, if they are proved to be all; otherwise none."""
+    if isinstance(z, Place):
+        return []
+    kinds = problem.system.equations.system.kinds
+    size, angle = problem.sizes.get(z, 1.0), z.order == 0 and kinds.get(z.base) == "angle"
+    for pair in pairs:
+        found = all_roots(Row(_derivatives(problem, pair, z, at), size, angle))
+        if found is None:
+            continue
+        others = Conditions(problem, tuple(other for other in pairs if other != pair))
+        return [v for v in found if not others.pairs or residual_of(others, {**at, z: v}).scaled < _FITS]
+    return []
+
+
+def _derivatives(problem: Problem, pair: Pair, z: Jet, at: Mapping[Jet, float]) -> Callable[[int], tuple[Program, list[float | None]]]:
+    """The derivatives of a row by one jet, as programs, with the values of everything else."""
+    algebra = problem.system.algebra
+
+    @cache
+    def derivative(k: int) -> tuple[Program, list[float | None]]:
+        e = problem.system.row(pair)
+        for _ in range(k):
+            (e,) = algebra.gradient(e, [z])
+        program, order = algebra.program([e])
+        known = {**problem.binding.at(frozenset(order), problem.t), **at}
+        return program, [None if w == z else float(known[w]) for w in order]
+
+    return derivative

@@ -13,6 +13,7 @@ from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.ranks.generic import rank
 from chetaev.numerics.flow.prolongation import open_jets
 from chetaev.numerics.start.attitude import written_element
+from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Conditions, Residual, residual_of
 from chetaev.numerics.start.newton import Root, flat_here, null_at, roots, settle
 
@@ -29,7 +30,7 @@ def needs_guess(
 ) -> InitialError:
     """Missing jets that enter some rows nonlinearly, with the solutions found for them."""
     where = rows.problem.where
-    found = roots(rows, unknowns, known, guess)
+    found = roots(rows, unknowns, known, guess, solved_in_blocks(rows.problem, known, guess).several)
     if found and _freedom(found[0], unknowns, guess) > 0:
         state = set(rows.problem.system.structure.state)
         return too_few(rows, [z for z in unknowns if z in state], unknowns, known, guess)

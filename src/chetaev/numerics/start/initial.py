@@ -1,8 +1,8 @@
 """Consistent initial data: the user's values, completed from the constraints.
 
 The rows that restrict the state are taken in Pryce's stages, positions first. At each stage the missing jets are solved for where they
-enter affinely; a jet that enters otherwise needs a guess. A value given for a jet above the state, or for an expression, adds a row. Jets
-that are still missing at the end are free data, and the error names them. Fixed values keep every bit, unless only they can remove a
+enter affinely, or have one root only; any other needs a guess. A value given for a jet above the state, or for an expression, adds a row.
+Jets that are still missing at the end are free data, and the error names them. Fixed values keep every bit, unless only they can remove a
 residual of round-off.
 """
 
@@ -203,7 +203,7 @@ class _Work:
         curved = system.curved(pairs, [z for z in missing if z not in data.guess])
         if curved:
             self._alone()
-            found = solved_in_blocks(self.problem, self._at(), self._data().guess)
+            found = solved_in_blocks(self.problem, self._at(), self._data().guess).found
             self.x[0, self._columns(list(found))] = list(found.values())
             self.known |= dict.fromkeys(found)
             missing = _missing(system, pairs, self.known)
@@ -286,7 +286,7 @@ class _Work:
             problem, pairs = rows.conditions.problem, rows.conditions.pairs
             _, factored = factored_at(problem, pairs, unguessed, first)
             if judged:
-                require_clear(problem, pairs, unguessed, factored)
+                require_clear(problem, pairs, unguessed, factored, first)
             return open_jets(unguessed, factored.null_in(units[0]))
         moved = np.abs(stack.null_in(slice(None), m, units)).max(axis=2)
         pattern = moved > OPEN * moved.max(axis=1, keepdims=True)
@@ -512,7 +512,7 @@ def _read(
         if jet in values or any(d.expression == jet for d in demands):
             raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
         found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
-        if is_jet:
+        if is_jet and isinstance(jet, Jet):
             values[jet] = found
             if isinstance(key, str):
                 names[key] = jet

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -236,15 +237,28 @@ class Root:
     null: Matrix
 
 
-def roots(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]) -> list[Root]:
-    """Solutions found from several starting values, distinct modulo whole turns of angles; there may be others."""
+def roots(
+    rows: Conditions,
+    unknowns: Sequence[Jet],
+    known: Mapping[Jet, float],
+    guess: Mapping[Jet, float],
+    possible: Mapping[Jet, Sequence[float]] = MappingProxyType({}),
+) -> list[Root]:
+    """Solutions found from several starting values, distinct modulo whole turns of angles; there may be others.
+
+    `possible` values of some unknowns are starting values too.
+    """
     chance = np.random.default_rng(7)
     turns = _angles(rows, unknowns, known)
     sizes = rows.sizes
     spread = {z: np.pi if z in turns else 2 * _typical(z, known, sizes) for z in unknowns}
     found: list[Root] = []
-    for k in range(_STARTS):
-        start = {**known, **{z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns}}
+    starts = [
+        {z: float(guess.get(z, spread[z] * chance.uniform(-1, 1)) if k else guess.get(z, 0.0)) for z in unknowns} for k in range(_STARTS)
+    ]
+    starts += [{**starts[0], z: v} for z, values in possible.items() if z in unknowns for v in values]
+    for first in starts:
+        start = {**known, **first}
         try:
             at = settle(rows, unknowns, start, guess)
             if residual_of(rows, at).scaled > _SOLVED:

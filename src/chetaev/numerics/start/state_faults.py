@@ -49,7 +49,7 @@ def with_origins(fault: InitialError, equations: Equations) -> InitialError:
     parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in told]]
     rows, unknowns = equations.counts
     if rows > unknowns:
-        parts.append(f"{rows} rows for {unknowns} unknowns leave special motions only.")
+        parts.append(f"{rows} rows for {unknowns} unknowns may leave special motions only.")
     fault.why = "  ".join(filter(None, parts))
     return fault
 

@@ -2,5 +2,6 @@
 
 `analyze` is the verb, `chetaev.mechanics.analysis` holds its result; `joined` combines the numerical analysis with the constraint
 algorithm; `branches` makes rows of its leaves, `branch_choice` selects the branch of a start, `gauge` adds functions for free unknowns;
-`corner_sides` analyses every configuration of signs; `regular_points` and `row_slopes` find rows without a regular point.
+`corner_sides` analyses every configuration of signs; `regular_points` and `row_slopes` find rows without a regular point,
+`redundant_rows` those that follow from others.
 """

@@ -38,6 +38,7 @@ from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_num
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
+from chetaev.numerics.verdict.redundant_rows import without_redundant_rows
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
 
 _EPSILON = 2.0**-52
@@ -197,6 +198,10 @@ def _judged(found: Closure) -> Analysis:
     rows, unknowns = found.system.equations.counts
     if special.verdict is not Verdict.CONSTRAINED or not found.consequences or rows <= unknowns:
         return special
+    if (needed := without_redundant_rows(found)) is not None:
+        enough = _closed(needed.closure)
+        evidence = f"{enough.evidence}; {', '.join(needed.left_out)} follow{'s' if len(needed.left_out) == 1 else ''} from the other rows"
+        return replace(enough, equations=found.system.equations, evidence=evidence)
     first = found.consequences[0]
     evidence = (
         f"no motion for general data: {first.origins[-1]} fails by {first.size:.2g} at random states that satisfy the stated rows, "

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import sympy
 from sympy import Basic, Expr, Rational, S, Symbol
@@ -65,7 +66,7 @@ class Translation:
         """Functions of parameters alone, by the parameters that replace them."""
         self.nonzero: list[Expr] = []
         """Expressions that must not vanish for the functions to be defined and smooth."""
-        self._made: dict[object, Expr] = {}
+        self._made: dict[object, Any] = {}
         self._units: dict[tuple[str, Expr], list[Rational]] = {}
         self._known: dict[Expr, Expr] = {}
         self._collect(expressions)
@@ -148,7 +149,7 @@ class Translation:
         self.nonzero.append(self.rational(base))
         return self._generator(e, e, None, positive=True)
 
-    def _root(self, base: Expr, q: int) -> Expr:
+    def _root(self, base: Expr, q: int) -> Symbol:
         """The q-th root: a generator with its power as the relation; positive for even q, and not zero."""
         inside = self.rational(base)
         key = ("root", inside, q)
@@ -158,7 +159,8 @@ class Translation:
             relation = symbol**q - inside
             self.generators.append(Generator(symbol, sympy.Pow(base, Rational(1, q)), relation, q % 2 == 0))
             self.nonzero.append(symbol)
-        return self._made[key]
+        found: Symbol = self._made[key]
+        return found
 
     def _exponential(self, e: Expr) -> Expr:
         if isinstance(e, sympy.exp):
@@ -256,7 +258,7 @@ class Translation:
 def _terms(argument: Expr) -> list[tuple[Rational, Expr]]:
     """An argument as a sum of rational coefficients times the rest."""
     pairs = [term.as_coeff_Mul() for term in sympy.Add.make_args(sympy.expand(argument))]
-    return [(c, rest) if c.is_Rational else (S.One, c * rest) for c, rest in pairs if c * rest != 0]
+    return [(c, rest) if c.is_Rational else (Rational(1), c * rest) for c, rest in pairs if c * rest != 0]
 
 
 def _units(coefficients: Sequence[Rational]) -> list[Rational]:

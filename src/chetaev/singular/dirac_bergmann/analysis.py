@@ -139,7 +139,7 @@ class _Analysis:
         )
         generations, kept = self._generations(space, closure, phis)
         excluded = doubtful(space, [*factors, *space.nonzero, *closure.assumed])
-        shared = {
+        shared: dict[str, Any] = {
             "source": source,
             "hamiltonian": primary.hamiltonian,
             "generations": generations,

@@ -34,7 +34,7 @@ from chetaev.core.zero import known_zero
 from chetaev.singular.inverse.primitives import antiderivative, potential, vector_potential
 from chetaev.singular.inverse.variation import euler_operator, highest_order, jets_of, tidy, without_jets
 
-CENTRES = (S.Zero, S.One, 1 + TIME, 1 + TIME + TIME**2 / 2 + TIME**3 / 6)
+CENTRES: tuple[Expr, ...] = (S.Zero, S.One, TIME + 1, TIME + 1 + TIME**2 / 2 + TIME**3 / 6)
 """Curves tried as centres: rest at 0, rest at 1, and motions with velocities and accelerations that are not zero, where forms such as
 1/q or log q' are defined."""
 
@@ -117,8 +117,8 @@ def degree(e: Expr, variables: set[Jet]) -> Expr | None:
     if e in variables:
         return S.One
     if e.is_Mul:
-        degrees = [degree(factor, variables) for factor in e.args]
-        return None if None in degrees else sympy.Add(*degrees)
+        known = [d for factor in e.args if (d := degree(factor, variables)) is not None]
+        return sympy.Add(*known) if len(known) == len(e.args) else None
     if e.is_Add:
         degrees = [degree(term, variables) for term in e.args]
         return degrees[0] if len(set(degrees)) == 1 else None

@@ -39,8 +39,8 @@ def antiderivative(expression: Expr, z: Symbol) -> Expr | None:
     for term in sympy.Add.make_args(expression):
         coefficient, moving = term.as_independent(z, as_Add=False)
         by_factor[moving] = by_factor.get(moving, S.Zero) + coefficient
-    powers = {moving: c for moving, c in by_factor.items() if _power_rule(moving, z) is not None}
-    found += sympy.Add(*[c * _power_rule(moving, z) for moving, c in powers.items()])
+    powers = {moving: whole for moving in by_factor if (whole := _power_rule(moving, z)) is not None}
+    found += sympy.Add(*[by_factor[moving] * whole for moving, whole in powers.items()])
     rest = sympy.Add(*[c * moving for moving, c in by_factor.items() if moving not in powers])
     if rest == 0:
         return found

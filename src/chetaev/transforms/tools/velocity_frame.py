@@ -114,8 +114,8 @@ class VelocityFrame:
 
     def _structure(self, places: Sequence[Jet], vectors: Sequence[Sequence[Expr]]) -> dict[tuple[int, int], dict[int, Expr]]:
         curls = []
-        for row, b in zip(self.matrix, self.drift, strict=True):
-            form = [e.xreplace({TIME: _CLOCK}) for e in (*row, *[b if z == _CLOCK else S.Zero for z in self.drivers])]
+        for row, drift in zip(self.matrix, self.drift, strict=True):
+            form = [e.xreplace({TIME: _CLOCK}) for e in (*row, *[drift if z == _CLOCK else S.Zero for z in self.drivers])]
             pairs = combinations(range(len(places)), 2)
             curls.append({(i, j): e for i, j in pairs if (e := form[i].diff(places[j]) - form[j].diff(places[i])) != 0})
         found: dict[tuple[int, int], dict[int, Expr]] = {}
@@ -186,7 +186,7 @@ class VelocityFrame:
         velocities = [z for z in jets if z in e.free_symbols]
         if not velocities:
             return e
-        if e in jets:
+        if isinstance(e, Jet) and e in jets:
             return jets[e]
         if e.is_Add and all(z.order == 1 for z in velocities) and degree(e, velocities) <= 1:
             slopes = {z: e.diff(z) for z in velocities}

@@ -1,0 +1,71 @@
+r"""Switching functions that change their sign without a root: at a pole, as tan(x) and 1/(x - 3), or at a jump, as atan(1/x) and atan2.
+
+Only the sign of a switching function counts. A quotient $n/d$ has the sign of $n\,d$, and an odd increasing function has the sign of its
+argument, so `plain` removes most poles. For functions whose poles lie deeper, as in $\frac12 + \arctan\frac1x$, `may_jump` is true: their
+changes of sign are located on a bounded function of the same sign, and the mode changes there as it does at a root.
+"""
+
+from __future__ import annotations
+
+import sympy
+from sympy import Expr, Mul, Pow, S, fraction, together
+
+from chetaev.core.symbols import TIME, jets_in, long, moved_by, symbols_in
+
+_ODD = (sympy.atan, sympy.tanh, sympy.sinh, sympy.asinh, sympy.asin, sympy.atanh, sympy.erf)
+"""Functions with the sign of their argument."""
+_JUMPS = (sympy.tan, sympy.atan2)
+"""Functions that have a pole or a cut by themselves."""
+
+
+def plain(s: Expr) -> Expr:
+    """A function with the same sign, without the poles that a quotient, a tangent or an odd increasing function around them shows."""
+    if long(s) or not may_jump(s):
+        return s
+    s = _argument(s)
+    tangents = {e: sympy.sin(e.args[0]) / sympy.cos(e.args[0]) for e in s.atoms(sympy.tan)}
+    above, below = fraction(together(s.xreplace(tangents)))
+    return Mul(*[_above(f) for f in Mul.make_args(above)], *[_below(f) for f in Mul.make_args(below)])
+
+
+def may_jump(s: Expr) -> bool:
+    """Whether a function contains a quotient whose denominator depends on the motion and may vanish, a tangent, or atan2."""
+    stack, seen = [s], {s}
+    while stack:
+        e = stack.pop()
+        if isinstance(e, _JUMPS) and _moves(e):
+            return True
+        if isinstance(e, Pow) and e.exp.is_negative and not e.base.is_nonzero and _moves(e.base):
+            return True
+        new = {a for a in e.args if a not in seen}
+        seen |= new
+        stack += new
+    return False
+
+
+def _argument(s: Expr) -> Expr:
+    """The argument of odd increasing functions around one another."""
+    while isinstance(s, _ODD):
+        s = s.args[0]
+    return s
+
+
+def _above(f: Expr) -> Expr:
+    """A factor of a numerator, or one with the same sign."""
+    base, exponent = f.as_base_exp()
+    return plain(base) if exponent.is_odd and isinstance(base, _ODD) else f
+
+
+def _below(f: Expr) -> Expr:
+    """A factor with the sign of the inverse of a factor. Parameters stay below: nothing is gained by moving them."""
+    base, exponent = f.as_base_exp()
+    if not _moves(f):
+        return 1 / f
+    if not exponent.is_odd:  # even powers and roots are not negative
+        return S.One if exponent.is_number else f
+    return plain(base) if isinstance(base, _ODD) else base
+
+
+def _moves(e: Expr) -> bool:
+    """Whether an expression changes along a motion."""
+    return bool(jets_in(e) or moved_by(e)) or TIME in symbols_in(e)
