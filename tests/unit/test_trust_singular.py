@@ -30,8 +30,20 @@ def test_a_pivot_that_vanishes_on_the_smaller_manifold_frees_nothing(rows, dimen
 @pytest.mark.parametrize(
     ("coordinates", "rows", "dimension"),
     [
-        ("x y", ["x' - x - 2*D(y + x^2,2) + 2*(y + x^2) = 0", "D(y + x^2,1) = y + x^2", "x'' - 2*x' + x - 2*D(y + x^2,3) + 2*D(y + x^2,1) = 0"], 2),
-        ("x y", ["D(x + sin(y),2) + D(x + sin(y),1) = 0", "2*D(x + sin(y),3) + x + sin(y) + 2*y' + y = 0"] + ["D(x + sin(y),3) + D(x + sin(y),2) = 0"], 3),
+        (
+            "x y",
+            ["x' - x - 2*D(y + x^2,2) + 2*(y + x^2) = 0", "D(y + x^2,1) = y + x^2", "x'' - 2*x' + x - 2*D(y + x^2,3) + 2*D(y + x^2,1) = 0"],
+            2,
+        ),
+        (
+            "x y",
+            [
+                "D(x + sin(y),2) + D(x + sin(y),1) = 0",
+                "2*D(x + sin(y),3) + x + sin(y) + 2*y' + y = 0",
+                "D(x + sin(y),3) + D(x + sin(y),2) = 0",
+            ],
+            3,
+        ),
         ("x y z", ["x = z^3", "y' + z'' - z' = 0", "y' + z'' - z' + y + D(x - z^3,1) = 0", "y' = 0"], 2),
     ],
 )

@@ -231,7 +231,7 @@ class _Fit:
             dense = np.zeros(shape)
             for c, line, column in entries:
                 dense[line, column] += c
-            found = np.linalg.lstsq(dense, right, rcond=None)[0]
+            found = np.array(np.linalg.lstsq(dense, right, rcond=None)[0], dtype=np.float64)
             return found, dense @ found - right
         from scipy.sparse import csr_matrix
         from scipy.sparse.linalg import lsqr

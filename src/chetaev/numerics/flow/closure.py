@@ -30,10 +30,9 @@ from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.mechanics.ranks.sizes import row_sizes
 from chetaev.mechanics.structure import partial_structure
-from chetaev.numerics.flow.affine import plainly_affine
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
-from chetaev.numerics.flow.prolongation import Prolongation, open_jets
+from chetaev.numerics.flow.prolongation import Prolongation, open_jets, plainly_affine
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import Residues, residues_of
@@ -231,7 +230,9 @@ def _extended(system: Prolongation, new: Sequence[tuple[Consequence, ca.SX]]) ->
     return system.extended([e for _, e in new], [consequence.label for consequence, _ in new])
 
 
-def _order_there(system: Prolongation, points: Sequence[Point], extended: Prolongation, solution: Solved, order: PivotOrder) -> PivotOrder | None:
+def _order_there(
+    system: Prolongation, points: Sequence[Point], extended: Prolongation, solution: Solved, order: PivotOrder
+) -> PivotOrder | None:
     r"""Return another order of elimination where a pivot vanishes on the whole set that the new relations define; None if there is none.
 
     A relation divides by pivots. If one of them vanishes wherever the relation holds, its derivatives have no value there: the rows
@@ -244,7 +245,9 @@ def _order_there(system: Prolongation, points: Sequence[Point], extended: Prolon
     if values and not np.all(small, axis=0).any():
         return None
     found = elimination_order(
-        samples_of(system, [*points, *there], solved=True), len(order.pairs), residues=residues_of(system.algebra, system.structure.jacobian)
+        samples_of(system, [*points, *there], solved=True),
+        len(order.pairs),
+        residues=residues_of(system.algebra, system.structure.jacobian),
     )
     return found if len(found.pairs) == len(order.pairs) and found != order else None
 

@@ -25,12 +25,21 @@ from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.mechanics.structure import Structure, raised, structure
 from chetaev.mechanics.tolerances import POINT_ERROR, STATE_ERROR
-from chetaev.numerics.flow.affine import plainly_affine
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
 from chetaev.numerics.graphs.binding import Binding
 
-__all__ = ["Pair", "Problem", "Prolongation", "least_norm", "null_space", "open_jets", "prolongation", "square_prolongation"]
+__all__ = [
+    "Pair",
+    "Problem",
+    "Prolongation",
+    "least_norm",
+    "null_space",
+    "open_jets",
+    "plainly_affine",
+    "prolongation",
+    "square_prolongation",
+]
 
 _ZERO = 1e-9
 """Relative difference up to which a slope is the same at two random points."""
@@ -533,3 +542,21 @@ class Problem:
 def _orders(symbols: Iterable[Symbol], offsets: Mapping[str, int]) -> dict[str, int]:
     """The highest order of each unknown among some symbols."""
     return {base: order for base, order in highest_orders(symbols).items() if base in offsets}
+
+
+def plainly_affine(found: Structure) -> Structure:
+    """Rewrite affine rows as a sum of slopes times top jets and a remainder.
+
+    A total derivative in L leaves terms such as $6 x' x'' - 6 x' x''$ in a row. They change no value, but the slope of the row by $x''$
+    then contains $x''$, and so would the solution for it.
+    """
+    algebra, top = found.algebra, found.top
+    zero = [i for i, c in enumerate(found.row_offsets) if c == 0]
+    slopes = [algebra.gradient(found.rows[i], top) for i in zero]
+    bent = np.array(algebra.which_contain([e for line in slopes for e in line], top), dtype=bool).reshape(len(zero), len(top))
+    written: dict[int, Any] = {}
+    for i, line, shows in zip(zero, slopes, bent, strict=True):
+        if shows.any():
+            terms = [algebra.without(e, top) * algebra.of(z) for e, z in zip(line, top, strict=True)]
+            written[i] = sum(terms, algebra.without(found.rows[i], top))
+    return replace(found, rows=tuple(written.get(i, row) for i, row in enumerate(found.rows))) if written else found

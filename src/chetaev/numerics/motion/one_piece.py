@@ -99,7 +99,7 @@ class OnePiece:
         dense = not wanted.final and len(wanted.times) == 2
         record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, dense))
         record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
-        found = record.joined(flow.state, verdict(run.status, Ending(float(run.t))))
+        found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
         if found.certificate.ok or run.status is dop853.Status.INTERRUPTED:
             return found
         self.useful = run.accepted <= _SHORT

@@ -23,7 +23,8 @@ class Needed:
 
 def without_redundant_rows(found: Closure) -> Needed | None:
     """Return the closure of as many rows as unknowns that have the same motions; None if no such rows are found."""
-    equations, closed, left_out = found.system.equations, found, []
+    equations, closed = found.system.equations, found
+    left_out: list[str] = []
     for label in reversed([origin.label for origin in equations.origins if isinstance(origin, Stated)]):
         rows, unknowns = equations.counts
         if rows <= unknowns:
