@@ -130,6 +130,18 @@ def test_a_room_of_the_numerics_imports_only_those_before_it(room):
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_module_imports_a_private_name_of_another():
+    wrong = [
+        f"{path.relative_to(SOURCE)}:{node.lineno} imports {each.name} from {node.module}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("chetaev")
+        for each in node.names
+        if each.name.startswith("_")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 FOLDERS = sorted({path.parent for path in SOURCE.rglob("*.py")})
 
 

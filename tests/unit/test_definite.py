@@ -7,7 +7,7 @@ import sympy
 import chetaev as ch
 from chetaev.core.symbols import Coordinate
 from chetaev.core.values import Tape, Undefined
-from chetaev.mechanics.singular_locus import never_zero
+from chetaev.mechanics.definite import never_zero
 
 X, Y = Coordinate("x"), Coordinate("y")
 NEVER = """tanh(5*x) + 1; 1 - erf(x); 2 + sin(x)*cos(y); atan(x) + 2; abs(x) + 1; sqrt(1 + x) + 1; x^2 - x + 1; x^2 + x*y + y^2 + 1

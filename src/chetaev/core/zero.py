@@ -31,7 +31,7 @@ _DIGITS = (50, 400)
 _CANCELLED = 0.6
 """Share of the digits that must cancel for a value to count as zero at a point. Larger shares take round-off for a value."""
 _POINTS = (24, 3)
-"""Points of the domain tried with either number of digits."""
+"""Points of the domain tried with either number of digits. With fewer, what vanishes on a part of the domain may be taken for zero."""
 _SCALES = ((1, 1), (1, 1), (6, 1), (1, 1), (1, 5), (25, 1))
 """Sizes of random points, as fractions p/q; sizes other than 1 reach domains away from the origin."""
 _TRIES = 40

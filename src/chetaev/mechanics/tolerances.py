@@ -1,4 +1,4 @@
-"""Tolerances that several modules share: the error of points, and what counts as zero in ranks and null spaces.
+"""Tolerances that several modules share: the error of points, what counts as zero in ranks and null spaces, and what contradicts.
 
 Formal questions are answered exactly (`ranks.exact`); these numbers serve where only values at points can answer. A threshold that one
 module alone uses stands beside its use. All numbers are relative and have no unit.
@@ -21,3 +21,7 @@ NOISE = POINT_ERROR
 OPEN = 1e-7
 """Relative to the largest component of a null vector: smaller components are the error of a null space at `CUT`, and move nothing. With
 smaller values determined unknowns are reported as open; larger ones hide open unknowns."""
+CONTRADICTION = 1e-8
+"""Residual of a row for given values, relative to its terms, above which the values contradict the row. It exceeds the round-off of
+completed starts and of solving redundant rows: a smaller value would refuse consistent data, a larger one would accept data off the
+constraints."""

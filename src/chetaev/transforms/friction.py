@@ -38,7 +38,8 @@ from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 _NO_WORK = 1e-9
-"""Power relative to its terms below which a reaction or the friction does no work, at points that are found to 1e-11."""
+"""Power relative to its terms below which a reaction or the friction does no work, at points that are found to `POINT_ERROR`. Smaller
+values take errors of points for work; larger ones accept reactions that do work, where the theorem is false."""
 
 
 @theorem(projected="projected")

@@ -37,9 +37,9 @@ from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
 _SECONDS = 10.0
-"""Budget of SymPy to solve nonlinear momenta for the velocities."""
+"""Seconds of operations for SymPy to solve nonlinear momenta for the velocities; without a solution the transformation is refused."""
 _GATHER = 2.0
-"""Budget for each of three attempts to shorten an expression."""
+"""Seconds of operations for each of three attempts to shorten an expression; without them it stays longer."""
 _SHORT = 150
 """Size of expressions that are shortened in place. Fractions of this size take at most some tenths of a second."""
 

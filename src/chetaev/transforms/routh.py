@@ -27,7 +27,7 @@ from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.theorem import require_first_order, source_under, theorem
 
 _SECONDS = 5.0
-"""Budget of SymPy to solve a nonlinear momentum for the velocity."""
+"""Seconds of operations for SymPy to solve a nonlinear momentum for the velocity; without a solution the transformation is refused."""
 
 
 @theorem(coordinate="coordinate", needed=("coordinate",))

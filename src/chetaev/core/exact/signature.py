@@ -222,7 +222,7 @@ def _zero_on_all_branches(program: Program, suspects: Sequence[bool]) -> list[bo
 _DIGITS = ((60, 90), (400, 500), (3000, 3200))
 """Decimal digits with which a value must be the same. 1 + tanh(-300) is zero with 90 digits, and 1 + tanh(-3000) with 500."""
 _POINTS = (12, 12, 4)
-"""Random points tried with each."""
+"""Random points tried with each pair of digits. With fewer, an expression with a small domain may find none and stay undecided."""
 _SIZES = (1.0, 1.0, 0.2, 6.0)
 """Sizes of random points one after the other, which reach domains such as those of asin and acosh."""
 

@@ -31,7 +31,8 @@ from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
 
 _ELSEWHERE = 5
-"""Random points off the constraint at which the usual size of a row's coefficients is measured."""
+"""Random points off the constraint at which the usual size of a row's coefficients is measured; their median must not be at a special
+point."""
 _SECONDS = 3.0
 """Budget for the combination of dependent rows that a message quotes; without it the message says less."""
 _SHORT = 40

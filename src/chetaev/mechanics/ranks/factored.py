@@ -34,9 +34,10 @@ _DIGITLESS = 4.0
 """An entry whose size is at most this multiple of its error bound counts as zero. Larger values clear small entries that are right,
 smaller ones let round-off become a pivot."""
 _ROUND_OFF = 2 * float(np.finfo(float).eps)
-"""Error of a singular value relative to the largest, per row or column, caused by the decomposition itself."""
+"""Error of a singular value relative to the largest, per row or column, caused by the decomposition itself. A smaller value would call
+round-off a neglected direction, a larger one would hide ill-conditioned matrices."""
 _PASSES = 2
-"""Passes over rows, then columns, after which the largest entry of each is one."""
+"""Passes over rows, then columns, after which the largest entry of each is one; with one pass, columns would undo the scaling of rows."""
 _BALANCING = 6
 """Passes of Ruiz' scaling, after which the largest entries of rows and columns are one within a few per cent."""
 _FITS = 4

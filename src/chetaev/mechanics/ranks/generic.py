@@ -32,7 +32,7 @@ RANK_POINTS = 5
 SCALED_POINTS = 9
 """Random points at several scales, for rows and expressions that may be undefined in parts of space."""
 _STEPS = 60
-"""Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them."""
+"""Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them; with fewer, no point is found there."""
 _LARGEST_RESIDUAL = 1e-9
 """Largest residual of a row at a point that is accepted, relative to its change along the last step. Larger values accept points off the
 manifold; smaller ones refuse double roots."""
@@ -161,7 +161,8 @@ def measured_at(
 _SMALL = 1e-6
 """Entries below this part of the largest in their row and column may be round-off; then error bounds of all entries are computed."""
 _AMPLIFIED = 100.0
-"""Bound for the relative error of an entry that is no difference of large numbers, in multiples of the error of the jets."""
+"""Bound for the relative error of an entry that is no difference of large numbers, in multiples of the error of the jets. With a smaller
+one round-off of steep functions counts as rank."""
 
 
 def _may_be_round_off(numbers: Matrix) -> bool:
@@ -219,7 +220,8 @@ def rank_at(
 
 
 _BY_ITERATION = 1e-12
-"""Relative errors above this come from an iteration, which has the same absolute error for all jets that it solves for together."""
+"""Relative errors above this come from an iteration, which has the same absolute error for all jets that it solves for together. It must
+lie between `STATE_ERROR` and `POINT_ERROR`."""
 
 
 _MET = 1e-10
@@ -254,7 +256,8 @@ def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> 
 
 
 _LARGER = 1e-6
-"""Size of a sum relative to its terms above which it is not zero, at points that satisfy their rows to 1e-11."""
+"""Size of a sum relative to its terms above which it is not zero, at points that satisfy their rows to `POINT_ERROR`. A smaller value takes
+the error of a point for a value where slopes are steep; a larger one calls true values undecided."""
 
 
 def zero_on(expressions: Sequence[Expr], points: Sequence[Point]) -> list[bool | None]:

@@ -13,7 +13,8 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.ranks.generic import Point, matrices_at, zero_on
 
 _SMALL = 1e-9
-"""Entries below this, at points of order one, are pivots only if there are no others."""
+"""Absolute. Entries below this, at points of order one, are pivots only if there are no others. With a smaller value the error of a point
+could become a pivot."""
 _LONG = 200
 """Nodes of an expression up to which its length is counted; longer pivots count as equally long."""
 

@@ -29,7 +29,8 @@ from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.factored import Matrix
 
 _ORDINARY = 10.0
-"""Binary logarithm of the largest number of order one."""
+"""Binary logarithm of the largest number of order one. Larger numbers in rows suggest units of their own; with a smaller value ordinary
+coefficients would."""
 _DIGITS = 400
 """Decimal digits with which constants whose digits cancel are evaluated."""
 _EXPLAINED = 10.0

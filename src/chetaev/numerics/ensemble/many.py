@@ -20,7 +20,7 @@ from chetaev.numerics.ensemble.run import Integration
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.motion.settings import is_usual
-from chetaev.numerics.motion.simulate import _longest, _method, _steps, _times, names_of_state
+from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_method, read_times
 from chetaev.numerics.stability.given import refuse_choice
 
 
@@ -99,11 +99,11 @@ def simulate_many(
     where = f"simulate_many {equations.system.label}"
     if starts is None:
         raise UsageError("no starts are given.", where=where, hint='simulate_many(equations, {"x": [0, 1, 2], ...}, t)')
-    times = _times(t, where)
+    times = read_times(t, where)
     if len(times) != 2:
         raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
-    method = _method(method, where)
-    max_steps, longest = _steps(max_steps, where), _longest(max_step, where)
+    method = read_method(method, where)
+    max_steps, longest = read_max_steps(max_steps, where), read_max_step(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
     given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)

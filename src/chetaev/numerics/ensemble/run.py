@@ -20,7 +20,7 @@ from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
-from chetaev.numerics.flow.flow import WORST_PIVOT, _lasting
+from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
@@ -272,7 +272,7 @@ class Integration:
         n = len(flow.order.pairs)
         now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, worn).reshape(-1, n, n)
         found = [worn[:0]]
-        for order, some in pivot_orders(now, flow.samples, n, _lasting(flow.system), flow.residues).items():
+        for order, some in pivot_orders(now, flow.samples, n, constant_entries(flow.system), flow.residues).items():
             members = worn[some]
             kernels = self._kernels(order)
             good: Mask = self._pivots(members, kernels)[:, 1] > 10 * WORST_PIVOT

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from chetaev.numerics.motion.progress import _EVERY, _PATIENCE, _watched_by_somebody
+from chetaev.numerics.motion.progress import RENEWED_EVERY, SHOWN_AFTER, output_is_watched
 
 Task = tuple[Callable[[], None], int]
 """A task, and its number of members."""
@@ -24,7 +24,7 @@ class Workers:
         self.flag = np.zeros(1, np.int64)
         """Compiled loops stop where they are once its entry is set."""
         self.members, self.title = members, title
-        self.shown = _watched_by_somebody() if shown is None else shown
+        self.shown = output_is_watched() if shown is None else shown
         self.finished = 0
         self._began = time.monotonic()
         self._bar: Any = None
@@ -48,7 +48,7 @@ class Workers:
             going = True
             while going:
                 try:
-                    going = bool(wait(futures, timeout=_EVERY).not_done)
+                    going = bool(wait(futures, timeout=RENEWED_EVERY).not_done)
                     self.show()
                 except KeyboardInterrupt:
                     self.flag[0] = 1
@@ -61,7 +61,7 @@ class Workers:
 
     def show(self) -> None:
         """Update the bar, if the work takes long and there is a terminal or notebook."""
-        if not self.shown or time.monotonic() - self._began < _PATIENCE:
+        if not self.shown or time.monotonic() - self._began < SHOWN_AFTER:
             return
         if self._bar is None:
             from tqdm.auto import tqdm

@@ -22,6 +22,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.ranks.factored import Matrix, equilibrated
+from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.shown import written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
@@ -37,9 +38,6 @@ from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
 
 _ROUNDED = 2.0**-50
 """Relative change of a state by a few units in the last place."""
-_INCONSISTENT = 1e-8
-"""Relative to the terms of a row (or to a given value): a larger residual contradicts the equations. It exceeds the round-off of solving
-redundant rows; a smaller number would refuse consistent starts."""
 _ROUND_OFF = 30
 """Times the change under perturbed last digits: a residual of at most this size is round-off."""
 _SMALL_ROW = 1e-6
@@ -337,7 +335,7 @@ def _contradict(
     """
     rows = equilibrated(jacobian, 0.0)[0]
     sizes = (np.abs(values) + np.abs(jacobian) @ np.abs(list(trial.values()))) / rows
-    excess = np.abs(left) / rows - _INCONSISTENT * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
+    excess = np.abs(left) / rows - CONTRADICTION * np.maximum(sizes, _SMALL_ROW * sizes.max(initial=0.0))
     if not np.any(excess > 0):
         return False
     noise, unknowns = np.zeros(len(left)), list(trial)
@@ -356,7 +354,7 @@ def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: f
         if z not in jets:
             raise InitialError(f"{z.name} is beyond what is computed here.", where=where, hint="leave it out")
         alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
-        if abs(jets[z] - v) > max(_INCONSISTENT * max(alike, abs(v)), round_off if z in state else 0.0):
+        if abs(jets[z] - v) > max(CONTRADICTION * max(alike, abs(v)), round_off if z in state else 0.0):
             raise InitialError(
                 f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
                 where=where,

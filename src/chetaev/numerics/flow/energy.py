@@ -27,9 +27,8 @@ def energy_and_power(equations: Equations, algebra: Algebra[Any]) -> tuple[Any, 
     jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in calculus.frame.velocities]
     partials = iter(algebra.gradient(lagrangian, [z for line in jets for z in line]))  # in one call, which is faster
     for line in jets:
-        momentum = None
-        for jet, partial in reversed([(jet, next(partials)) for jet in line]):
-            momentum = partial if momentum is None else partial - adjoint(momentum)
+        momenta = adjoint.momenta([next(partials) for _ in line])
+        for jet, momentum in zip(reversed(line), reversed(momenta), strict=True):
             energy = energy + momentum * algebra.of(jet)
     power = -_explicit_rate(lagrangian, algebra)
     for q, velocity in zip(equations.system.coordinates, calculus.frame.velocities, strict=True):

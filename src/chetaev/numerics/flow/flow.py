@@ -395,7 +395,7 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
     """
     graph: GraphAlgebra = system.algebra
     residues = _RESIDUES.get(system.structure, (), lambda: residues_of(graph, system.structure.jacobian))
-    sparse = elimination_order(samples, rank, _lasting(system), residues)
+    sparse = elimination_order(samples, rank, constant_entries(system), residues)
     few = samples.numbers.shape[1] <= _FEW_ROWS and bool(system.equations.multipliers)
     before = None if residues is None or not few else residues.cost_of(sparse.pairs)
     if residues is None or before is None:
@@ -405,7 +405,7 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
     return (sparse if after is None or before <= after else constant), residues, True
 
 
-def _lasting(system: Prolongation) -> Flags:
+def constant_entries(system: Prolongation) -> Flags:
     """Which entries of the Jacobian depend on parameters only."""
     graph: GraphAlgebra = system.algebra
     entries = [e for line in system.structure.jacobian for e in line]

@@ -17,9 +17,9 @@ from chetaev.core.errors import UsageError
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853.types import Run
 
-_PATIENCE = 1.0
+SHOWN_AFTER = 1.0
 """Seconds after which a run counts as long."""
-_EVERY = 0.1
+RENEWED_EVERY = 0.1
 """Seconds between updates of the bar; more frequent updates slow down the run."""
 
 
@@ -29,7 +29,7 @@ class Progress:
     def __init__(self, shown: bool | None, t0: float, t1: float, title: str, where: str) -> None:
         if shown not in (None, True, False):
             raise UsageError(f"progress={shown!r} is not known.", where=where, hint="progress=True, False or None")
-        self.shown = _watched_by_somebody() if shown is None else bool(shown)
+        self.shown = output_is_watched() if shown is None else bool(shown)
         self.t0, self.t1, self.title = t0, t1, title
         self.flag = np.zeros(1, np.int64)
         """The flag that asks a run to stop."""
@@ -37,7 +37,7 @@ class Progress:
         self._next = 0.0
 
     def __enter__(self) -> Self:
-        self._next = time.monotonic() + _PATIENCE
+        self._next = time.monotonic() + SHOWN_AFTER
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -54,7 +54,7 @@ class Progress:
         """Note that the run has reached the time `t`."""
         if not self.shown or time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + _EVERY
+        self._next = time.monotonic() + RENEWED_EVERY
         if self._bar is None:
             tqdm = _bar_here()
 
@@ -94,7 +94,7 @@ def _bar_here() -> Any:
     return tqdm
 
 
-def _watched_by_somebody() -> bool:
+def output_is_watched() -> bool:
     """Tell whether there is a terminal or a notebook."""
     shell = sys.modules.get("IPython")
     if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":

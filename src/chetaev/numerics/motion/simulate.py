@@ -124,12 +124,16 @@ def simulate(
     where, events = f"simulate {equations.system.label}", () if events is None else events
     if start is None:
         raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
-    times = _times(t, where)
+    times = read_times(t, where)
     binding = bind(equations.system, parameters, inputs, where)
     plain = method is None and not events and conserve is None and branch is None and gauge is None and not scale
     known = one_piece(equations, binding.inputs) if plain else None
     if known is not None:
-        accuracy, steps, longest = read_accuracy(tolerance, None, (), where), _steps(max_steps, where), _longest(max_step, where)
+        accuracy, steps, longest = (
+            read_accuracy(tolerance, None, (), where),
+            read_max_steps(max_steps, where),
+            read_max_step(max_step, where),
+        )
         final, title = _one_of(keep, ("steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest), where, shown)
@@ -155,12 +159,12 @@ def simulate(
         times=times,
         tolerance=accuracy.relative,
         accuracy=accuracy,
-        method=_method(method, where),
+        method=read_method(method, where),
         events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
         conserve=_conserved(conserve, begun.setting.flow.conserves_energy, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
-        max_steps=_steps(max_steps, where),
-        max_step=_longest(max_step, where),
+        max_steps=read_max_steps(max_steps, where),
+        max_step=read_max_step(max_step, where),
         where=where,
     )
     title = equations.system.name or "simulate"
@@ -213,7 +217,8 @@ def names_of_state(switched: Switched, scale: Any) -> list[str]:
     return [z.name for z in state]
 
 
-def _method(given: Any, where: str) -> Method:
+def read_method(given: Any, where: str) -> Method:
+    """Return the method, the explicit one by default."""
     if given is None:
         return Explicit()
     if not isinstance(given, Method):
@@ -249,13 +254,14 @@ def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
     return wanted
 
 
-def _steps(given: Any, where: str) -> int:
+def read_max_steps(given: Any, where: str) -> int:
+    """Return the largest number of steps."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
     return int(given)
 
 
-def _longest(given: Any, where: str) -> float:
+def read_max_step(given: Any, where: str) -> float:
     """Return the longest step allowed; infinite by default."""
     if given is None:
         return np.inf
@@ -265,7 +271,8 @@ def _longest(given: Any, where: str) -> float:
     return found
 
 
-def _times(t: Any, where: str) -> Array:
+def read_times(t: Any, where: str) -> Array:
+    """Return the ends of an interval, or all times that are wanted."""
     if isinstance(t, str):
         raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times")
     if t is None:

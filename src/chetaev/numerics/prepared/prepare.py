@@ -31,7 +31,7 @@ from chetaev.numerics.graphs.binding import Binding, bind, inputs_of
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
 from chetaev.numerics.motion.settings import MOST_STEPS
-from chetaev.numerics.motion.simulate import _longest, _steps, _times, names_of_state, simulate
+from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_times, simulate
 from chetaev.numerics.motion.straight import Straight
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.switching import Surfaces
@@ -93,7 +93,7 @@ def prepare(
         hint = "prepare(ch.derive(system, principle), t=(0, 10))"
         raise UsageError(f"prepare takes equations or a model, not {type(equations).__name__}.", where="prepare", hint=hint)
     where = f"prepare {equations.system.label}"
-    times = _times(t, where)
+    times = read_times(t, where)
     if len(times) != 2:
         raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint="t=(0, 10)")
     if not decided_by_numbers(equations):
@@ -103,7 +103,13 @@ def prepare(
     accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
     wanted = None if outputs is None else _texts(outputs, where)
     found = Prepared(
-        equations, (float(times[0]), float(times[1])), accuracy, wanted, driven, _steps(max_steps, where), _longest(max_step, where)
+        equations,
+        (float(times[0]), float(times[1])),
+        accuracy,
+        wanted,
+        driven,
+        read_max_steps(max_steps, where),
+        read_max_step(max_step, where),
     )
     found.make()
     return found

@@ -12,9 +12,10 @@ from scipy.linalg import matrix_balance
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet
 from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.stability.position import carried, centred, directions, jets_at
-from chetaev.numerics.stability.spectrum import CUT, Complex, beside, inverse_of, spectrum_of, without_null
+from chetaev.numerics.stability.spectrum import Complex, beside, inverse_of, spectrum_of, without_null
 from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
 
 _FAMILY = 0.05

@@ -12,11 +12,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from chetaev.mechanics.ranks.generic import Matrix, equilibrated
+from chetaev.mechanics.tolerances import CUT
 
 Complex = NDArray[np.complex128]
 
-CUT = 1e-9
-"""Relative to the largest singular value: smaller ones count as zero."""
 _DOUBT = 1e-12
 """Relative to the largest eigenvalue: smallest bound of the round-off of an eigenvalue."""
 _SWEEPS = 12

@@ -18,9 +18,10 @@ from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.mechanics.ranks.sizes import units_of
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.stability.position import directions, jets_at
-from chetaev.numerics.stability.spectrum import CUT, beside, inverse_of, scaled
+from chetaev.numerics.stability.spectrum import beside, inverse_of, scaled
 
 EPSILON = 2.220446049250313e-16
 """The distance from 1 to the next double."""

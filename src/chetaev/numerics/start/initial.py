@@ -23,7 +23,7 @@ from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import FactoredStack, Flags, Indices, Matrix, least_norm, open_jets
-from chetaev.mechanics.tolerances import NOISE, OPEN
+from chetaev.mechanics.tolerances import CONTRADICTION, NOISE, OPEN
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, prolongation
 from chetaev.numerics.graphs.binding import Binding, number
@@ -35,8 +35,6 @@ from chetaev.numerics.start.conditions import Alone, Conditions, Demand, Members
 from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.start.newton import flat_here, null_at, ranks_beside, settle, settle_together
 
-_CONTRADICTION = 1e-8
-"""What data may leave of a row, relative to its largest term; more contradicts the row."""
 _ROUND_OFF = 1e-14
 """Relative residual up to which rows hold."""
 _NAMES: Remembered[dict[str, Jet]] = Remembered(64)
@@ -249,7 +247,7 @@ class _Work:
         if flat or (bent and firm):  # no later stage can mend what fails here
             scaled = rows.residuals(trial, self.which)[0]
             if firm or not bent:
-                failing = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _CONTRADICTION).tolist()
+                failing = np.flatnonzero(scaled.max(axis=1, initial=0.0) > CONTRADICTION).tolist()
                 note = turning_point(flat) if flat else ""
                 faults = {
                     k: partial(_fails_here, rows.conditions, self._at(k), self._at(k, trial, missing), self._data(k), note) for k in failing
@@ -332,7 +330,7 @@ class _Work:
         self._require_finite(rows, self.x, finite)
         scaled, residual, _ = rows.residuals(self.x, self.which)
         size = scaled.max(axis=1, initial=0.0)
-        failing = np.flatnonzero(size > _CONTRADICTION).tolist()
+        failing = np.flatnonzero(size > CONTRADICTION).tolist()
         self._without({k: self._contradiction(rows, k, scaled[k], residual[k]) for k in failing})
         some = np.flatnonzero(size >= _ROUND_OFF)
         if not len(some):
@@ -475,7 +473,7 @@ def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet
     unknowns = [*loose, *tops]
     found = settle(rows, unknowns, start, data.guess)
     size = residual_of(rows, found)
-    if size.scaled <= _CONTRADICTION:
+    if size.scaled <= CONTRADICTION:
         return {z: found[z] for z in at}
     if not data.demands:
         return at

@@ -32,6 +32,7 @@ from chetaev.mechanics.origins import Branch as BranchRow
 from chetaev.mechanics.ranks.exact import exactly_zero, free_columns
 from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, rank
+from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.flow.closure import closure_of
 
 if TYPE_CHECKING:  # regular systems need no constraint algorithm, and do not load it
@@ -44,8 +45,6 @@ SECONDS_DECIDED = 1.0
 miss are not found, with more, known verdicts take longer."""
 _VANISHES = 1e-9
 """Relative to its terms: an expression below this at the random point of a branch may vanish on the branch; the finite field decides."""
-_ON_BRANCH = 1e-8
-"""Relative to its terms: largest residual of a constraint for values that lie on a branch. It exceeds the round-off of completed starts."""
 _LONGEST = 100
 """Characters of the constraints in the text of a branch; further ones are left out."""
 
@@ -185,7 +184,7 @@ class Branch:
 
     def contains(self, known: Mapping[Symbol, float]) -> bool:
         """Tell whether values, perhaps of some jets only, contradict no constraint."""
-        return self.off(known) <= _ON_BRANCH
+        return self.off(known) <= CONTRADICTION
 
     def fulfils(self, expressions: Iterable[Expr]) -> bool:
         """Whether expressions vanish on the branch: they are among its constraints, or vanish at its random point and in the field."""

@@ -36,7 +36,7 @@ from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 Field = dict[Symbol, Fraction]
 
 _POINTS = 3
-"""Real points of a leaf at which its formulas are checked."""
+"""Real points of a leaf at which its formulas are checked. A wrong formula that holds at one of them by chance hardly holds at three."""
 _FAULT = 1e-7
 """Largest relative residual at such a point, which is found to 1e-10. Smaller limits reject right formulas with large slopes."""
 

@@ -26,13 +26,14 @@ _STEPS = 40
 _SMALL = 1e-6
 """An expression that must not vanish, or a slope, counts as zero below this part of its size at the random start."""
 _MET = 1e-10
-"""Largest residual of an equation at a solution, relative to its change over a distance of order one."""
+"""Largest residual of an equation at a solution, relative to its change over a distance of order one. Smaller values refuse double roots,
+larger ones accept points off the branch."""
 _SHORTEST = 1e-13
 """Length of a step, relative to the point, after which the iteration ends: further steps are round-off."""
 _BELOW = 1e-6
 """Least size of a jet, relative to the largest jet; smaller values may be round-off of zero."""
 _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
-"""Sizes of the random starts, one after the other."""
+"""Sizes of the random starts, one after the other: solutions of order one, and those near zero or far from it."""
 
 
 class Sampler:

@@ -28,7 +28,8 @@ from chetaev.singular.algorithm.space import Poly, Space
 _POINTS = 4
 """Real points of a manifold at which expressions are tested; an expression that vanishes at all of them counts as zero."""
 _ZERO = 1e-8
-"""Absolute value below which an expression vanishes at a point of order one, which is found to 1e-11."""
+"""Absolute value below which an expression vanishes at a point of order one, which is found to `POINT_ERROR`. A smaller value takes the
+error of a point for a value; a larger one takes small values for zero."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ _SAME = 1e-9
 """Relative difference up to which a formula has the values of the energy, at random points: round-off of its roots. A wrong root differs by
 about the energy itself."""
 _SMALL = 1e-6
-"""Values below this do not decide the sign of a constraint, at points of order one."""
+"""Absolute values below this do not decide the sign of a constraint, at points of order one; another point is taken."""
 _LONG = 400
 """Operations above which an expression is not shortened, since SymPy would take seconds."""
 

@@ -80,9 +80,9 @@ def _lagrangian(equations: Equations) -> Expr | None:
 
 
 _POLISH = 2.0
-"""Budget for a shorter form of the Lagrangian."""
+"""Seconds of operations for a shorter form of the Lagrangian; without them it is correct and longer."""
 _LEAST = 0.2
-"""Budget of each part even if the whole is used up."""
+"""Seconds of operations for each part even if the whole budget is used up, so that short proofs are always found."""
 _SHARE = 0.7
 """Share of the remaining budget for finding a Lagrangian; the rest is for proofs."""
 _WIDEST = 200

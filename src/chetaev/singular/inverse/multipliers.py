@@ -32,11 +32,11 @@ from chetaev.singular.inverse.primitives import antiderivative
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _LEAST = 1.0
-"""Budget for the Lagrangian of the multiplied rows even if the search used all of it."""
+"""Seconds of operations for the Lagrangian of the multiplied rows even if the search used all of the budget."""
 _SOLVE = 4.0
 """Budget for the exponents of one product of powers; systems that take longer have no simple solution."""
 _LINEAR = 5.0
-"""Budget for the null space of the conditions on a constant matrix."""
+"""Seconds of operations for the null space of the conditions on a constant matrix; without it no such matrix is reported."""
 _SHORT = 300
 """Size of fractions and of matrices that are treated in place, within some tenths of a second."""
 _MOST_FOR_MATRICES = 4

@@ -27,7 +27,8 @@ from chetaev.mechanics.tolerances import CUT
 Matrix = NDArray[np.float64]
 
 _SMALL = 1e-7
-"""Entries of a null vector below this are zero, and entries are rational if they are this near to a fraction."""
+"""Absolute, for null vectors of order one. Entries below this are zero, and entries are rational if they are this near to a fraction. A
+wrong fraction fails the proof; with a smaller value fields are missed whose points have errors."""
 _LARGEST_DENOMINATOR = 1000
 """Largest denominator of a coefficient. Much larger ones would fit any number within `_SMALL`."""
 

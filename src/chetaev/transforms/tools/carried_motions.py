@@ -23,7 +23,7 @@ from chetaev.transforms.tools.morphism import Morphism
 
 Array = NDArray[np.float64]
 _POINTS = 101
-"""Times at which two motions are compared."""
+"""Times at which two motions are compared. Fewer may miss a difference between them; each costs an evaluation of both."""
 _SHADOW = 1e-6
 """Relative difference that is always allowed between a reconstructed motion and the motion of the target; the square root of the tolerance
 is allowed if that is larger."""

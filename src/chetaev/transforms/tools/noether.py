@@ -32,7 +32,7 @@ from chetaev.transforms.tools.momenta import energy, momenta
 from chetaev.transforms.tools.nullspace import null_basis, solution, tidy
 
 _LONG = 300
-"""Operations above which an expression is not expanded for a shorter form."""
+"""Operations above which an expression is not expanded for a shorter form, which takes seconds."""
 _GAUGE_SECONDS = 3.0
 """Budget of SymPy to integrate the function G; without it the field is not reported."""
 _SHORT = 300

@@ -33,7 +33,8 @@ Substitution = dict[Coordinate, Expr]
 _POINTS = 24
 """Random points at which a given inverse is tested; an inverse that holds on a part of the surface must hold at one of them."""
 _LEADS_BACK = 1e-9
-"""Largest difference of positions, of order one, after the formulas and their inverse."""
+"""Largest difference of positions, of order one, after the formulas and their inverse. Smaller values refuse inverses with round-off,
+larger ones accept formulas that nearly lead back."""
 
 
 def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
@@ -165,11 +166,11 @@ def virtual(coefficients: Mapping[Coordinate, Expr] | Iterable[tuple[Coordinate,
 
 
 _SECONDS = 1.0
-"""Budget for shorter forms of one expression."""
+"""Seconds of operations for shorter forms of one expression; without them it stays longer."""
 _SHORT = 600
 """Size of expressions that are expanded in place, within a tenth of a second."""
 _LONGEST = 2000
-"""Operations above which an expression is not expanded."""
+"""Operations above which an expression is not expanded: its form would take seconds and not be shorter."""
 
 
 def collapsed(e: Expr) -> Expr:

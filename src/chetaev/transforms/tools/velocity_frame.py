@@ -43,9 +43,9 @@ from chetaev.transforms.tools.theorem import require_new_names
 _CLOCK = Input("t")
 """Time as a direction of the frame; its velocity is 1."""
 _TERMS = 300
-"""Terms up to which an expression is expanded and sorted for reading."""
+"""Terms up to which an expression is expanded and sorted for reading; longer ones take seconds and stay unreadable."""
 _SQUARES = 100
-"""Terms up to which squares of sines and cosines are replaced."""
+"""Terms up to which squares of sines and cosines are replaced; longer expressions take seconds."""
 _FRACTION = 12
 """Terms up to which a fraction is reduced; SymPy takes seconds for longer ones."""
 
@@ -243,7 +243,7 @@ def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]
 _MOST = 5000
 """Choices of coordinates that are compared with each other; for more, row reduction chooses."""
 _TINY = 1e-9
-"""Relative determinant below which a frame is singular at a point."""
+"""Relative determinant below which a frame is singular at a point. With a smaller value the error of a point would count as regular."""
 
 
 @dataclass(frozen=True)

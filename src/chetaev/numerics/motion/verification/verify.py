@@ -37,6 +37,7 @@ from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.mechanics.assemble import assemble
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import ActionRate, Variation
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.corners.modes import Direction, Mode, nested_corners, smooth
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.magnitude import magnitudes
@@ -49,8 +50,6 @@ Array = NDArray[np.float64]
 
 _FLAT = 1e-12
 """Length of a projected coordinate direction below which the direction is not in C_V at all."""
-_RANK = 1e-9
-"""Relative to the largest singular value: smaller ones count as zero in null spaces."""
 _MOST_ENTRIES = 100_000
 """Most entries of all matrices together whose null spaces are computed; larger systems are checked at fewer points."""
 
@@ -225,7 +224,7 @@ def _projectors(matrices: Array) -> Array:
     finite = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
     scaled = np.where(finite, matrices / np.where(scales > 0, scales, 1.0), 0.0)
     _, s, vt = np.linalg.svd(scaled, full_matrices=False)
-    kept = vt * np.where(s > _RANK * np.maximum(s[:, :1], 1e-300), 1.0, 0.0)[:, :, None]
+    kept = vt * np.where(s > CUT * np.maximum(s[:, :1], 1e-300), 1.0, 0.0)[:, :, None]
     return np.where(finite, np.eye(matrices.shape[2]) - np.einsum("pri,prj->pij", kept, kept), np.nan)
 
 
