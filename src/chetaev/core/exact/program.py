@@ -60,9 +60,10 @@ _NEAR = 2**51
 """A double is read as a simple fraction if it agrees with it to one part in 2^51, two units in the last place."""
 _SIMPLE = 2**36
 """Numerator times denominator of a simple fraction, at most. A random double is as near to one with a chance of 2^36 / 2^51."""
-_MOST_BITS = 50_000
-"""Bits of the largest argument of a function with many digits. exp and sin compute with that many bits more than usual: 50,000 take
-milliseconds, and those of exp(exp(exp(5))) would take hours."""
+_MOST_BITS = 256
+"""Bits of the largest argument of a function with many digits. exp, sin and cosh compute with that many bits more than usual, and the
+arguments of towers such as exp(-exp(x^2)) have so many that memory would not hold them.
+"""
 
 
 @dataclass
