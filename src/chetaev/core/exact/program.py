@@ -61,6 +61,10 @@ _NEAR = 2**51
 """A double is read as a simple fraction if it agrees with it to one part in 2^51, two units in the last place."""
 _SIMPLE = 2**36
 """Numerator times denominator of a simple fraction, at most. A random double is as near to one with a chance of 2^36 / 2^51."""
+_MOST_BITS = 256
+"""Bits of the largest argument of a function with many digits. exp, sin and cosh compute with that many bits more than usual, and the
+arguments of towers such as exp(-exp(x^2)) have so many that memory would not hold them.
+"""
 
 
 @dataclass
@@ -179,14 +183,22 @@ def many_digit_values(program: Program, values: Sequence[Any], mp: mpmath.MPCont
         elif operation == "power":
             v = held[a] ** b.numerator if b.denominator == 1 else mp.power(held[a], mp.mpf(b.numerator) / b.denominator)
         elif operation == "pow":
+            _bounded(mp, held[b])
             v = mp.power(held[a], held[b])
         elif operation in _OPERATIONS:
             v = _OPERATIONS[operation](held[a], held.get(b))
         elif operation in _TWO_ARGUMENTS:
             v = getattr(mp, operation)(held[a], held[b])
         else:
+            _bounded(mp, held[a])
             v = getattr(mp, operation)(held[a])
         if isinstance(v, mp.mpc):
             raise ValueError(f"{operation} is not real here")
         held[target] = v
     return [held[slot] for slot in program.outputs]
+
+
+def _bounded(mp: mpmath.MPContext, argument: Any) -> None:
+    """Refuse an argument so large that exp or sin of it would need about as many digits as the argument has."""
+    if mp.isfinite(argument) and argument and mp.mag(argument) > _MOST_BITS:
+        raise OverflowError("the argument of a function is too large")

@@ -188,7 +188,7 @@ class Course(Transitions):
             last = self._met_here(piece)
             return self._ended(piece, task) if last is None else self._met_at_the_end(piece, last)
         if run.status in (dop853.Status.NOT_FINITE, dop853.Status.STEP_TOO_SMALL):
-            end = self.surfaces.end_of_a_side(here, t, native)
+            end = self.surfaces.end_of_a_side(here, t, native, piece.first)
             if end is not None:
                 later, beyond = self.surfaces.just_beyond(here, end, t, native)
                 found = self._switched(piece, task, end, -here.configuration[end], beyond)

@@ -13,16 +13,16 @@ depends on time alone, all momenta are conserved and the energy is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from sympy import Expr, Integer, S, Symbol
+from sympy import Add, Expr, Integer, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.symbols import Coordinate, Input, Jet, jets_in
+from chetaev.core.symbols import Coordinate, Input, Jet, jets_in, moved_by
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.corners.corners import divisible
@@ -61,15 +61,29 @@ class Refused(Exception):
 
 
 def has_jump(switched: Switched, mode: Mode) -> bool:
-    """Tell whether the Lagrangian, or a momentum, may differ on the two sides of a surface; not if the difference is a multiple of g."""
+    """Tell whether the Lagrangian, or a momentum, may differ on the two sides of a surface; not if the difference is a multiple of g.
+
+    Where g depends on time alone, only the momenta count: they are continuous, and determine the velocities on the other side.
+    """
     lagrangian = _driven(switched)
     if mode.symbol not in lagrangian.free_symbols:
         return False
     difference = lagrangian.xreplace({mode.symbol: S.One}) - lagrangian.xreplace({mode.symbol: S.NegativeOne})
-    if not divisible(difference, mode.function):
+    timed = not moved_by(mode.function) and not jets_in(mode.function) - jets_in(mode.function, Input)
+    if not timed and not divisible(difference, mode.function):
         return True
-    moving = [z for z in jets_in(mode.function, Coordinate) if z.order]
-    return any(not divisible(difference.diff(z), mode.function) for z in moving)
+    if not timed and all(z.order < 2 for z in jets_in(difference, Coordinate)) and not any(z.order for z in jets_in(mode.function, Coordinate)):
+        return False  # momenta have no derivatives of g
+    return any(not divisible(p, mode.function) for p in _momenta(switched.smooth, difference))
+
+
+def _momenta(equations: Equations, difference: Expr) -> Iterator[Expr]:
+    r"""Ostrogradsky's momenta $p_k = \sum_j (-1)^j D^j \partial L/\partial q^{(k+j)}$ of a difference of Lagrangians."""
+    moving = sorted((z for z in jets_in(difference, Coordinate) if z.order), key=lambda z: (str(z.base), z.order))
+    for z in {z.base: z for z in moving}.values():  # the highest jet of each coordinate
+        for k in range(1, z.order + 1):
+            terms = ((w, w.order - k) for w in moving if w.base == z.base and w.order >= k)
+            yield Add(*[(-1) ** j * equations.total(difference.diff(w), j) for w, j in terms])
 
 
 def _driven(switched: Switched) -> Expr:

@@ -48,6 +48,12 @@ accuracy of located roots; a root that is steeper than the first of them looks l
 _NO_SMALLER = 0.5
 """Ratio of the later value to the earlier one above which the function does not tend to zero; it is 1e-3 for simple roots."""
 
+_EPSILON = float(np.finfo(float).eps)
+"""The distance of 1 from the next double."""
+_CONTINUOUS = 1e-3
+"""Difference of the rates beside a surface, relative to the rates where the piece began, up to which they are continuous: cube roots of
+round-off are 1e-5, and a force with a pole is larger than any usual one."""
+
 Jets = Callable[[Setting], Mapping[Jet, float]]
 """The state in a setting: the same for all, or completed from initial data by the constraints of each."""
 
@@ -206,25 +212,44 @@ class SurfaceValues:
         """Whether a switching function depends on more than the state, and so on its own mode."""
         return not self.switched.modes[k].jets <= set(here.flow.state)
 
-    def end_of_a_side(self, here: Setting, t: float, native: Array) -> int | None:
-        """Return the mode of a `piecewise` whose surface the motion has reached and whose side has no values beyond, as sqrt(x)."""
+    def end_of_a_side(self, here: Setting, t: float, native: Array, first: Array) -> int | None:
+        """Return the mode whose surface the motion has reached and whose side has no values beyond: that of a `piecewise` such as sqrt(x),
+        or of a power such as abs(x)^(3/2), if the rates are the same on the other side. `first` is the state at the beginning of the piece.
+        """
         chosen, modes, jets = self.switched.chosen, self.switched.modes, here.named(native)
-        if not chosen or not np.all(np.isfinite(native)):
+        if not modes or not np.all(np.isfinite(native)):
             return None
         for k in self.vanishing(here, t, jets):
             m = here.configuration[k]
             try:
-                if m and modes[k].symbol in chosen and self.leaves(here.configuration, k, t, lambda _: jets) == -m:
+                leaving = m and self.leaves(here.configuration, k, t, lambda _: jets) == -m
+                if leaving and (modes[k].symbol in chosen or self._continues(here, k, t, native, first)):
                     return k
             except StateError:
                 continue
         return None
 
+    def _continues(self, here: Setting, k: int, t: float, native: Array, first: Array) -> bool:
+        """Whether the rates just beyond the surface of a mode are those before it, compared with the rates where the piece began. Beside a
+        pole they are much larger.
+        """
+        later, beyond = self.just_beyond(here, k, t, native)
+        there = self.setting(tuple(-m if j == k else m for j, m in enumerate(here.configuration)))
+        if set(there.flow.state) != set(here.flow.state):
+            return False
+        n = len(here.flow.state)
+        before = np.array(here.compiled.rhs(t, native, here.parameters(t)))[:n]
+        after = np.array(there.compiled.rhs(later, there.native(beyond, 0.0), there.parameters(later)))[:n]
+        usual = np.abs(here.compiled.rhs(t, first, here.parameters(t)))[:n]
+        moved = dict(zip(there.flow.state, after, strict=True))
+        off = [abs(moved[z] - v) for z, v in zip(here.flow.state, before, strict=True)]
+        return bool(np.all(np.isfinite(off)) and np.max(off) <= _CONTINUOUS * np.max(usual))
+
     def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> tuple[float, dict[Jet, float]]:
         """Time and state moved over the surface of a mode, by round-off, so that the other side has a value there."""
         jets = here.named(native)
-        value, rate = (self._number(here, k, order, t, jets)[0] for order in (0, 1))
-        later = self.direction * 2 * abs(value / rate)
+        (value, size), (rate, _) = (self._number(here, k, order, t, jets) for order in (0, 1))
+        later = self.direction * max(2 * abs(value / rate), 4 * _EPSILON * max(size / abs(rate), abs(t)))
         moved = native + later * here.compiled.rhs(t, native, here.parameters(t))
         if not np.all(np.isfinite(moved)):
             return t, jets
