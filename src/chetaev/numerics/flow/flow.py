@@ -28,7 +28,6 @@ from chetaev.numerics.flow.elimination import (
     Samples,
     Solved,
     elimination_order,
-    pivots_of,
     solve,
     solve_positive,
 )
@@ -353,7 +352,7 @@ class Flow:
         used = [i for i, _ in self.order.pairs]
         rows = np.where((sizes := (numbers / self._column_units).max(axis=2, initial=0.0)) > 0, sizes, 1.0)
         columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
-        found = pivots_of(samples, self.order, self.residues)
+        found = self.solved.sizes.copy()
         for k, (i, j) in enumerate(self.order.pairs):
             found[:, k] /= rows[:, i] * columns[:, j]
         usual: Matrix = np.minimum(found.max(axis=0), 1.0)
