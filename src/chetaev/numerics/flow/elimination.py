@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.numerics.graphs.algebra import minus, over, times
+from chetaev.numerics.graphs.algebra import is_nothing, minus, over, times
 from chetaev.numerics.graphs.residues import Residues
 
 Matrix = NDArray[np.float64]
@@ -182,38 +182,44 @@ class Elimination:
         Where no entry suits all samples: the one that is largest beside its doubt, by its worst sample, if so many pivots are wanted, or
         if it has digits everywhere.
         """
-        sizes, present = np.abs(self.numbers), self.present
-        possible = self.possible(present)
-        suits = (sizes > _DIGITLESS * self.doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True))
+        present, later = self.present, len(self.numbers) - shared
+        columns, rows = np.nonzero(present.T)  # the entries, column by column
+        if not len(rows):
+            return np.full(later, -1)
+        sizes, doubts = np.abs(self.numbers[:, rows, columns]), self.doubts[:, rows, columns]
+        possible = np.ones(len(rows), dtype=bool) if self.residues is None else self.residues.pivotal[rows, columns]
+        suits = (sizes > _DIGITLESS * doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * _largest_of_each(sizes, columns))
         allowed = suits[shared:] & suits[:shared].all(axis=0)
-        none = ~allowed.any(axis=(1, 2), keepdims=True)
+        none = ~allowed.any(axis=1, keepdims=True)
         if none.any():
-            allowed = np.where(none, self._last_resort(shared, sizes, possible, wanted), allowed)
-        steady = self.constant
-        if prefer and self.residues is not None:
-            steady = self.residues.constant
+            allowed = np.where(none, self._last_resort(shared, sizes, doubts, possible, wanted), allowed)
+        steady = self.residues.constant if prefer and self.residues is not None else self.constant
         weight = 2 * present.size + 1 if prefer else 1
-        count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
-        places = np.where(allowed, count, np.iinfo(np.int64).max).reshape(len(allowed), -1).argmin(axis=1)
-        return np.where(allowed.any(axis=(1, 2)), places, -1)
+        count = 2 * (present.sum(axis=1)[rows] - 1) * (present.sum(axis=0)[columns] - 1) + weight * ~steady[rows, columns]
+        places = rows * present.shape[1] + columns
+        first = np.where(allowed, count * present.size + places, np.iinfo(np.int64).max).argmin(axis=1)
+        return np.where(allowed.any(axis=1), places[first], -1)
 
-    def possible(self, present: Flags) -> Flags:
-        """Entries that are different from zero at all random states of the field."""
-        return present if self.residues is None else present & self.residues.pivotal
-
-    def _last_resort(self, shared: int, sizes: Matrix, possible: Flags, wanted: bool) -> Flags:
-        ratio = np.where(possible, _ratio_to_doubt(sizes, self.doubts), 0.0)
+    def _last_resort(self, shared: int, sizes: Matrix, doubts: Matrix, possible: Flags, wanted: bool) -> Flags:
+        ratio = np.where(possible, _ratio_to_doubt(sizes, doubts), 0.0)
         worst = np.minimum(ratio[shared:], ratio[:shared].min(axis=0, initial=np.inf))
-        best = worst.max(axis=(1, 2), keepdims=True, initial=0.0)
+        best = worst.max(axis=1, keepdims=True, initial=0.0)
         found: Flags = (worst == best) & (best > (0.0 if wanted else _LEAST_RATIO))
         if wanted and self.residues is not None:  # numbers are exhausted, the field is not: masses and rows that differ by less than the
             found = np.where(best == 0.0, possible, found)  # last digit
         return found
 
 
+def _largest_of_each(sizes: Matrix, columns: NDArray[np.int64]) -> Matrix:
+    """For each entry the largest one of its column; entries stand column by column, with a line per sample."""
+    starts = np.flatnonzero(np.diff(columns, prepend=-1))
+    found: Matrix = np.repeat(np.maximum.reduceat(sizes, starts, axis=1), np.diff(starts, append=len(columns)), axis=1)
+    return found
+
+
 def _ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
     """How much larger than its error each entry is; no entry is known better than the round-off of the largest one."""
-    largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 1e-300)
+    largest = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), 1e-300)
     found: Matrix = sizes / np.maximum(doubts, _EPSILON * largest)
     return found
 
@@ -283,7 +289,7 @@ def solve(
 
     With `freeze`, entries that contain the state but do not depend on it are written without the state.
     """
-    rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not e.is_zero()} for line in matrix]
+    rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not is_nothing(e)} for line in matrix]
     b, n = list(right), samples.numbers.shape[2]
     work = Elimination.begun(samples, None, residues)
     if work.residues is not None:

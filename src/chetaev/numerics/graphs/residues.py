@@ -27,6 +27,7 @@ from chetaev.core.exact.matrices import reciprocal
 from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import related
 from chetaev.core.symbols import Parameter
+from chetaev.numerics.graphs.algebra import is_nothing
 
 _DIVISION = 10
 """Cost of a division by a state-dependent entry, in multiplications: the latency of a division in machine code. It only affects the
@@ -167,20 +168,20 @@ class Residues:
 
 def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
     """The entries of a matrix of graphs at random states with common parameters; None if too few states have values."""
-    entries = [e for line in matrix for e in line]
+    places = [(i, j) for i, line in enumerate(matrix) for j, e in enumerate(line) if not is_nothing(e)]
+    entries = [matrix[i][j] for i, j in places]
     symbols = sorted(graph.symbols_of(entries), key=lambda z: (not isinstance(z, Parameter), z.name))
     common = sum(isinstance(z, Parameter) for z in symbols)
     program, _ = graph.program(entries, symbols)
     found = related(program, common)
     if not found:
         return None
-    kinds = _made_of(program, common)
     width = len(matrix[0]) if matrix else 0
     rows: list[dict[int, Entry]] = [{} for _ in matrix]
-    for k, kind in enumerate(kinds):
+    for k, ((i, j), kind) in enumerate(zip(places, _made_of(program, common), strict=True)):
         entry = Entry(tuple(values[k] for _, values in found), kind)
         if not entry.zero:
-            rows[k // width][k % width] = entry
+            rows[i][j] = entry
     return Residues(rows, width, found[0][0].field.p, lambda e: graph.without(e, symbols[common:]))
 
 
