@@ -50,11 +50,11 @@ def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
     """All rows: `E_i = u_i + lambda_a R_V[a, i]` for every varied coordinate, then the kinematic rows, then `s' = L`."""
     system = lowered.system
     calculus = calculus_of(lowered, algebra)
-    expressions = euler_lagrange(calculus, algebra.of(lowered.lagrangian))
+    expressions, varied = euler_lagrange(calculus, algebra.of(lowered.lagrangian)), set(lowered.varied)
     rows = [
         Row(Variation(q.base), e, algebra.of(right_hand_side(lowered, q)))
         for q, e in zip(system.coordinates, expressions, strict=True)
-        if q in lowered.varied
+        if q in varied
     ]
     for origin, constraint in zip(stated_origins(lowered), system.kinematic, strict=True):
         rows.append(Row(origin, algebra.of(constraint.lhs), algebra.of(constraint.rhs)))
@@ -102,13 +102,12 @@ def euler_lagrange(calculus: Calculus[Any], lagrangian: Any) -> list[Any]:
 def right_hand_side(lowered: Lowered, q: Coordinate) -> Expr:
     r"""$u_i - \partial F/\partial q'^i + \lambda_a R_V^a{}_i$."""
     system = lowered.system
-    velocity = system.frame.velocities[system.coordinates.index(q)]
-    return system.forces.get(q, S.Zero) - system.dissipation.diff(velocity) + reaction(lowered, q)
+    return system.forces.get(q, S.Zero) - system.dissipation.diff(q.d()) + reaction(lowered, q)
 
 
 def reaction(lowered: Lowered, q: Coordinate) -> Expr:
     r"""$\lambda_a R_V^a{}_i$."""
-    return Add(*[multiplier * row[q] for multiplier, row in lowered.reactions.items() if q in row])
+    return Add(*[multiplier * coefficient for multiplier, coefficient in lowered.acting.get(q, ())])
 
 
 class Adjoint:

@@ -90,7 +90,9 @@ class Structure:
         calculus = Calculus(self.algebra, self.frame)
         lines = []
         for row, c in zip(self.rows, self.row_offsets, strict=True):
-            jets = {j: z.d(d - c) for j, (z, d) in enumerate(zip(self.unknowns, self.unknown_offsets, strict=True)) if d >= c}
+            occurring = self.algebra.symbols(row)
+            moved = {j: z.d(d - c) for j, (z, d) in enumerate(zip(self.unknowns, self.unknown_offsets, strict=True)) if d >= c}
+            jets = {j: z for j, z in moved.items() if z in occurring or z in self.frame.turning}
             partial = dict(zip(jets, calculus.gradient(row, list(jets.values())), strict=True))
             lines.append(tuple(partial.get(j, zero) for j in range(len(self.unknowns))))
         return tuple(lines)

@@ -24,20 +24,23 @@ _CONTRADICTIONS = 3
 
 @dataclass(frozen=True)
 class Stage:
-    """Rows solved together: a program whose outputs are the rows, then their slopes by the inputs `moved`, row by row."""
+    """Rows solved together: a program whose outputs are the rows, then their slopes by the inputs `moved` that occur in them."""
 
     program: Program
     rows: int
     moved: tuple[int, ...]
+    slopes: tuple[tuple[int, int], ...]
+    """For each slope the number of its row, and of its input among `moved`; all other slopes are zero."""
 
     def solve(self, spot: Spot) -> Spot | None:
         """`spot` with the inputs `moved` solved for, in which the rows are affine; None if the rows contradict each other there."""
         start = replace(spot, values=_with(spot.values, dict.fromkeys(self.moved, 0)))
         numbers = _plain(start.whole(self.program))
         right = [-v for v in numbers[: self.rows]]
-        width = len(self.moved)
-        matrix = [numbers[self.rows + i * width : self.rows + (i + 1) * width] for i in range(self.rows)]
-        field, solution = spot.field, [0] * width
+        matrix: list[dict[int, int]] = [{} for _ in right]
+        for (i, j), slope in zip(self.slopes, numbers[self.rows :], strict=True):
+            matrix[i][j] = slope
+        field, solution = spot.field, [0] * len(self.moved)
         kept = _plain([spot.values[k] for k in self.moved])
         for prime, unit in zip((field.p, field.q, field.r), field.idempotents, strict=True):
             found = _solved(matrix, right, kept, prime)
@@ -54,10 +57,12 @@ class Single:
 
     program: Program
     moved: int
+    inputs: tuple[int, ...]
+    """Where the inputs of the program are among those of a spot."""
 
     def solve(self, spot: Spot) -> Spot | None:
         """`spot` with the input `moved` solved for, in which the row has degree one or two; None without a root there."""
-        start = replace(spot, values=_with(spot.values, {self.moved: 0}))
+        start = replace(spot, values=tuple(0 if k == self.moved else spot.values[k] for k in self.inputs))
         c, b, twice_a = _plain(start.whole(self.program))
         if c % spot.field.p == 0 and b % spot.field.p == 0 and twice_a % spot.field.p == 0:
             return spot
@@ -97,33 +102,53 @@ def _plain(values: Sequence[Residue]) -> list[int]:
 
 
 def _with(values: Sequence[Residue], changes: Mapping[int, Residue]) -> tuple[Residue, ...]:
-    return tuple(changes.get(k, v) for k, v in enumerate(values))
+    changed = list(values)
+    for k, v in changes.items():
+        changed[k] = v
+    return tuple(changed)
 
 
-def _solved(matrix: Sequence[Sequence[int]], right: Sequence[int], kept: Sequence[int], prime: int) -> list[int] | None:
-    """A solution of linear equations modulo `prime`; unknowns without a pivot keep the values `kept`. None if there is no solution."""
-    rows = [[v % prime for v in line] + [b % prime] for line, b in zip(matrix, right, strict=True)]
-    width = len(kept)
+def _solved(matrix: Sequence[Mapping[int, int]], right: Sequence[int], kept: Sequence[int], prime: int) -> list[int] | None:
+    """A solution of linear equations modulo `prime`; unknowns without a pivot keep the values `kept`. None if there is no solution.
+
+    The matrix is given by its entries that are not zero. Columns are eliminated in their order, each by the shortest row that contains it:
+    the solution does not depend on the rows that are chosen.
+    """
+    rows = [{j: v % prime for j, v in line.items() if v % prime} for line in matrix]
+    sides = [b % prime for b in right]
+    holding: list[set[int]] = [set() for _ in kept]
+    for i, line in enumerate(rows):
+        for j in line:
+            holding[j].add(i)
     pivots: list[tuple[int, int]] = []
-    for j in range(width):
-        top = len(pivots)
-        found = next((i for i in range(top, len(rows)) if rows[i][j]), None)
-        if found is None:
+    for j, candidates in enumerate(holding):
+        if not candidates:
             continue
-        rows[top], rows[found] = rows[found], rows[top]
-        factor = pow(rows[top][j], -1, prime)
-        rows[top] = [v * factor % prime for v in rows[top]]
-        for i in range(len(rows)):
-            if i != top and rows[i][j]:
-                share = rows[i][j]
-                rows[i] = [(v - share * w) % prime for v, w in zip(rows[i], rows[top], strict=True)]
-        pivots.append((top, j))
-    if any(line[width] for line in rows[len(pivots) :]):
+        i = min(candidates, key=lambda k: (len(rows[k]), k))
+        for c in rows[i]:
+            holding[c].discard(i)
+        source = rows[i]
+        inverse = pow(source[j], -1, prime)
+        for k in list(holding[j]):
+            target = rows[k]
+            share = target[j] * inverse % prime
+            for c, v in source.items():
+                new = (target.get(c, 0) - share * v) % prime
+                if new:
+                    target[c] = new
+                    holding[c].add(k)
+                elif c in target:
+                    del target[c]
+                    holding[c].discard(k)
+            sides[k] = (sides[k] - share * sides[i]) % prime
+        pivots.append((i, j))
+    solved = {i for i, _ in pivots}
+    if any(side for i, side in enumerate(sides) if i not in solved):
         return None
     solution = [v % prime for v in kept]
-    own = {j for _, j in pivots}
-    for i, j in pivots:
-        solution[j] = (rows[i][width] - sum(rows[i][k] * solution[k] for k in range(width) if k not in own)) % prime
+    for i, j in reversed(pivots):
+        rest = sides[i] - sum(v * solution[c] for c, v in rows[i].items() if c != j)
+        solution[j] = rest * pow(rows[i][j], -1, prime) % prime
     return solution
 
 

@@ -29,7 +29,7 @@ def multiplied(factors: Sequence[Expr]) -> Expr:
 
 
 def _plain_product(factors: Sequence[Expr]) -> Expr | None:
-    """A number and integer powers of different symbols, functions and sums, put in order; None if a factor is of another kind.
+    """A number and rational powers of different symbols, functions and sums, put in order; None if a factor is of another kind.
 
     Such a product has no factors to combine. A number times a single sum is left to SymPy, which distributes it.
     """
@@ -41,7 +41,7 @@ def _plain_product(factors: Sequence[Expr]) -> Expr | None:
             continue
         base, exponent = factor.args if factor.is_Pow else (factor, sympy.S.One)
         plain = base.is_Symbol or base.is_Add or (base.is_Function and not isinstance(base, sympy.exp))
-        if not (plain and exponent.is_Integer) or base in powers:
+        if not (plain and exponent.is_Rational) or base in powers:
             return None
         powers[base] = factor
     parts = list(powers.values())

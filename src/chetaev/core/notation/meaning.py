@@ -11,6 +11,7 @@ from chetaev.core.errors import NotationError, did_you_mean
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_functions
 from chetaev.core.notation.bounds import MOST_DERIVED, MOST_DIGITS, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
 from chetaev.core.notation.collect import collected, multiplied
+from chetaev.core.notation.divisors import known_to_vanish
 from chetaev.core.notation.parser import Parser
 from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied
 from chetaev.core.notation.vocabulary import Vocabulary
@@ -85,7 +86,7 @@ class _Meaning:
     def _product(self, tree: Product) -> Expr:
         factors: list[Expr] = []
         for sign, factor, place in self._parts(tree.factors, tree.places, "product"):
-            if sign == "/" and factor.is_zero:
+            if sign == "/" and known_to_vanish(factor):
                 raise self.error("division by zero.", (place, place + 1))
             factors.append(sympy.Pow(factor, -1) if sign == "/" else factor)
         return multiplied(factors)
@@ -101,7 +102,7 @@ class _Meaning:
 
     def _power(self, tree: Power) -> Expr:
         base, exponent = self.read(tree.base), self.read(tree.exponent)
-        if exponent.is_negative and base.is_zero:
+        if exponent.is_negative and known_to_vanish(base):
             raise self.error("division by zero.", tree.span)
         reason = power_fault(base, exponent)
         if reason:

@@ -65,8 +65,9 @@ class Lowered:
         if both:
             name = min(m.base for m in both)
             raise UsageError(f"{name} has a reaction and is a costate.", where="Lowered", hint="one multiplier for each")
+        own = set(self.system.coordinates)
         for m, row in self.reactions.items():
-            foreign = [q for q in row if q not in self.system.coordinates]
+            foreign = [q for q in row if q not in own]
             if foreign:
                 raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is not a coordinate.", where="Lowered")
 
@@ -76,6 +77,15 @@ class Lowered:
         if not self.costates or not self.reactions:
             return (*self.costates, *self.reactions)
         return tuple(sorted((*self.costates, *self.reactions), key=_number))
+
+    @cached_property
+    def acting(self) -> dict[Coordinate, list[tuple[Multiplier, Expr]]]:
+        """The multipliers that act on each coordinate, with their coefficients."""
+        found: dict[Coordinate, list[tuple[Multiplier, Expr]]] = {}
+        for multiplier, row in self.reactions.items():
+            for q, coefficient in row.items():
+                found.setdefault(q, []).append((multiplier, coefficient))
+        return found
 
     def is_reaction(self, z: object) -> bool:
         """Whether `z` is the multiplier of a reaction, or one of its derivatives; these are no part of the state."""

@@ -8,7 +8,8 @@ error bounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from sympy import Symbol
@@ -42,6 +43,7 @@ class FieldPoints:
         rows = [charted(row) for row in rows] if algebra is SYMBOLIC else rows
         present = algebra.symbols_of([*rows, *expressions])
         self.symbols: list[Symbol] = sorted(present, key=lambda z: z.name)
+        self._number = {z: k for k, z in enumerate(self.symbols)}
         whole, _ = algebra.program(rows, self.symbols)
         asked, _ = algebra.program(expressions, self.symbols)
         count = _ROOTED if whole.roots or asked.roots else TRIALS
@@ -98,41 +100,50 @@ class FieldPoints:
 
     def _stage(self, rows: Sequence[Any], jets: Sequence[Symbol]) -> list[Stage | Single] | None:
         """All rows at once, if they are affine in their jets."""
-        slopes = [slope for row in rows for slope in self.algebra.gradient(row, jets)]
+        number = {z: k for k, z in enumerate(jets)}
+        slopes: list[Any] = []
+        places: list[tuple[int, int]] = []
+        for i, row in enumerate(rows):
+            own = sorted((z for z in self.algebra.symbols(row) if z in number), key=number.__getitem__)
+            slopes += self.algebra.gradient(row, own)
+            places += [(i, number[z]) for z in own]
         if not jets or any(self.algebra.which_contain(slopes, jets)):
             return None
         program, _ = self.algebra.program([*rows, *slopes], self.symbols)
-        return [Stage(program, len(rows), tuple(self.symbols.index(z) for z in jets))]
+        return [Stage(program, len(rows), tuple(self._number[z] for z in jets), tuple(places))]
 
     def _one_by_one(self, rows: Sequence[Any], jets: Sequence[Symbol], met: set[Symbol]) -> list[Stage | Single] | None:
-        """A step for each row, solved for a jet or a parameter that no earlier row contains; None if there is none."""
+        """A step for each row, solved for a jet or a parameter that no earlier row contains; None if there is none.
+
+        Rows with the fewest choices come first.
+        """
+        number = {z: k for k, z in enumerate(jets)}
+        present = [self.algebra.symbols(row) for row in rows]
+        choices = [self._choices(row, inside - met, number) for row, inside in zip(rows, present, strict=True)]
+        holding: dict[Symbol, list[int]] = {}
+        for k, inside in enumerate(present):
+            for z in inside:
+                holding.setdefault(z, []).append(k)
         steps: list[Stage | Single] = []
-        left, fixed = list(rows), set(met)
+        left = dict.fromkeys(range(len(rows)))
         while left:
-            chosen = self._next(left, jets, fixed)
+            chosen = min((k for k in left if choices[k]), key=lambda k: len(choices[k]), default=None)
             if chosen is None:
                 return None
-            row, step = chosen
-            steps.append(step)
-            fixed |= self.algebra.symbols(row)
-            left = [other for other in left if other is not row]
+            del left[chosen]
+            z, slopes = next(iter(choices[chosen].items()))
+            program, order = self.algebra.program([rows[chosen], *slopes], sorted(present[chosen], key=lambda z: z.name))
+            steps.append(Single(program, self._number[z], tuple(self._number[own] for own in order)))
+            for fixed in present[chosen]:
+                for k in holding[fixed]:
+                    choices[k].pop(fixed, None)
         return steps
 
-    def _next(self, rows: Sequence[Any], jets: Sequence[Symbol], fixed: set[Symbol]) -> tuple[Any, Single] | None:
-        """A row that can be solved without changing the symbols `fixed`, and its step. Rows with the fewest choices come first."""
-        choices = []
-        for row in rows:
-            present = self.algebra.symbols(row) - fixed
-            own = [z for z in jets if z in present]
-            own += sorted((z for z in present if isinstance(z, Parameter)), key=lambda z: z.name)
-            found = [(z, slopes) for z in own if (slopes := self._slopes(row, z)) is not None]
-            if found:
-                choices.append((len(found), row, *found[0]))
-        if not choices:
-            return None
-        _, row, z, slopes = min(choices, key=lambda choice: choice[0])
-        program, _ = self.algebra.program([row, *slopes], self.symbols)
-        return row, Single(program, self.symbols.index(z))
+    def _choices(self, row: Any, present: AbstractSet[Symbol], jets: Mapping[Symbol, int]) -> dict[Symbol, list[Any]]:
+        """The jets, then the parameters, among the symbols `present` that a row can be solved for, with its slopes by them."""
+        own = sorted((z for z in present if z in jets), key=jets.__getitem__)
+        own += sorted((z for z in present if isinstance(z, Parameter) and z not in jets), key=lambda z: z.name)
+        return {z: slopes for z in own if (slopes := self._slopes(row, z)) is not None}
 
     def _slopes(self, row: Any, z: Symbol) -> list[Any] | None:
         """The first and second derivatives of a row by `z`, if its degree in `z` is at most two; else None."""

@@ -33,6 +33,8 @@ _LARGEST = 10**6
 """Largest exponent for which the data are evaluated near a pole; with a larger one the pole is taken to be one. 10^8 takes minutes."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value reveals as much as their slope."""
+_FEW = 50
+"""Number of nodes up to which they are in SymPy's order, which is that of the printed equations; sorting takes a quarter of a second then."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 _REMOVED: Remembered[Mapping[Expr, tuple[Expr, ...]]] = Remembered(64)
 
@@ -78,7 +80,17 @@ def _in_order(found: Collection[Expr]) -> tuple[Expr, ...]:
     """Sort by names, for the same order in every run. SymPy's own sort key takes a millisecond for a dozen symbols."""
     if all(isinstance(e, sympy.Symbol) for e in found):
         return tuple(sorted(found, key=lambda e: e.name))
+    if len(found) > _FEW:
+        texts: dict[Expr, str] = {}
+        return tuple(sorted(found, key=lambda e: _text(e, texts)))
     return tuple(sorted(found, key=sympy.default_sort_key) if len(found) > 1 else found)
+
+
+def _text(e: Expr, known: dict[Expr, str]) -> str:
+    """Write an expression with all its brackets; `known` caches the texts of parts."""
+    if e not in known:
+        known[e] = f"{type(e).__name__}({','.join([_text(a, known) for a in e.args])})" if e.args else str(e)
+    return known[e]
 
 
 def _data_and_parts(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], list[Expr]]:

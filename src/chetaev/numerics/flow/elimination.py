@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.numerics.graphs.algebra import minus, over, times
+from chetaev.numerics.graphs.algebra import is_nothing, minus, over, times
 from chetaev.numerics.graphs.residues import Residues
 
 Matrix = NDArray[np.float64]
@@ -48,6 +48,8 @@ class Solved:
     pivots: tuple[ca.SX, ...]
     references: tuple[float, ...]
     """The largest size of each pivot at the points it was chosen at."""
+    sizes: Matrix
+    """The size of each pivot at these points: a line per point, a column per pivot."""
     sign: int
     """The sign of the permutation: the determinant is `sign` times the product of the pivots."""
     null: tuple[tuple[ca.SX, ...], ...] = ()
@@ -96,12 +98,12 @@ def samples_of(system: Any, points: Sequence[Any], solved: bool = False) -> Samp
 
 @dataclass
 class Elimination:
-    """The numbers of a partial elimination: the remaining part of the samples, and its rows and columns."""
+    """The numbers of a partial elimination, in place: rows and columns of former pivots are zero."""
 
     numbers: Matrix
     doubts: Matrix
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    left: Flags
+    """The rows without a pivot so far."""
     constant: Flags
     """Which entries are constant along a motion, as pivots to be preferred."""
     residues: Residues | None
@@ -113,52 +115,65 @@ class Elimination:
         _, m, n = samples.numbers.shape
         constant_now = np.zeros((m, n), dtype=bool) if constant is None else np.array(constant, dtype=bool)
         left = None if residues is None else residues.copy()
-        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.arange(m), np.arange(n), constant_now, left)
-        found._clear()
+        found = cls(np.array(samples.numbers), np.array(samples.doubts), np.ones(m, dtype=bool), constant_now, left)
+        if left is not None:
+            absent = ~left.present
+            found.numbers[:, absent], found.doubts[:, absent] = 0.0, 0.0
         return found
 
     def of_samples(self, which: Flags) -> Elimination:
-        """The same for some of the samples."""
-        left = None if self.residues is None else self.residues.copy()
-        return replace(self, numbers=self.numbers[which], doubts=self.doubts[which], residues=left)
-
-    def _clear(self) -> None:
-        """Set entries that are formally zero to zero."""
-        if self.residues is not None:
-            absent = ~self.residues.present[np.ix_(self.rows, self.columns)]
-            self.numbers[:, absent], self.doubts[:, absent] = 0.0, 0.0
+        """A copy with some of the samples."""
+        residues = None if self.residues is None else self.residues.copy()
+        numbers, doubts = self.numbers[which], self.doubts[which]
+        return replace(self, numbers=numbers, doubts=doubts, left=self.left.copy(), constant=self.constant.copy(), residues=residues)
 
     @property
     def present(self) -> Flags:
-        """Which entries are not formally zero."""
+        """Which entries of the remaining part are not formally zero."""
         if self.residues is not None:
-            return self.residues.present[np.ix_(self.rows, self.columns)]
+            return self.residues.present & self.left[:, None]
         found: Flags = (self.numbers != 0).any(axis=0)
         return found
 
-    def eliminate(self, k: int, j: int) -> tuple[int, int]:
-        """Make one step with the pivot in row k and column j of the remaining part; return its row and column in the whole matrix."""
-        pair = int(self.rows[k]), int(self.columns[j])
-        before = self.present
-        if self.residues is not None and self.residues.eliminate(*pair) is None:
+    def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
+        """Make one step with the pivot in row i and column j.
+
+        Return the entries that became constant by exact cancellation; None where no residue is known.
+        """
+        if self.residues is None:
+            column, row = (self.numbers[:, :, j] != 0).any(axis=0), (self.numbers[:, i] != 0).any(axis=0)
+        else:
+            column, row = self.residues.present[:, j] & self.left, self.residues.present[i].copy()
+        column[i], row[j] = False, False
+        others, kept = np.flatnonzero(column), np.flatnonzero(row)
+        changed = None if self.residues is None else self.residues.eliminate(i, j)
+        if changed is None:
             self.residues = None  # zero at one of the random states by chance: exact zeros are unknown from here on
-        work, doubts = self.numbers, self.doubts
-        others, kept = np.arange(work.shape[1]) != k, np.arange(work.shape[2]) != j
-        pivot = np.where(work[:, k, j] == 0, np.inf, work[:, k, j])[:, None, None]
-        column, row = work[:, others, j][:, :, None] / pivot, work[:, k, kept][:, None, :] / pivot
+        self._subtract(i, j, others, kept)
+        for held in (self.numbers, self.doubts):
+            held[:, i], held[:, :, j] = 0.0, 0.0
+        self.left[i] = False
+        return changed
+
+    def _subtract(self, i: int, j: int, others: NDArray[np.int64], kept: NDArray[np.int64]) -> None:
+        """Subtract multiples of row i from the rows `others`, in the columns `kept`."""
+        if not len(others) or not len(kept):
+            return
+        work, doubts, block = self.numbers, self.doubts, np.ix_(np.arange(len(self.numbers)), others, kept)
+        pivot = np.where(work[:, i, j] == 0, np.inf, work[:, i, j])[:, None, None]
+        column, row = work[:, others, j][:, :, None] / pivot, work[:, i, kept][:, None, :] / pivot
         share = column * row * pivot
-        inherited = np.abs(column) * doubts[:, k, kept][:, None, :] + np.abs(row) * doubts[:, others, j][:, :, None]
-        inherited += np.abs(column * row) * doubts[:, k, j][:, None, None]
-        old = work[:, others][:, :, kept]
-        self.numbers = old - share
+        inherited = np.abs(column) * doubts[:, i, kept][:, None, :] + np.abs(row) * doubts[:, others, j][:, :, None]
+        inherited += np.abs(column * row) * doubts[:, i, j][:, None, None]
+        old = work[block]
         more = inherited + _EPSILON * (np.abs(old) + 2 * np.abs(share))
-        self.doubts = doubts[:, others][:, :, kept] + np.where(share != 0, more, 0.0)
-        touched = before[others, j][:, None] & before[k, kept][None, :]
-        made = self.constant[others, j][:, None] & self.constant[k, kept][None, :] & self.constant[k, j]
-        self.constant = self.constant[others][:, kept] & (made | ~touched)
-        self.rows, self.columns = np.delete(self.rows, k), np.delete(self.columns, j)
-        self._clear()
-        return pair
+        numbers, unsure = old - share, doubts[block] + np.where(share != 0, more, 0.0)
+        if self.residues is not None:
+            absent = ~self.residues.present[np.ix_(others, kept)]
+            numbers[:, absent], unsure[:, absent] = 0.0, 0.0
+        work[block], doubts[block] = numbers, unsure
+        made = self.constant[others, j][:, None] & self.constant[i, kept][None, :] & self.constant[i, j]
+        self.constant[np.ix_(others, kept)] &= made
 
     def best_pivots(self, shared: int, prefer: bool, wanted: bool) -> NDArray[np.int64]:
         """For each sample after the `shared` ones the place, counted by rows, of its pivot that suits the shared ones too; -1 for none.
@@ -167,43 +182,44 @@ class Elimination:
         Where no entry suits all samples: the one that is largest beside its doubt, by its worst sample, if so many pivots are wanted, or
         if it has digits everywhere.
         """
-        sizes, present = np.abs(self.numbers), self.present
-        possible = self.possible(present)
-        suits = (sizes > _DIGITLESS * self.doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * sizes.max(axis=1, keepdims=True))
+        present, later = self.present, len(self.numbers) - shared
+        columns, rows = np.nonzero(present.T)  # the entries, column by column
+        if not len(rows):
+            return np.full(later, -1)
+        sizes, doubts = np.abs(self.numbers[:, rows, columns]), self.doubts[:, rows, columns]
+        possible = np.ones(len(rows), dtype=bool) if self.residues is None else self.residues.pivotal[rows, columns]
+        suits = (sizes > _DIGITLESS * doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * _largest_of_each(sizes, columns))
         allowed = suits[shared:] & suits[:shared].all(axis=0)
-        none = ~allowed.any(axis=(1, 2), keepdims=True)
+        none = ~allowed.any(axis=1, keepdims=True)
         if none.any():
-            allowed = np.where(none, self._last_resort(shared, sizes, possible, wanted), allowed)
-        steady = self.constant
-        if prefer and self.residues is not None:
-            steady = self.residues.constant[np.ix_(self.rows, self.columns)]
+            allowed = np.where(none, self._last_resort(shared, sizes, doubts, possible, wanted), allowed)
+        steady = self.residues.constant if prefer and self.residues is not None else self.constant
         weight = 2 * present.size + 1 if prefer else 1
-        count = 2 * (present.sum(axis=1)[:, None] - 1) * (present.sum(axis=0)[None, :] - 1) + weight * ~steady
-        places = np.where(allowed, count, np.iinfo(np.int64).max).reshape(len(allowed), -1).argmin(axis=1)
-        return np.where(allowed.any(axis=(1, 2)), places, -1)
+        count = 2 * (present.sum(axis=1)[rows] - 1) * (present.sum(axis=0)[columns] - 1) + weight * ~steady[rows, columns]
+        places = rows * present.shape[1] + columns
+        first = np.where(allowed, count * present.size + places, np.iinfo(np.int64).max).argmin(axis=1)
+        return np.where(allowed.any(axis=1), places[first], -1)
 
-    def possible(self, present: Flags) -> Flags:
-        """Entries that are different from zero at all random states of the field."""
-        if self.residues is None:
-            return present
-        found = np.zeros_like(present)
-        for k, j in zip(*np.nonzero(present), strict=True):
-            found[k, j] = self.residues.can_pivot(int(self.rows[k]), int(self.columns[j]))
-        return found
-
-    def _last_resort(self, shared: int, sizes: Matrix, possible: Flags, wanted: bool) -> Flags:
-        ratio = np.where(possible, _ratio_to_doubt(sizes, self.doubts), 0.0)
+    def _last_resort(self, shared: int, sizes: Matrix, doubts: Matrix, possible: Flags, wanted: bool) -> Flags:
+        ratio = np.where(possible, _ratio_to_doubt(sizes, doubts), 0.0)
         worst = np.minimum(ratio[shared:], ratio[:shared].min(axis=0, initial=np.inf))
-        best = worst.max(axis=(1, 2), keepdims=True, initial=0.0)
+        best = worst.max(axis=1, keepdims=True, initial=0.0)
         found: Flags = (worst == best) & (best > (0.0 if wanted else _LEAST_RATIO))
         if wanted and self.residues is not None:  # numbers are exhausted, the field is not: masses and rows that differ by less than the
             found = np.where(best == 0.0, possible, found)  # last digit
         return found
 
 
+def _largest_of_each(sizes: Matrix, columns: NDArray[np.int64]) -> Matrix:
+    """For each entry the largest one of its column; entries stand column by column, with a line per sample."""
+    starts = np.flatnonzero(np.diff(columns, prepend=-1))
+    found: Matrix = np.repeat(np.maximum.reduceat(sizes, starts, axis=1), np.diff(starts, append=len(columns)), axis=1)
+    return found
+
+
 def _ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
     """How much larger than its error each entry is; no entry is known better than the round-off of the largest one."""
-    largest = np.maximum(sizes.max(axis=(1, 2), keepdims=True, initial=0.0), 1e-300)
+    largest = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), 1e-300)
     found: Matrix = sizes / np.maximum(doubts, _EPSILON * largest)
     return found
 
@@ -248,14 +264,15 @@ def _chosen(work: Elimination, shared: int, count: int, prefer: bool, wanted: bo
     while stack:
         work, which, pairs = stack.pop()
         places = work.best_pivots(shared, prefer, wanted) if len(pairs) < count else np.full(len(which), -1)
-        columns = len(work.columns)
+        columns = work.numbers.shape[2]
         for place in set(places.tolist()):
             some = places == place
             if place < 0:
                 found.append((PivotOrder(pairs), which[some]))
                 continue
             part = work if some.all() else work.of_samples(np.concatenate([np.ones(shared, dtype=bool), some]))
-            pair = part.eliminate(*divmod(place, columns))
+            pair = divmod(place, columns)
+            part.eliminate(*pair)
             stack.append((part, which[some], (*pairs, pair)))
     return found
 
@@ -272,25 +289,34 @@ def solve(
 
     With `freeze`, entries that contain the state but do not depend on it are written without the state.
     """
-    rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not e.is_zero()} for line in matrix]
+    rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not is_nothing(e)} for line in matrix]
     b, n = list(right), samples.numbers.shape[2]
-    exact = None if residues is None else residues.copy()
-    if exact is not None:
-        exact.clear(rows, freeze)
-    pivots = []
+    work = Elimination.begun(samples, None, residues)
+    if work.residues is not None:
+        work.residues.clear(rows, freeze)
+    pivots, sizes = [], np.zeros((len(samples.numbers), len(order.pairs)))
     remaining = dict.fromkeys(range(len(b)))
-    for i, j in order.pairs:
+    holding: list[set[int]] = [set() for _ in range(n)]
+    for k, line in enumerate(rows):
+        for c in line:
+            holding[c].add(k)
+    for number, (i, j) in enumerate(order.pairs):
         del remaining[i]
         pivot = rows[i][j]
         pivots.append(pivot)
-        for k in remaining:
-            if j in rows[k]:
+        for k in sorted(holding[j]):
+            if k in remaining and j in rows[k]:
                 factor = over(rows[k].pop(j), pivot)
                 _subtract(rows[k], rows[i], factor, j)
                 b[k] = minus(b[k], times(factor, b[i]))
-        if exact is not None and not exact.follow(i, j, rows, freeze):
-            exact = None
-    columns = [j for _, j in order.pairs]
+                for c in rows[i]:
+                    holding[c].add(k)
+        sizes[:, number] = np.abs(work.numbers[:, i, j]) * samples.down[:, i] * samples.across[:, j]
+        exact = work.residues
+        changed = work.eliminate(i, j)
+        if exact is not None and changed is not None:
+            exact.follow(changed, rows, freeze)
+    columns = {j for _, j in order.pairs}
     free = [j for j in range(n) if j not in columns]
     solution = _back_substituted(rows, b, order.pairs, n)
     null = []
@@ -300,20 +326,8 @@ def solve(
         direction[f] = ca.SX(1)
         null.append(tuple(direction))
     leftover = tuple((k, b[k]) for k in remaining)
-    sizes = pivots_of(samples, order, residues).max(axis=0, initial=0.0)
-    references = tuple(float(v) or 1.0 for v in sizes)
-    return Solved(tuple(solution), tuple(pivots), references, _permutation_sign(order.pairs), tuple(null), leftover)
-
-
-def pivots_of(samples: Samples, order: PivotOrder, residues: Residues | None = None) -> Matrix:
-    """The sizes of the pivots of an elimination in a given order: a line per matrix, a column per pivot."""
-    work = Elimination.begun(samples, None, residues)
-    found = np.zeros((len(samples.numbers), len(order.pairs)))
-    for k, (i, j) in enumerate(order.pairs):
-        row, column = int(np.flatnonzero(work.rows == i)[0]), int(np.flatnonzero(work.columns == j)[0])
-        found[:, k] = np.abs(work.numbers[:, row, column]) * samples.down[:, i] * samples.across[:, j]
-        work.eliminate(row, column)
-    return found
+    references = tuple(float(v) or 1.0 for v in sizes.max(axis=0, initial=0.0))
+    return Solved(tuple(solution), tuple(pivots), references, sizes, _permutation_sign(order.pairs), tuple(null), leftover)
 
 
 def solve_positive(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX]) -> list[ca.SX]:
@@ -343,7 +357,8 @@ def _back_substituted(rows: Sequence[dict[int, ca.SX]], b: Sequence[ca.SX], pair
 def _permutation_sign(pairs: Sequence[tuple[int, int]]) -> int:
     """The sign of the permutation of the columns that have a pivot, in the order of their rows."""
     columns = sorted(j for _, j in pairs)
-    target = [columns.index(j) for _, j in sorted(pairs)]
+    place = {j: k for k, j in enumerate(columns)}
+    target = [place[j] for _, j in sorted(pairs)]
     sign, seen = 1, [False] * len(target)
     for start in range(len(target)):
         length, k = 0, start

@@ -28,14 +28,13 @@ from chetaev.numerics.flow.elimination import (
     Samples,
     Solved,
     elimination_order,
-    pivots_of,
     solve,
     solve_positive,
 )
 from chetaev.numerics.flow.energy import energy_and_power
 from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
-from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, larger, over, plus, size, times
+from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, is_nothing, larger, over, plus, size, times
 from chetaev.numerics.graphs.bounds import Bounds
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
@@ -296,7 +295,7 @@ class Flow:
     def smallest_pivot(self) -> ca.SX:
         """The smallest pivot, as `watch` measures it."""
         jacobian = self.system.structure.jacobian
-        sizes = [[None if e.is_zero() else size(e) for e in line] for line in jacobian]
+        sizes = [[None if is_nothing(e) else size(e) for e in line] for line in jacobian]
         one, units = ca.SX(1), self._column_units
         rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in self.order.pairs}
         inverse = {i: over(one, size) for i, size in rows.items()}
@@ -310,7 +309,7 @@ class Flow:
     @cached_property
     def has_constant_jacobian(self) -> bool:
         """Whether the system Jacobian depends on parameters alone, so that no state is singular if one is not."""
-        entries = [e for line in self.system.structure.jacobian for e in line]
+        entries = [e for line in self.system.structure.jacobian for e in line if not is_nothing(e)]
         return all(isinstance(z, Parameter) for z in self.graph.symbols_of(entries))
 
     @cached_property
@@ -321,13 +320,13 @@ class Flow:
         """
         if not self.freeze:
             return None
-        entries = [e for line in self.system.structure.jacobian for e in line]
+        entries = [e for line in self.system.structure.jacobian for e in line if not is_nothing(e)]
         bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
         largest, units = ca.SX(1), self._column_units
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
             line = self.system.structure.jacobian[i]
-            sizes = [None if e.is_zero() else bounds.of(e) for e in line]
-            if not bounds.is_constant(pivot) or any(found is None and not e.is_zero() for found, e in zip(sizes, line, strict=True)):
+            sizes = [None if is_nothing(e) else bounds.of(e) for e in line]
+            if not bounds.is_constant(pivot) or any(found is None and not is_nothing(e) for found, e in zip(sizes, line, strict=True)):
                 return None
             largest = larger(largest, times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))))
         return self.graph.tape([over(ca.SX(1), largest)])
@@ -353,7 +352,7 @@ class Flow:
         used = [i for i, _ in self.order.pairs]
         rows = np.where((sizes := (numbers / self._column_units).max(axis=2, initial=0.0)) > 0, sizes, 1.0)
         columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
-        found = pivots_of(samples, self.order, self.residues)
+        found = self.solved.sizes.copy()
         for k, (i, j) in enumerate(self.order.pairs):
             found[:, k] /= rows[:, i] * columns[:, j]
         usual: Matrix = np.minimum(found.max(axis=0), 1.0)
@@ -408,9 +407,14 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
 def constant_entries(system: Prolongation) -> Flags:
     """Which entries of the Jacobian depend on parameters only."""
     graph: GraphAlgebra = system.algebra
-    entries = [e for line in system.structure.jacobian for e in line]
+    jacobian = system.structure.jacobian
+    places = [(i, j) for i, line in enumerate(jacobian) for j, e in enumerate(line) if not is_nothing(e)]
+    entries = [jacobian[i][j] for i, j in places]
     moving = [z for z in graph.symbols_of(entries) if not isinstance(z, Parameter)]
-    return ~np.array(graph.which_contain(entries, moving), dtype=bool).reshape(len(system.structure.jacobian), -1)
+    found = np.ones((len(jacobian), len(jacobian[0]) if jacobian else 0), dtype=bool)
+    for place, moves in zip(places, graph.which_contain(entries, moving), strict=True):
+        found[place] = not moves
+    return found
 
 
 def _of_least_norm(solved: Solved, opened: Sequence[int]) -> list[ca.SX]:

@@ -22,7 +22,7 @@ import numpy as np
 from chetaev.core.symbols import Action, Jet, Multiplier
 from chetaev.mechanics.ranks.generic import Matrix, matrices_at, rank, rank_at
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve, solve_positive
-from chetaev.numerics.graphs.algebra import plus, times
+from chetaev.numerics.graphs.algebra import is_nothing, plus, times
 from chetaev.numerics.graphs.residues import residues_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     samples = matrices_at(jacobian, flow.points, flow.graph)
     weights = _weights(samples, jets)
     kept = list(range(len(rows))) if flow.system.plain or not samples else _independent(samples, weights)
-    lines = {a: {c: e for c, e in enumerate(jacobian[a]) if weights[c] and not e.is_zero()} for a in kept}
+    lines = {a: {c: e for c, e in enumerate(jacobian[a]) if weights[c] and not is_nothing(e)} for a in kept}
     products = {(a, b): _dot(lines[a], lines[b], weights) for k, a in enumerate(kept) for b in kept[k:]}
     normal = [[products[min(a, b), max(a, b)] for b in kept] for a in kept]
     right = [rows[a] for a in kept]

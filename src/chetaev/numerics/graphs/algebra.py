@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -78,6 +79,15 @@ def larger(a: ca.SX, b: ca.SX) -> ca.SX:
 def size(a: ca.SX) -> ca.SX:
     """The absolute value of an expression."""
     return ca.SX.unary(ca.OP_FABS, a)
+
+
+NOTHING = ca.SX(0)
+"""The one object for zero in gradients and matrices, which `is_nothing` recognises at once."""
+
+
+def is_nothing(a: ca.SX) -> bool:
+    """Tell whether an expression is the number zero. A matrix of a chain of bodies consists of zeros but for a few entries of a row."""
+    return a is NOTHING or bool(a.is_zero())
 
 
 def step(u: ca.SX) -> ca.SX:
@@ -232,8 +242,7 @@ class GraphAlgebra:
             wanted = [z for z in occurring if not isinstance(z, Parameter) or z in missing] if several else present
             row: Any = ca.jacobian(e, self.vector(wanted))
             known |= zip(wanted, dense(row).elements(), strict=True)
-        zero = ca.SX(0)
-        return [known.get(z, zero) for z in symbols]
+        return [known.get(z, NOTHING) for z in symbols]
 
     def along(self, expressions: Sequence[ca.SX], rates: Mapping[Symbol, ca.SX]) -> list[ca.SX]:
         if not rates or not expressions:
@@ -293,7 +302,7 @@ class GraphAlgebra:
         if isinstance(node, Symbol):
             return self.leaf(node)
         if node.is_Rational and _is_short(node):
-            return ca.SX(_float(node))
+            return ca.SX(_float(node)) if node.p else NOTHING
         if node.is_Rational or node.is_NumberSymbol:
             return self._number_leaf(self._numbers, node, f"number {node}")
         constant = constant_part(node)
@@ -421,14 +430,29 @@ class GraphTape:
     """Expressions of a graph compiled for evaluation."""
 
     def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
-        column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
+        size, present = len(expressions), [k for k, e in enumerate(expressions) if not is_nothing(e)]
+        self._places = None if len(present) in (0, len(expressions)) else np.array(present)
+        """Where the expressions stand that are not zero; None if all are computed."""
+        if self._places is not None:
+            expressions = [expressions[k] for k in present]
+        self._algebra, self._column = algebra, ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         self.symbols: frozenset[Symbol] = algebra.symbols_of(expressions)
         self.order = sorted(self.symbols, key=lambda z: z.name)
         """The symbols in the order in which a point lists their values."""
-        self.function = algebra.function("tape", [algebra.vector(self.order)], column)
-        self._size = len(expressions)
+        self._function = algebra.function("tape", [algebra.vector(self.order)], self._column)
+        """The computed expressions."""
+        self._size, self._computed = size, len(expressions)
         self._free: list[tuple[Any, Callable[[], None]]] = []
         """Rooms that no call uses at present; a call in another thread takes another one."""
+
+    @cached_property
+    def function(self) -> ca.Function:
+        """All expressions as a function of the symbols in order."""
+        if self._places is None:
+            return self._function
+        whole = ca.SX.zeros(self._size, 1)
+        whole[self._places.tolist()] = self._column
+        return self._algebra.function("tape", [self._algebra.vector(self.order)], whole)
 
     def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
         """The values of the expressions; `Undefined` where one is not finite."""
@@ -439,22 +463,30 @@ class GraphTape:
 
     def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """The values of the expressions, finite or not, at a point whose values stand in order."""
-        numbers = np.empty(self._size)
+        numbers = np.empty(self._computed)
         try:
             used = self._free.pop()
         except IndexError:
-            used = self.function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
+            used = self._function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
         room, run = used
         room.set_arg(0, point.data)
         room.set_res(0, numbers.data)
         run()
         self._free.append(used)
-        return numbers
+        return self._spread(numbers)
+
+    def _spread(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers of the computed expressions among zeros for the others."""
+        if self._places is None:
+            return numbers
+        found = np.zeros(self._size)
+        found[self._places] = numbers
+        return found
 
     def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
         """Bounds of the errors of the expressions, from those of the symbols."""
         point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
-        found: list[float] = values_and_doubts(self.function, point, spread)[1].tolist()
+        found: list[float] = self._spread(values_and_doubts(self._function, point, spread)[1]).tolist()
         return found
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -28,6 +27,7 @@ from chetaev.core.exact.matrices import reciprocal
 from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import related
 from chetaev.core.symbols import Parameter
+from chetaev.numerics.graphs.algebra import is_nothing
 
 _DIVISION = 10
 """Cost of a division by a state-dependent entry, in multiplications: the latency of a division in machine code. It only affects the
@@ -37,26 +37,24 @@ _PARAMETERS, _DEFINED, _OTHER = range(3)
 """Composition of an entry: of parameters only; of expressions with values at all states; of anything else."""
 
 
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the matrix in the field: its residue at every state, and its composition (`made_of`)."""
+    """An entry of the matrix in the field: its residue at every state, and its composition (`made_of`). Entries are not changed.
 
-    values: tuple[Residue, ...]
-    made_of: int
-    zero: bool
-    """Whether it vanishes at all states."""
-    constant: bool
-    """Whether it is the same at all states, and has a value at zero."""
+    An elimination of n dense rows makes about n^3/3 of them, so this is no frozen dataclass, which takes twice as long to make.
+    """
 
-    @classmethod
-    def of(cls, values: tuple[Residue, ...], made_of: int) -> Entry:
-        """Return the entry with these residues."""
-        return cls(values, made_of, not any(values), made_of != _OTHER and values.count(values[0]) == len(values))
+    __slots__ = ("constant", "made_of", "made_of_now", "pivotal", "values", "zero")
 
-    @property
-    def made_of_now(self) -> int:
+    def __init__(self, values: tuple[Residue, ...], made_of: int) -> None:
+        self.values, self.made_of = values, made_of
+        self.zero = not any(values)
+        """Whether it vanishes at all states."""
+        self.pivotal = not self.zero and all(values)
+        """Whether it vanishes at no state."""
+        self.constant = made_of != _OTHER and values.count(values[0]) == len(values)
+        """Whether it is the same at all states, and has a value at zero."""
+        self.made_of_now = _PARAMETERS if self.constant else made_of
         """The composition; a constant entry is written with parameters only."""
-        return _PARAMETERS if self.constant else self.made_of
 
 
 class Residues:
@@ -70,20 +68,24 @@ class Residues:
         """Replaces the state in a graph that does not depend on its value."""
         self.cost = 0
         """Products and divisions of moving entries so far."""
-        self._left = set(range(len(self.rows)))
         self.present: NDArray[np.bool_] = np.zeros((len(self.rows), columns), dtype=bool)
         """Which entries are not zero."""
         self.constant: NDArray[np.bool_] = np.ones((len(self.rows), columns), dtype=bool)
         """Which entries are constant along a motion; zero is."""
+        self.pivotal: NDArray[np.bool_] = np.zeros((len(self.rows), columns), dtype=bool)
+        """Which entries are different from zero at all states."""
+        self._holding: list[set[int]] = [set() for _ in range(columns)]
+        """The rows without a pivot so far that contain each column."""
         for i, row in enumerate(self.rows):
             for j, entry in row.items():
-                self.present[i, j], self.constant[i, j] = True, entry.constant
+                self.present[i, j], self.constant[i, j], self.pivotal[i, j] = True, entry.constant, entry.pivotal
+                self._holding[j].add(i)
 
     def copy(self) -> Residues:
         """The same matrix, as far as it is eliminated."""
         found = copy(self)
-        found.rows, found._left, found.cost = [dict(row) for row in self.rows], set(self._left), 0
-        found.present, found.constant = self.present.copy(), self.constant.copy()
+        found.rows, found.cost, found._holding = [dict(row) for row in self.rows], 0, [set(rows) for rows in self._holding]
+        found.present, found.constant, found.pivotal = self.present.copy(), self.constant.copy(), self.pivotal.copy()
         return found
 
     def is_constant(self, i: int, j: int) -> bool:
@@ -92,7 +94,7 @@ class Residues:
 
     def can_pivot(self, i: int, j: int) -> bool:
         """Whether an entry is different from zero at all states."""
-        return j in self.rows[i] and all(self.rows[i][j].values)
+        return j in self.rows[i] and self.rows[i][j].pivotal
 
     def eliminate(self, i: int, j: int) -> list[tuple[int, int]] | None:
         """Make one step. Return the entries that became constant by cancellation; None if the pivot is zero."""
@@ -100,36 +102,43 @@ class Residues:
             return None
         p, source = self.prime, self.rows[i]
         pivot = source[j]
-        self._left.discard(i)
+        for c in source:
+            self._holding[c].discard(i)
         self.cost += 0 if pivot.constant else _DIVISION
         inverse = [reciprocal(v, p) for v in pivot.values]
+        others = [(c, entry) for c, entry in source.items() if c != j]
+        columns = np.array([c for c, _ in others], dtype=np.int64)
+        nothing = (0,) * len(inverse)
         found = []
-        for k in self._left:
+        for k in sorted(self._holding[j]):
             target = self.rows[k]
-            if j not in target:
-                continue
             first = target.pop(j)
-            self.present[k, j], self.constant[k, j] = False, True
             lasting = first.constant and pivot.constant
             made_of = first.made_of_now if pivot.constant else _OTHER
             factors = [v * w % p for v, w in zip(first.values, inverse, strict=True)]
-            for c, entry in source.items():
-                if c == j:
-                    continue
+            flags = []
+            for c, entry in others:
                 old = target.get(c)
                 known = lasting and entry.constant and (old is None or old.constant)
                 kind = max(made_of, entry.made_of_now, _PARAMETERS if old is None else old.made_of_now)
-                before = (0,) * len(factors) if old is None else old.values
-                values = tuple((a - f * b) % p for a, f, b in zip(before, factors, entry.values, strict=True))
-                new = Entry.of(values, kind)
+                before = nothing if old is None else old.values
+                new = Entry(tuple([(a - f * b) % p for a, f, b in zip(before, factors, entry.values, strict=True)]), kind)
                 self.cost += 0 if known else 1
                 if new.zero:
-                    target.pop(c, None)
+                    if old is not None:
+                        del target[c]
+                        self._holding[c].discard(k)
                 else:
                     target[c] = new
-                self.present[k, c], self.constant[k, c] = not new.zero, new.zero or new.constant
+                    if old is None:
+                        self._holding[c].add(k)
+                flags.append((not new.zero, new.zero or new.constant, new.pivotal))
                 if not known and (new.zero or new.constant):
                     found.append((k, c))
+            self.present[k, j], self.constant[k, j], self.pivotal[k, j] = False, True, False
+            if flags:
+                self.present[k, columns], self.constant[k, columns], self.pivotal[k, columns] = np.array(flags).T
+        self._holding[j].clear()
         return found
 
     def cost_of(self, pairs: Sequence[tuple[int, int]]) -> int | None:
@@ -146,14 +155,8 @@ class Residues:
                 if self.is_constant(i, j):
                     row[j] = self.frozen(row[j])
 
-    def follow(self, i: int, j: int, rows: Sequence[dict[int, ca.SX]], freeze: bool) -> bool:
-        """Repeat a step that the graphs have made: remove entries that are zero now, and freeze entries that became constant.
-
-        Return False if the pivot vanishes at one of the random states; the residues are then unknown.
-        """
-        changed = self.eliminate(i, j)
-        if changed is None:
-            return False
+    def follow(self, changed: Sequence[tuple[int, int]], rows: Sequence[dict[int, ca.SX]], freeze: bool) -> None:
+        """Repeat in the graphs what a step changed by cancellation: remove entries that are zero now, and freeze those that are constant."""
         for k, c in changed:
             if c not in rows[k]:
                 continue
@@ -161,25 +164,24 @@ class Residues:
                 del rows[k][c]
             elif freeze:
                 rows[k][c] = self.frozen(rows[k][c])
-        return True
 
 
 def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
     """The entries of a matrix of graphs at random states with common parameters; None if too few states have values."""
-    entries = [e for line in matrix for e in line]
+    places = [(i, j) for i, line in enumerate(matrix) for j, e in enumerate(line) if not is_nothing(e)]
+    entries = [matrix[i][j] for i, j in places]
     symbols = sorted(graph.symbols_of(entries), key=lambda z: (not isinstance(z, Parameter), z.name))
     common = sum(isinstance(z, Parameter) for z in symbols)
     program, _ = graph.program(entries, symbols)
     found = related(program, common)
     if not found:
         return None
-    kinds = _made_of(program, common)
     width = len(matrix[0]) if matrix else 0
     rows: list[dict[int, Entry]] = [{} for _ in matrix]
-    for k, kind in enumerate(kinds):
-        entry = Entry.of(tuple(values[k] for _, values in found), kind)
+    for k, ((i, j), kind) in enumerate(zip(places, _made_of(program, common), strict=True)):
+        entry = Entry(tuple(values[k] for _, values in found), kind)
         if not entry.zero:
-            rows[k // width][k % width] = entry
+            rows[i][j] = entry
     return Residues(rows, width, found[0][0].field.p, lambda e: graph.without(e, symbols[common:]))
 
 

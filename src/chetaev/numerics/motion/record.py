@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from sympy import Expr, Symbol
@@ -136,10 +137,7 @@ class Record:
 
     def _enclosed(self) -> Enclosed:
         original = {mode.symbol: Symbol(f"sign({mode.text})") for mode in self.switched.modes}
-        texts = {True: [], False: []}  # type: dict[bool, list[str]]
-        for e, known in self.nodes.items():
-            texts[known].append(show(e.xreplace(original)))
-        return Enclosed(tuple(texts[True]), tuple(texts[False]), self.worst, self.counts["shortened"])
+        return Enclosed(self.worst, self.counts["shortened"], partial(_texts, dict(self.nodes), original))
 
     def _kept(self, layout: Layout) -> tuple[Array, Array, Integers]:
         if self.final:
@@ -158,6 +156,14 @@ class Record:
             states.append(layout.common(piece, t[begin:end], native[begin:end]))
             which.append(np.full(max(end - begin, 0), k, np.int64))
         return np.concatenate(nodes), np.concatenate(states), np.concatenate(which)
+
+
+def _texts(nodes: Mapping[Expr, bool], original: Mapping[Symbol, Symbol]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The nodes in the notation: those that were enclosed, and the others."""
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for e, known in nodes.items():
+        texts[known].append(show(e.xreplace(original)))
+    return tuple(texts[True]), tuple(texts[False])
 
 
 def relative(size: float, scale: float) -> float:

@@ -250,12 +250,16 @@ class Layout:
         """The number of columns."""
         return len(self.jets) + int(self.works)
 
+    @cached_property
+    def _columns(self) -> dict[Jet, int]:
+        return {z: k for k, z in enumerate(self.jets)}
+
     def native(self, piece: Piece, states: Array) -> Array:
         """Rows of a trajectory in the layout of a piece's flow."""
         flow = piece.setting.flow
         if flow.state == self.jets and flow.has_power == self.works:
             return states
-        columns = [self.jets.index(z) for z in flow.state] + ([len(self.jets)] if flow.has_power else [])
+        columns = [self._columns[z] for z in flow.state] + ([len(self.jets)] if flow.has_power else [])
         return states[:, columns]
 
     def common(self, piece: Piece, times: Array, native: Array) -> Array:
@@ -264,12 +268,13 @@ class Layout:
         if flow.state == self.jets and flow.has_power == self.works:
             return np.array(native)
         found = np.empty((len(times), self.size))
-        missing = [z for z in self.jets if z not in flow.state]
+        kept = set(flow.state)
+        missing = [z for z in self.jets if z not in kept]
         if missing and len(times):
             function = piece.setting.function(missing)
-            found[:, [self.jets.index(z) for z in missing]] = piece.setting.mapped(function, times, native, piece.reference).T
+            found[:, [self._columns[z] for z in missing]] = piece.setting.mapped(function, times, native, piece.reference).T
         for k, z in enumerate(flow.state):
-            found[:, self.jets.index(z)] = native[:, k]
+            found[:, self._columns[z]] = native[:, k]
         if self.works:
             found[:, -1] = native[:, -1] if flow.has_power else piece.work
         return found

@@ -435,7 +435,7 @@ def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[
 
 def _asks_more(problem: Problem, data: Data) -> bool:
     """Tell whether the user gives values besides those of the state."""
-    return bool(data.demands) or any(z in problem.system.structure.top for z in data.fixed)
+    return bool(data.demands) or not data.fixed.keys().isdisjoint(problem.system.structure.top)
 
 
 def _on_state(problem: Problem, data: Data) -> tuple[Demand, ...]:

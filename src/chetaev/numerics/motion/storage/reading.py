@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,7 +95,12 @@ def _in_scene(key: str, shape: int | None) -> str:
 def _enclosed(model: Mapping[str, Any]) -> Enclosed:
     given = _mapping(model, "enclosed")
     nodes, left_out = (tuple(texts(given[name], name)) for name in ("nodes", "left_out"))
-    return Enclosed(nodes, left_out, float(given["worst"]), int(_mapping(model, "counts").get("shortened", 0)))
+    shortened = int(_mapping(model, "counts").get("shortened", 0))
+    return Enclosed(float(given["worst"]), shortened, partial(_pair, nodes, left_out))
+
+
+def _pair(nodes: tuple[str, ...], left_out: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return nodes, left_out
 
 
 def _certificate(found: Mapping[str, Any]) -> Certificate:
