@@ -28,11 +28,11 @@ class FieldFunctions:
 
     def __init__(self, field: Field, extended: bool = False, twisted: bool = False) -> None:
         self.field, self.extended, self.twisted = field, extended, twisted
-        self._exponentials: dict[int, Residue] = {}
+        self._exponentials: dict[Residue, Residue] = {}
         """exp, by its argument modulo q."""
         self._logarithms: dict[Residue, Residue] = {}
         """Arguments of exp, by its value modulo p."""
-        self._circles: dict[int, tuple[Residue, Residue]] = {}
+        self._circles: dict[Residue, tuple[Residue, Residue]] = {}
         """Cosine and sine, by their argument modulo r."""
         self._inverted = False
 
