@@ -174,7 +174,8 @@ class FieldFunctions:
             found = (found + k * self.atan(self.field.number(prime))) % self.field.modulus
         t = self.field.number(tangent)
         c = self.field.inverse(self.sqrt((1 + t * t) % self.field.modulus))
-        self._circles.setdefault(found % self.field.r, (c, t * c % self.field.modulus))
+        if not isinstance(found, Extended):
+            self._circles.setdefault(found % self.field.r, (c, t * c % self.field.modulus))
         return found
 
     def _log_of(self, u: Residue, number: Fraction) -> Residue:
@@ -184,7 +185,8 @@ class FieldFunctions:
         found: Residue = 0
         for p, k in primes.items():
             found = (found + k * self.log(self.field.number(Fraction(p)))) % self.field.modulus
-        self._exponentials.setdefault(found % self.field.q, u)
+        if not isinstance(found, Extended):
+            self._exponentials.setdefault(found % self.field.q, u)
         self._logarithms.setdefault(u % self.field.p, found)
         return found
 
