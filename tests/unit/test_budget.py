@@ -294,7 +294,8 @@ def test_threads_ask_at_the_same_time(asked):
 
 
 PROGRAM = """
-import os, sympy, sys
+import os, signal, sympy, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs tests in the background has it ignored
 from chetaev.core.support.budget import limited, worker
 x = sympy.Symbol("x")
 def pid():

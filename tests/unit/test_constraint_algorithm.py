@@ -8,7 +8,8 @@ import sympy
 from leaf_soundness import faults, on_a_leaf, prolonged_points
 
 import chetaev as ch
-from chetaev.core.symbols import TIME
+from chetaev.core.symbols import TIME, Coordinate
+from chetaev.singular.algorithm.points import Faults, largest_fault
 from chetaev.singular.algorithm.ring import irreducible
 from chetaev.singular.algorithm.translation import Translation
 
@@ -418,3 +419,13 @@ def test_factors_are_split_off_linear_variables():
     whole = math.prod((f**power for f, power in factors.items()), start=ring(sympy.Rational(-5, 7)))
     assert dict(irreducible(whole)) == factors
     assert dict(irreducible(6 * x * (y - 1))) == {x: 1, y - 1: 1}
+
+
+def test_faults_at_several_points_are_relative_to_terms_and_changes():
+    """Both coordinates count with the larger of them: x*y - 2 at (1, 3) is off by 1, and changes by 3*3 + 1*3 with them."""
+    x, y = Coordinate("x"), Coordinate("y")
+    ready = Faults([x * y - 2, 1 / (x - 5) + y])
+    assert ready.largest({x: 1.0, y: 3.0}) == pytest.approx(2.75 / 3.25)  # of the second: its terms are larger than its change
+    assert ready.largest({x: 5.0, y: 0.4}) == math.inf
+    assert Faults([x * y - 2]).largest({x: 1.0, y: 3.0}) == largest_fault([x * y - 2], {x: 1.0, y: 3.0}) == pytest.approx(1 / 12)
+    assert Faults([x * y - 2]).largest({x: 1.0, y: 2.0}) == 0

@@ -1,16 +1,19 @@
 """Figures: labels, data equal to the motion's values, marks, and nothing of pyplot's global state."""
 
+import io
 import itertools
 import subprocess
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 import chetaev as ch
 from chetaev.plot.curves import smooth
-from chetaev.plot.style import ALERT, wrapped
+from chetaev.plot.style import ALERT, Picture, styled, wrapped
 
 BALL = ch.System("y", "g", lagrangian="y'^2/2 - g*y", name="bouncing ball")
 
@@ -373,6 +376,33 @@ def test_the_style_of_the_session_does_not_matter(disk):
 
 def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def test_saving_draws_once_and_as_matplotlib_does(disk, monkeypatch):
+    """The layout alone replaces the first of matplotlib's two draws: the file is the same."""
+    draws = []
+    whole = Figure.draw
+
+    def counted(figure, renderer):
+        draws.append(figure)
+        whole(figure, renderer)
+
+    def twice(figure, renderer):
+        with styled():
+            Figure.draw(figure, renderer)
+
+    def saved():
+        held = io.BytesIO()
+        with matplotlib.rc_context({"svg.hashsalt": "the same"}):
+            ch.plot.series(disk).savefig(held, format="svg", metadata={"Date": None})
+        return held.getvalue()
+
+    monkeypatch.setattr(Figure, "draw", counted)
+    ours = saved()
+    assert len(draws) == 1
+    monkeypatch.setattr(Picture, "draw", twice)
+    assert saved() == ours
+    assert len(draws) == 3
 
 
 def test_pyplot_is_never_imported():

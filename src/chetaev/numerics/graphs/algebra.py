@@ -32,7 +32,7 @@ from chetaev.numerics.graphs import overflow
 from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.doubts import values_and_doubts
 from chetaev.numerics.graphs.saturated import LARGE, SATURATING, Growing, terms_of
-from chetaev.numerics.machine.tape import LIMIT, program_of
+from chetaev.numerics.machine.tape import LIMIT, Line, lines_of, program_of, tape_of
 
 _UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
 _FORWARD = 2
@@ -486,8 +486,13 @@ class GraphTape:
     def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
         """Bounds of the errors of the expressions, from those of the symbols."""
         point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
-        found: list[float] = self._spread(values_and_doubts(self._function, point, spread)[1]).tolist()
+        found: list[float] = self._spread(values_and_doubts(self._function, point, spread, self._lines)[1]).tolist()
         return found
+
+    @cached_property
+    def _lines(self) -> list[Line]:
+        """The tape of the function, which bounds at all points go through."""
+        return list(lines_of(tape_of(self._function)))
 
 
 _LARGEST_EXPONENT = 1000

@@ -12,7 +12,7 @@ value of at most a few times its doubt has no correct digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import casadi as ca
 import numpy as np
@@ -21,7 +21,7 @@ from sympy import Expr
 from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.core.values import Tape
 from chetaev.mechanics.ranks.factored import Matrix
-from chetaev.numerics.machine.tape import fold
+from chetaev.numerics.machine.tape import Line, fold
 
 EPSILON = float(np.finfo(float).eps)
 """The distance from 1 to the next double: one unit in the last place, relative to the number."""
@@ -30,10 +30,15 @@ Pair = tuple[float, float]
 """A value and its doubt."""
 
 
-def values_and_doubts(function: ca.Function, arguments: Matrix, doubts: Matrix) -> tuple[Matrix, Matrix]:
-    """The values of a function of one column, and a bound of the error of each; infinite doubts where the bound has no value."""
+def values_and_doubts(
+    function: ca.Function, arguments: Matrix, doubts: Matrix, lines: Iterable[Line] | None = None
+) -> tuple[Matrix, Matrix]:
+    """The values of a function of one column, and a bound of the error of each; infinite doubts where the bound has no value.
+
+    `lines` are those of the function's tape, if the caller has them.
+    """
     given = list(zip(map(float, arguments), map(float, doubts), strict=True))
-    pairs = fold(function, lambda _, entry: given[entry], lambda number: (number, 0.0), _rounded)
+    pairs = fold(function, lambda _, entry: given[entry], lambda number: (number, 0.0), _rounded, lines)
     found = np.array([(0.0, 0.0) if pair is None else pair for pair in pairs], dtype=float).reshape(-1, 2)
     return found[:, 0], np.where(np.isfinite(found[:, 1]), found[:, 1], np.inf)
 
@@ -42,6 +47,8 @@ def _rounded(code: int, arguments: tuple[Pair, ...]) -> Pair:
     """One instruction: its value, and the doubts of its arguments carried through it with one rounding more."""
     a, b = arguments[0], arguments[-1]
     try:
+        if code in _FREQUENT:
+            return _FREQUENT[code](*a, *b)
         if code in _EXACT:
             return _EXACT[code](a[0], b[0]), max(a[1], b[1])
         if code in _BINARY:
@@ -51,6 +58,21 @@ def _rounded(code: int, arguments: tuple[Pair, ...]) -> Pair:
         return value, abs(slope) * a[1] + EPSILON * abs(value)
     except (ValueError, ZeroDivisionError, OverflowError, KeyError):  # no value, or an unknown operation: no bound
         return math.nan, math.inf
+
+
+def _sum(a: float, doubt_a: float, b: float, doubt_b: float) -> Pair:
+    value = a + b
+    return value, doubt_a + doubt_b + EPSILON * abs(value)
+
+
+def _difference(a: float, doubt_a: float, b: float, doubt_b: float) -> Pair:
+    value = a - b
+    return value, doubt_a + doubt_b + EPSILON * abs(value)
+
+
+def _product(a: float, doubt_a: float, b: float, doubt_b: float) -> Pair:
+    value = a * b
+    return value, abs(b) * doubt_a + abs(a) * doubt_b + EPSILON * abs(value)
 
 
 def _power(a: float, b: float) -> tuple[float, float, float]:
@@ -67,6 +89,8 @@ def _sign(a: float) -> float:
     return float((a > 0) - (a < 0))
 
 
+_FREQUENT: dict[int, Callable[[float, float, float, float], Pair]] = {ca.OP_ADD: _sum, ca.OP_SUB: _difference, ca.OP_MUL: _product}
+"""Most instructions of a tape are these; each has the whole rule in one function."""
 _EXACT: dict[int, Callable[[float, float], float]] = {
     ca.OP_FMIN: min,
     ca.OP_FMAX: max,
@@ -74,9 +98,6 @@ _EXACT: dict[int, Callable[[float, float], float]] = {
     ca.OP_FABS: lambda a, b: abs(a),
 }
 _BINARY: dict[int, Callable[[float, float], tuple[float, float, float]]] = {
-    ca.OP_ADD: lambda a, b: (a + b, 1.0, 1.0),
-    ca.OP_SUB: lambda a, b: (a - b, 1.0, 1.0),
-    ca.OP_MUL: lambda a, b: (a * b, b, a),
     ca.OP_DIV: lambda a, b: (a / b, 1 / b, a / b / b),
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from chetaev.core.exact.program import Compound, Program, fraction_of
 from chetaev.core.functions import SMOOTH
 
 Table = NDArray[np.int32]
+Line = tuple[int, int, int, int]
 V = TypeVar("V")
 
 _FIRST = 8
@@ -51,22 +52,27 @@ def tape_of(function: casadi.Function) -> Table:
     return np.array([_line(function, k) for k in range(count)], np.int32).reshape(count, 4)
 
 
-def lines_of(table: Table) -> Iterator[tuple[int, int, int, int]]:
+def lines_of(table: Table) -> Iterator[Line]:
     """Yield the lines of a table as tuples; thousands of lists would trigger the garbage collector."""
     numbers = iter(table.ravel().tolist())
     return zip(numbers, numbers, numbers, numbers, strict=True)
 
 
 def fold(
-    function: casadi.Function, read: Callable[[int, int], V], number: Callable[[float], V], apply: Callable[[int, tuple[V, ...]], V]
+    function: casadi.Function,
+    read: Callable[[int, int], V],
+    number: Callable[[float], V],
+    apply: Callable[[int, tuple[V, ...]], V],
+    lines: Iterable[Line] | None = None,
 ) -> list[V | None]:
     """The entries of the output of a function in another algebra; None for those that are zero everywhere.
 
     `read` gives an entry of an input, `number` a constant, `apply` what an operation makes of one or two arguments. Copies need nothing.
+    `lines` are those of the function's tape, from a caller that folds the same function again and again.
     """
     held: dict[int, V] = {}
     found: list[V | None] = [None] * int(function.numel_out(0))
-    for operation, target, a, b in lines_of(tape_of(function)):
+    for operation, target, a, b in lines_of(tape_of(function)) if lines is None else lines:
         if operation in _TWO:
             held[target] = apply(operation, (held[a], held[b]))
         elif operation == _OUTPUT:

@@ -8,7 +8,7 @@ vanish on the branch. All fields are tangent to it, so the brackets do not depen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as part
 from itertools import combinations
@@ -25,7 +25,7 @@ from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.algorithm.branches import Branch, substitute
 from chetaev.singular.algorithm.ideals import basis_of, dimension
-from chetaev.singular.algorithm.points import Point, Sampler, largest_fault
+from chetaev.singular.algorithm.points import Faults, Point, Sampler, largest_fault
 from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
 from chetaev.singular.algorithm.ring import Fraction, Poly
@@ -114,7 +114,7 @@ def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
         kind = "regular" if free == 0 else "weakly regular"
     else:
         kind = "semiregular"
-    confirmed = all(_confirmed(rows, constraints, rates, p) for p in witnesses) if witnesses else None
+    confirmed = _confirmed(rows, constraints, rates, witnesses) if witnesses else None
     return Leaf(
         constraints=constraints,
         excluded=_excluded(space, rows, final),
@@ -212,17 +212,19 @@ def _only_positive(space: Space, f: Poly) -> bool:
     return len(f) == 1 and all(i in space.positive and space.generators[i].relation is None for m in f for i, e in enumerate(m) if e)
 
 
-def _confirmed(rows: Rows, constraints: tuple[Expr, ...], rates: Mapping[Jet, Expr], point: Point) -> bool:
-    """Whether rows and derivatives of constraints vanish at a point with some values of the free functions."""
+def _confirmed(rows: Rows, constraints: tuple[Expr, ...], rates: Mapping[Jet, Expr], points: Sequence[Point]) -> bool:
+    """Whether rows and derivatives of constraints vanish at all points with some values of the free functions."""
     dynamics = rows.dynamics
-    free = sorted({z for e in rates.values() for z in e.free_symbols} - set(point), key=lambda z: z.name)
-    values = {**point, **{z: 0.3 + 0.7 * k for k, z in enumerate(free)}}
     moving: dict[Symbol, Any] = {TIME: S.One, **dynamics.known, **rates}
     equations = [row[-1] + sum((c * rates[z] for c, z in zip(row, dynamics.unknowns, strict=False)), S.Zero) for row in dynamics.entries]
     for g in constraints:
         inside = [z for z in g.free_symbols if z in moving]
         equations.append(sum((in_own_functions(slope) * moving[z] for z, slope in zip(inside, partials(g, inside), strict=True)), S.Zero))
-    return largest_fault([*equations, *constraints], values) < _FAULT
+    faults = Faults([*equations, *constraints])
+    present = {z for e in rates.values() for z in e.free_symbols}
+    frees = [sorted(present - set(point), key=lambda z: z.name) for point in points]
+    full = ({**point, **{z: 0.3 + 0.7 * k for k, z in enumerate(free)}} for point, free in zip(points, frees, strict=True))
+    return all(faults.largest(values) < _FAULT for values in full)
 
 
 def _values(leaf: Leaf, given: Mapping[str, float]) -> dict[Symbol, float]:

@@ -156,23 +156,44 @@ class Sampler:
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
-    """The largest residual of `equations` at a point, relative to their terms and to their change when jets change by their sizes.
+    """The largest residual of `equations` at a point; `Faults` tells relative to what."""
+    return Faults(equations).largest(values)
 
-    The size of a jet is that of the largest jet of its order, so that units do not matter. Infinite where an equation is undefined.
-    """
-    sizes = _sizes(values)
-    worst = 0.0
-    for e in equations:
-        terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
-        try:
-            numbers = Tape([*terms, *[in_own_functions(slope) for slope in partials(e, symbols)]])(values)
-        except Undefined:
-            return float("inf")
-        own, slopes = numbers[: len(terms)], numbers[len(terms) :]
-        change = sum(abs(slope) * sizes[z] for slope, z in zip(slopes, symbols, strict=True))
-        fault, scale = abs(sum(own)), max(sum(map(abs, own)), change)
-        worst = max(worst, fault / scale if scale else 0.0)
-    return float(worst)
+
+class Faults:
+    """Equations made ready for residuals at several points: the terms of each, and its slopes by all its symbols."""
+
+    def __init__(self, equations: Sequence[Expr]) -> None:
+        self.equations = tuple(equations)
+        self._ready: list[tuple[int, list[Symbol], Tape]] = []
+
+    def largest(self, values: Mapping[Symbol, float]) -> float:
+        """The largest residual at a point, relative to the terms and to their change when jets change by their sizes.
+
+        The size of a jet is that of the largest jet of its order, so that units do not matter. Infinite where an equation is undefined.
+        """
+        sizes = _sizes(values)
+        worst = 0.0
+        for k in range(len(self.equations)):
+            count, symbols, tape = self._at(k)
+            try:
+                numbers = tape(values)
+            except Undefined:
+                return float("inf")
+            own, slopes = numbers[:count], numbers[count:]
+            change = sum(abs(slope) * sizes[z] for slope, z in zip(slopes, symbols, strict=True))
+            fault, scale = abs(sum(own)), max(sum(map(abs, own)), change)
+            worst = max(worst, fault / scale if scale else 0.0)
+        return float(worst)
+
+    def _at(self, k: int) -> tuple[int, list[Symbol], Tape]:
+        """How many terms an equation has, its symbols, and the values of the terms and slopes; the equations before it are ready."""
+        if k == len(self._ready):
+            e = self.equations[k]
+            terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
+            tape = Tape([*terms, *[in_own_functions(slope) for slope in partials(e, symbols)]])
+            self._ready.append((len(terms), symbols, tape))
+        return self._ready[k]
 
 
 def _sizes(values: Mapping[Symbol, float]) -> dict[Symbol, float]:
