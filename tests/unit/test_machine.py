@@ -38,7 +38,7 @@ class Both(Kernel):
 
     @property
     def provisional(self):
-        return interpreter.interprets(self.program)
+        return interpreter.interprets()
 
 
 def kernel_of(build, n_state=2, n_parameters=1, **options):

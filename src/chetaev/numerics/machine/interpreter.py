@@ -23,8 +23,11 @@ from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LI
 
 _STOCK = 8
 """Entry functions that are compiled together; a smaller number compiles more often."""
-_LONGEST = 32_768
-"""Most values of an interpreted program: they take 256 KiB on the stack, and more could overflow the stack of a thread."""
+_ON_STACK = 32_768
+"""Most values of a program that are on the stack: they take 256 KiB, and more could overflow the stack of a thread. Those of longer programs
+are in memory that each call takes and gives back."""
+_MEMORY = ("malloc", "free")
+"""The functions for that."""
 
 _LOCK = threading.Lock()
 _ADDRESSES: dict[bytes, int] = {}
@@ -35,9 +38,9 @@ _TABLES: list[NDArray[np.int64]] = []
 _SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
 
 
-def interprets(program: bytes) -> bool:
-    """Tell whether a program can be interpreted. The interpreter uses pointers without types, which LLVM has since version 15."""
-    return SAME_BITS and llvm.llvm_version_info[0] > 15 and len(program) <= 16 * _LONGEST
+def interprets() -> bool:
+    """Tell whether programs can be interpreted. The interpreter uses pointers without types, which LLVM has since version 15."""
+    return SAME_BITS and llvm.llvm_version_info[0] > 15
 
 
 def interpreted(program: bytes) -> int:
@@ -87,7 +90,7 @@ def _addresses(functions: Mapping[str, str], declarations: Iterable[str] = ()) -
 @cache
 def _interpreter() -> int:
     """The address of the interpreter: a loop over the values of a program with a case for each operation."""
-    for name in LIBM:
+    for name in (*LIBM, *_MEMORY):
         bind(name)
     cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
     switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
@@ -95,10 +98,19 @@ def _interpreter() -> int:
     blocks = "\n".join(f"to.{case}:\n{_block(operation, case)}\nbr label %done" for operation, case in cases.items())
     text = f"""define internal void @run(ptr %code, i64 %n, {_SIGNATURE}) nounwind {{
 entry:
-%work = alloca double, i64 %n
+%long = icmp sgt i64 %n, {_ON_STACK}
+%placed = select i1 %long, i64 0, i64 %n
+%stack = alloca double, i64 %placed
+br i1 %long, label %take, label %begin
+take:
+%bytes = mul i64 %n, 8
+%heap = call ptr @malloc(i64 %bytes)
+br label %begin
+begin:
+%work = phi ptr [ %stack, %entry ], [ %heap, %take ]
 br label %next
 next:
-%k = phi i64 [ 0, %entry ], [ %after, %done ]
+%k = phi i64 [ 0, %begin ], [ %after, %done ]
 %more = icmp slt i64 %k, %n
 br i1 %more, label %choose, label %end
 choose:
@@ -113,9 +125,15 @@ store double %result, ptr %place
 %after = add i64 %k, 1
 br label %next
 end:
+br i1 %long, label %give, label %over
+give:
+call void @free(ptr %work)
+br label %over
+over:
 ret void
 }}"""
-    return _addresses({"run": text}, sorted(set(DECLARATIONS.values())))[0]
+    memory = ("declare ptr @malloc(i64)", "declare void @free(ptr)")
+    return _addresses({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory])[0]
 
 
 def _result(operation: int, case: str) -> str:

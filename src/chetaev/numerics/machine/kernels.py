@@ -62,7 +62,7 @@ class Kernel:
     @cached_property
     def address(self) -> int:
         """The address of the code for many calls."""
-        in_line = self._optimised and interprets(self.program)
+        in_line = self._optimised and interprets()
         return _made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
 
     @property
@@ -71,12 +71,12 @@ class Kernel:
         if not self.provisional:
             return self.address
         self._asked.append(None)
-        return interpreted(self.program) if interprets(self.program) else _made(self.text, False)
+        return interpreted(self.program) if interprets() else _made(self.text, False)
 
     @property
     def provisional(self) -> bool:
         """Whether few calls use other code than many: not if the code for many calls exists, or `early` was requested `_OFTEN` times."""
-        sooner = interprets(self.program) or (self._optimised and self.instructions > _SMALL)
+        sooner = interprets() or (self._optimised and self.instructions > _SMALL)
         return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
 
     @cached_property
