@@ -185,6 +185,7 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) ->
         n_measure=task.compiled.measure.n_out,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
+        shaken=task.rhs.shaken,
     )
     limits = task.measures.limits(task.max_step, max_steps)
     watching = dop853.Watching(

@@ -21,8 +21,9 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes
-from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.methods.dop853 import Status, codes
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
+from chetaev.numerics.methods.dop853.inside_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
 from chetaev.numerics.methods.dop853.location import sign_of
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
@@ -95,6 +96,8 @@ class _March:
     usual: float = 0.0
     latest: float = 0.0
     """The root of the last residual where the run is."""
+    inside: Array | None = None
+    """What was seen inside steps, as the compiled loop has it."""
 
     def __post_init__(self) -> None:
         task = self.task
@@ -146,6 +149,7 @@ class _March:
         if stop >= 0:
             t_new, end = self._sharpened(t, y, t_new, stop, step.t)
             rows = bent(_shortened(rows, (t_new - t) / (step.t - t)), end - _at(y, rows, (t_new - t) / (step.t - t)))
+        self._look_inside(t, t_new - t, y, rows)
         self._keep(t, t_new, y, end, rows)
         if stop >= 0 or not np.array_equal(end, step.y):
             self.stepper.restart(t_new, end)
@@ -281,6 +285,33 @@ class _March:
 
     # -- bookkeeping
 
+    def _look_inside(self, t: float, h: float, y: Array, rows: Array) -> None:
+        """Look at one place of a step, as `dop853.inside` does in some of them: here every step takes much longer than a look."""
+        if h == 0.0:
+            return
+        task, powers = self.task, np.arange(1, len(rows) + 1)
+        theta = FIRST_PLACE + PLACES * (GOLDEN_PART * (self.accepted + 1) % 1.0)
+        at, there = t + theta * h, _at(y, rows, theta)
+        moved = (powers * theta ** (powers - 1)) @ rows
+        rates = call(task, task.rhs, at, there)
+        eps = float(np.finfo(float).eps)
+        with np.errstate(all="ignore"):
+            off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
+            shaken = self._shaken(at * (1.0 + eps), there, rates)
+            squares = (h * (shaken - rates)) ** 2
+        if self.inside is None:
+            self.inside = np.zeros((codes.INSIDE, len(y)))
+        larger = np.isfinite(off) & (off > self.inside[codes.OFF])
+        self.inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
+        self.inside[codes.ROUNDED] += np.where(np.isfinite(squares), squares, 0.0)
+
+    def _shaken(self, t: float, y: Array, rates: Array) -> Array:
+        """The rates with an error of one unit in the last place in every value; the rates themselves if there is no code for that."""
+        address = self.task.rhs.shaken
+        if not address:
+            return rates
+        return dop853.evaluate(address, [t], y[None, :], self.task.parameters_at(t, y), len(y))[0]
+
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
         moved, far = self.projected(np.array([t]), y[None, :])
         return moved[0], float(far[0])
@@ -363,6 +394,7 @@ class _March:
             worst=self.worst,
             surprise=self.surprise,
             usual=self.usual,
+            inside=self.inside,
         )
 
 

@@ -93,7 +93,7 @@ class OnePiece:
         if run.status is not dop853.Status.FINISHED:
             return None
         dense = not wanted.final and len(wanted.times) == 2
-        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, dense))
+        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, True))
         record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
         found = record.joined(flow.state, verdict(run.status, Ending(float(run.t))))
         return found if found.certificate.ok else None
@@ -149,6 +149,7 @@ class OnePiece:
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
+                shaken=compiled.rhs.shaken,
             )
         return self._codes[lasting, touching]
 
