@@ -75,6 +75,11 @@ class Certificate:
         return 0.0 if self._worst_figure is None else self._worst_figure.size
 
     @property
+    def kind(self) -> str:
+        """The kind of the worst figure; empty without figures."""
+        return "" if self._worst_figure is None else self._worst_figure.kind
+
+    @property
     def where(self) -> str:
         """The row or jet of the worst figure, and the time."""
         return "" if self._worst_figure is None else self._worst_figure.where
@@ -109,7 +114,7 @@ _FACTS = {
 _REASONS = {
     "rows": "there is no motion",
     "defect": "the motion between the steps is less exact than they are, or there are no steps",
-    "rounding": "there are no steps, or the equations are too long",
+    "rounding": "there are no steps, or rounding has one direction here",
     "balance": "there is no motion",
 }
 """Why a check was not made."""

@@ -22,6 +22,7 @@ from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, _lasting
 from chetaev.numerics.graphs.doubts import EPSILON
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
 from chetaev.numerics.methods.base import columns_read, ends_kernel
@@ -213,7 +214,7 @@ class Integration:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
-            shaken=compiled.rhs.shaken,
+            directed=directed(compiled.rhs.address, compiled.size),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
         noisy = compiled.flow.has_constant_jacobian
@@ -270,8 +271,7 @@ class Integration:
         self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
         self.worst[members] = np.maximum(self.worst[members], done.worst)
         self.usual[members] += done.usual
-        if done.inside is not None:
-            self._store_inside(members, np.asarray(done.inside).reshape(len(members), codes.INSIDE, -1))
+        self._store_inside(members, done.inside.reshape(len(members), codes.INSIDE, -1))
         self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
 
     def _store_inside(self, members: Indices, seen: Array) -> None:

@@ -125,13 +125,6 @@ def _mentioning(place: str) -> NDArray[np.bool_]:
 
 
 _READS_A, _READS_B, _READS_C = (_mentioning(place) for place in ("{a}", "{b}", "{c}"))
-
-
-def operands_in(operations: NDArray[np.int32]) -> tuple[NDArray[np.bool_], ...]:
-    """For each of the places a, b and c of a line, which of the given operations read the number of a value there."""
-    return tuple(reads[operations] for reads in (_READS_A, _READS_B, _READS_C))
-
-
 _OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
 _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 

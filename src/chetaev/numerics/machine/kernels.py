@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from chetaev.numerics.machine.engine import CALLED, SAME_BITS, bind, machine_code
 from chetaev.numerics.machine.instructions import entries_read, joined, program_of, text_of
 from chetaev.numerics.machine.interpreter import interpreted, interprets
-from chetaev.numerics.machine.shaken import shaken
 
 _LARGE = 20_000
 """Most instructions of optimised code. It is twice as fast, but for a long chain of operations takes 1 s to generate at 15 000
@@ -79,12 +78,6 @@ class Kernel:
         """Whether few calls use other code than many: not if the code for many calls exists, or `early` was requested `_OFTEN` times."""
         sooner = interprets(self.program) or (self._optimised and self.instructions > _SMALL)
         return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
-
-    @cached_property
-    def shaken(self) -> int:
-        """The address of code whose values are all wrong by a unit in the last place, for few calls (`shaken`); 0 if there is none."""
-        program = shaken(self.program)
-        return interpreted(program) if interprets(program) else 0
 
     @cached_property
     def reads(self) -> tuple[int, ...]:

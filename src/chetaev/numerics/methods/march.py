@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
@@ -23,8 +24,8 @@ from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.dop853 import Status, codes
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
-from chetaev.numerics.methods.dop853.inside_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
 from chetaev.numerics.methods.dop853.location import sign_of
+from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
@@ -96,8 +97,7 @@ class _March:
     usual: float = 0.0
     latest: float = 0.0
     """The root of the last residual where the run is."""
-    inside: Array | None = None
-    """What was seen inside steps, as the compiled loop has it."""
+    looked: int = 0
 
     def __post_init__(self) -> None:
         task = self.task
@@ -105,6 +105,7 @@ class _March:
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.low, self.high = self.y.copy(), self.y.copy()
         self.measured = np.zeros(task.compiled.measure.n_out)
+        self.inside = np.zeros((codes.INSIDE, len(self.y)))
         self.signs = [0] * len(task.watches)
         self.asked = 0
         self._include(self.t, 0.0, self.y)
@@ -286,9 +287,10 @@ class _March:
     # -- bookkeeping
 
     def _look_inside(self, t: float, h: float, y: Array, rows: Array) -> None:
-        """Look at one place of a step, as `dop853.inside` does in some of them: here every step takes much longer than a look."""
+        """Look at one place of a step, as `dop853.dense` does in some of them: here every step takes much longer than a look."""
         if h == 0.0:
             return
+        self.looked = self.accepted + 1
         task, powers = self.task, np.arange(1, len(rows) + 1)
         theta = FIRST_PLACE + PLACES * (GOLDEN_PART * (self.accepted + 1) % 1.0)
         at, there = t + theta * h, _at(y, rows, theta)
@@ -297,20 +299,21 @@ class _March:
         eps = float(np.finfo(float).eps)
         with np.errstate(all="ignore"):
             off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
-            shaken = self._shaken(at * (1.0 + eps), there, rates)
-            squares = (h * (shaken - rates)) ** 2
-        if self.inside is None:
-            self.inside = np.zeros((codes.INSIDE, len(y)))
+            squares = (h * np.abs(self._directed(at, there, rates) - rates).max(axis=0)) ** 2
         larger = np.isfinite(off) & (off > self.inside[codes.OFF])
         self.inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
         self.inside[codes.ROUNDED] += np.where(np.isfinite(squares), squares, 0.0)
 
-    def _shaken(self, t: float, y: Array, rates: Array) -> Array:
-        """The rates with an error of one unit in the last place in every value; the rates themselves if there is no code for that."""
-        address = self.task.rhs.shaken
+    def _directed(self, t: float, y: Array, rates: Array) -> Array:
+        """The rates rounded up and down, with state and time moved by a unit in the last place; the rates themselves if there is no such
+        code.
+        """
+        address = directed(self.task.rhs.early, len(y))
         if not address:
-            return rates
-        return dop853.evaluate(address, [t], y[None, :], self.task.parameters_at(t, y), len(y))[0]
+            return rates[None, :]
+        unit = float(np.finfo(float).eps)
+        t, y = t * (1.0 + unit), y * (1.0 + unit * np.where((np.arange(len(y)) + self.accepted) % 2, 1.0, -1.0))
+        return dop853.evaluate(address, [t], y[None, :], self.task.parameters_at(t, y), 2 * len(y)).reshape(2, len(y))
 
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
         moved, far = self.projected(np.array([t]), y[None, :])
@@ -395,6 +398,7 @@ class _March:
             surprise=self.surprise,
             usual=self.usual,
             inside=self.inside,
+            looked=self.looked,
         )
 
 

@@ -1,4 +1,4 @@
-"""What a run saw inside its steps (`dop853.inside`), as figures of a certificate: the defect of the continuous motion, and round-off."""
+"""What a run saw inside its steps (`dop853.dense`), as figures of a certificate: the defect of the continuous motion, and round-off."""
 
 from __future__ import annotations
 

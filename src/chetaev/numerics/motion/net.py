@@ -4,8 +4,8 @@ r"""The checks of a simulation ("net"), which do not depend on how the motion wa
   not solved. Unknowns that are not rates, such as multipliers, are fitted. Residuals are relative to the terms of the row.
 - *defect*: at a random time inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
-- *rounding*: at the same times, the rates against rates computed with an error of one unit in the last place in every intermediate value,
-  added up over the motion, relative to the size of the jet. Where narrow features lie at large times or positions, or large numbers cancel,
+- *rounding*: at the same times, the rates against rates that are rounded up and down in every operation, added up over the motion,
+  relative to the size of the jet. Where narrow features lie at large times or positions, or large numbers cancel,
   the rates have few correct digits, and no smaller steps help.
 - *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
   beside a pole the terms of the energy are so large for a moment that later energies are negligible.
@@ -32,6 +32,7 @@ from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.directed import AVAILABLE
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.dop853.codes import WHEN
@@ -192,7 +193,7 @@ def sizes_of(piece: Piece) -> Array:
 
 def _inside(piece: Piece) -> tuple[Figures, Figures]:
     """The largest defect of a piece, and what rounding makes of its jets."""
-    jets, found, sizes = piece.setting.flow.state, np.asarray(piece.run.inside), sizes_of(piece)
+    jets, found, sizes = piece.setting.flow.state, piece.run.inside, sizes_of(piece)
 
     def usual() -> Array:
         return usual_state(sizes, piece)
@@ -274,10 +275,10 @@ class Net:
         """Check a piece; its rows only if not those of `_PIECES` pieces were checked already."""
         self.usual += float(piece.run.usual)
         self.duration += abs(piece.end - piece.begin)
-        if piece.run.inside is not None:
+        if piece.run.looked:
             defect, rounding = _inside(piece)
             self.between += [defect] if self.defects else []
-            self.rounded.append(rounding)
+            self.rounded += [rounding] if AVAILABLE else []
         if len(self.rows) >= _PIECES:
             self.last = piece
             return

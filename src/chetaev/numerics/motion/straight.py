@@ -28,6 +28,7 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
@@ -133,7 +134,7 @@ class Straight:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
-            shaken=compiled.rhs.shaken,
+            directed=directed(compiled.rhs.address, self.size),
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
         return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)

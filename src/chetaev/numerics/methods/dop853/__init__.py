@@ -12,7 +12,7 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
-| `shaken` | $y'$ with one unit in the last place of error in every value: what differs is round-off |
+| `directed` | $y'$ with all values rounded up, then with all values rounded down (`chetaev.numerics.machine.directed`) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
@@ -37,7 +37,7 @@ recorded up to there. The sign at the start is the sign a little later, at 1e-6 
 a rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
 is. `directions` are meant along the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
 
-**Inside steps.** In a sample of steps the run looks at a place between the nodes (`inside`): how far the polynomial is from following the
+**Inside steps.** In a sample of steps the run looks at a place between the nodes (`dense`): how far the polynomial is from following the
 equations there, and what rounding makes of the rates. That changes no bit of the motion.
 """
 
@@ -275,7 +275,8 @@ def _run(keep: int, room: Room) -> Run:
         float(room.tube.notes[codes.WORST]),
         int(room.tube.notes[codes.SURPRISE]),
         float(seen.roots[codes.INTEGRAL]),
-        seen.inside[: codes.INSIDE].copy() if looked else None,
+        seen.inside[: codes.INSIDE].copy(),
+        looked,
     )
 
 

@@ -18,9 +18,9 @@ NOW, STEP = range(2)
 """Places in its clock."""
 INTEGRAL, LATEST, SPACE = range(3)
 """Places in what is known of the roots of the last residual; then the length of the step inside which the run looked last."""
-OFF, CHANGE, WHEN, ROUNDED, MOVED, SLOPE = range(6)
+OFF, CHANGE, WHEN, ROUNDED, MOVED, SLOPE, BELOW = range(7)
 """Rows of what was seen inside steps: for each component the largest defect, the change by its rate in the same step, the time, the sum
-of squares of what rounding makes of the component in a step; then the largest change in a step looked at, and room for rates."""
+of squares of what rounding makes of the component in a step; then the largest change in a step looked at, and two rows for rates."""
 INSIDE = 4
 """How many of these rows are results."""
 ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS = range(7)

@@ -24,7 +24,6 @@ from chetaev.numerics.methods.dop853.codes import (
     INTERRUPTED,
     KEPT,
     LATEST,
-    LOOK,
     NEW,
     NO_ROOM,
     NOT_FINITE,
@@ -44,8 +43,15 @@ from chetaev.numerics.methods.dop853.codes import (
     WATCH,
     WORST,
 )
-from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
-from chetaev.numerics.methods.dop853.inside import begin_looking, look_inside, unlike_others
+from chetaev.numerics.methods.dop853.dense import (
+    begin_looking,
+    interpolant,
+    interpolant_in_line,
+    look_inside,
+    rate,
+    state,
+    to_be_looked_at,
+)
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
 from chetaev.numerics.methods.dop853.scales import begin_sizes, sizes_again
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
@@ -194,7 +200,7 @@ def _start(
     for j in range(seen.measured.size):
         seen.measured[j] = 0.0
     seen.roots[INTEGRAL] = seen.roots[LATEST] = 0.0
-    begin_looking(seen)
+    begin_looking(seen, counts)
     _keep_start(keep, times, kept, t, y, counts)
     call(system.rhs, system, t, y, work.k[0])
     counts[EVALUATIONS] += 1
@@ -328,7 +334,7 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        if status != WATCH and (counts[ACCEPTED] >= counts[LOOK] or unlike_others(step, y, work.end, seen)):
+        if status != WATCH and to_be_looked_at(step, last, y, work.end, seen, counts):
             look_inside(system, t, step, y, seen, work, counts)
         _commit(system, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new

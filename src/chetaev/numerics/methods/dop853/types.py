@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.numerics.methods.dop853.codes import INSIDE
+
 Array = NDArray[np.float64]
 Matrix = Annotated[NDArray[np.float64], 2]
 Stack = Annotated[NDArray[np.float64], 3]
@@ -19,8 +21,8 @@ class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
     `inputs` writes its values to p from index `first_input` on. `ends` gives at once what `rhs`, `watch` and `measure` give, to the last
-    bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `shaken` is `rhs` with values that are all wrong by a unit
-    in the last place.
+    bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `directed` is `rhs` rounded up, and behind that
+    rounded down.
     """
 
     rhs: int
@@ -31,7 +33,7 @@ class System(NamedTuple):
     first_input: int
     p: Array
     ends: int = 0
-    shaken: int = 0
+    directed: int = 0
 
 
 class Control(NamedTuple):
@@ -190,8 +192,10 @@ class Run(NamedTuple):
     usual: float = 0.0
     """The integral over time of the fourth root of the last of what is measured, the terms of the energy. Beside a pole they are so large
     for a moment that they would be all of their own integral: with their round-off they grow like the fourth power of its distance."""
-    inside: Array | None = None
-    """What was seen inside steps (`codes.INSIDE` rows for the components); None if the run looked inside none."""
+    inside: Array = np.zeros((INSIDE, 0))
+    """What was seen inside steps: rows of `codes`."""
+    looked: int = 0
+    """How many steps there were when the run last looked inside one; 0 = never."""
 
 
 class Results(NamedTuple):
