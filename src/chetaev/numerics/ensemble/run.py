@@ -22,10 +22,13 @@ from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.doubts import EPSILON
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.accuracy import Accuracy
+from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
 from chetaev.numerics.methods.base import columns_read, ends_kernel
-from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, measured_by, rows_of
+from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.motion import inside
+from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, rows_of
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
@@ -64,6 +67,8 @@ class Integration:
         """The largest ratio of a node's bound between evaluated points to its values there (`Enclosed.worst`)."""
         self.usual = np.zeros(size)
         """The integral of the fourth root of the terms of the energy over time."""
+        self.inside = np.zeros((size, codes.INSIDE, compiled.size))
+        """What was seen inside steps."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or they fail the
@@ -105,11 +110,11 @@ class Integration:
         return np.where(sizes == 0, 0.0, sizes / np.where(scales > 0, scales, np.nan))
 
     def _agree(self, members: Indices) -> Mask:
-        """Return which members pass the checks of `simulate`: their rows at both ends, and their balance."""
+        """Return which members pass the checks of `simulate`: inside their steps, their rows at both ends, and their balance."""
         agree: Mask = self.drift[members, -1] <= balance_allowed(self.tolerance, self.counts[members, 0])
         if not len(members):
             return agree
-        agree &= self._balanced(members)
+        agree &= self._balanced(members) & self._follow_the_equations(members)
         for t, states in ((np.full(self.read.size, self.read.t), self.completion.states), (self.at, self.y)):
             for k in np.unique(self.which[members]):
                 some = np.flatnonzero(self.which[members] == k)
@@ -124,13 +129,26 @@ class Integration:
         left = left_at_the_end(found[:, found.shape[1] // 2 - 1], found[:, -1], self.usual[members], duration, begun)
         return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
 
+    def _follow_the_equations(self, members: Indices) -> Mask:
+        """Return which members follow the equations inside their steps, with rates that have enough digits."""
+        state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[members]), np.abs(self.high[members]))
+        span = self.at[members] - self.read.t
+
+        def usual() -> Array:
+            return np.array([usual_sizes(own, state, float(t)) for own, t in zip(sizes, span, strict=True)])
+
+        off = inside.defects(self.inside[members], sizes, usual)[:, : len(state)]
+        rounded = inside.roundings(self.inside[members], sizes, usual)[:, : len(state)]
+        found = (off <= inside.defect_allowed(self.tolerance)) & (rounded <= inside.rounding_allowed(self.tolerance))
+        return np.asarray(found.all(axis=1))
+
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
         rows, p = rows_of(kernels.compiled), self.read.batch.at(t, members)
         rates = each(kernels.compiled.rhs, t[members], states[members], p)
         residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p)
         usual = sizes.max(axis=1, keepdims=True, initial=0.0)
-        scale = measured_by(sizes, usual)
+        scale = inside.measured_by(sizes, usual)
         if not (residuals <= ROWS * scale).all():
             residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p, np.maximum(scale, WEAK * usual))
             scale = np.maximum(np.maximum(scale, WEAK * usual), sizes)
@@ -196,6 +214,7 @@ class Integration:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+            directed=directed(compiled.rhs.address, compiled.size),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
         noisy = compiled.flow.has_constant_jacobian
@@ -252,7 +271,16 @@ class Integration:
         self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
         self.worst[members] = np.maximum(self.worst[members], done.worst)
         self.usual[members] += done.usual
+        self._store_inside(members, done.inside.reshape(len(members), codes.INSIDE, -1))
         self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
+
+    def _store_inside(self, members: Indices, seen: Array) -> None:
+        """Store what was seen inside the steps of some members: the largest defects, and the round-off added up."""
+        known = self.inside[members]
+        larger = seen[:, None, codes.OFF] > known[:, None, codes.OFF]
+        worst = np.where(larger, seen, known)
+        worst[:, codes.ROUNDED] = known[:, codes.ROUNDED] + seen[:, codes.ROUNDED]
+        self.inside[members] = worst
 
     def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
         """Return the vectors p with the lower limits of pivots, which are those of `simulate`."""

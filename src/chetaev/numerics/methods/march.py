@@ -16,14 +16,16 @@ from typing import Protocol
 
 import numpy as np
 
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes
-from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.methods.dop853 import Status, codes
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
 from chetaev.numerics.methods.dop853.location import sign_of
+from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
 
@@ -100,6 +102,7 @@ class _March:
     usual: float = 0.0
     latest: float = 0.0
     """The root of the last residual where the run is."""
+    looked: int = 0
 
     def __post_init__(self) -> None:
         task = self.task
@@ -107,6 +110,7 @@ class _March:
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.low, self.high = self.y.copy(), self.y.copy()
         self.measured = np.zeros(task.compiled.measure.n_out)
+        self.inside = np.zeros((codes.INSIDE, len(self.y)))
         self.signs = [0] * len(task.watches)
         self.asked = 0
         self._include(self.t, 0.0, self.y)
@@ -151,6 +155,7 @@ class _March:
         if stop >= 0:
             t_new, end = self._sharpened(t, y, t_new, stop, step.t)
             rows = bent(_shortened(rows, (t_new - t) / (step.t - t)), end - _at(y, rows, (t_new - t) / (step.t - t)))
+        self._look_inside(t, t_new - t, y, rows)
         self._keep(t, t_new, y, end, rows)
         if stop >= 0 or not np.array_equal(end, step.y):
             self.stepper.restart(t_new, end)
@@ -311,6 +316,35 @@ class _March:
 
     # -- bookkeeping
 
+    def _look_inside(self, t: float, h: float, y: Array, rows: Array) -> None:
+        """Look at one place of a step, as `dop853.dense` does in some of them: here every step takes much longer than a look."""
+        if h == 0.0:
+            return
+        self.looked = self.accepted + 1
+        task, powers = self.task, np.arange(1, len(rows) + 1)
+        theta = FIRST_PLACE + PLACES * (GOLDEN_PART * (self.accepted + 1) % 1.0)
+        at, there = t + theta * h, _at(y, rows, theta)
+        moved = (powers * theta ** (powers - 1)) @ rows
+        rates = call(task, task.rhs, at, there)
+        eps = float(np.finfo(float).eps)
+        with np.errstate(all="ignore"):
+            off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
+            squares = (h * np.abs(self._directed(at, there, rates) - rates).max(axis=0)) ** 2
+        larger = np.isfinite(off) & (off > self.inside[codes.OFF])
+        self.inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
+        self.inside[codes.ROUNDED] += np.where(np.isfinite(squares), squares, 0.0)
+
+    def _directed(self, t: float, y: Array, rates: Array) -> Array:
+        """The rates rounded up and down, with state and time moved by a unit in the last place; the rates themselves if there is no such
+        code.
+        """
+        address = directed(self.task.rhs.early, len(y))
+        if not address:
+            return rates[None, :]
+        unit = float(np.finfo(float).eps)
+        t, y = t * (1.0 + unit), y * (1.0 + unit * np.where((np.arange(len(y)) + self.accepted) % 2, 1.0, -1.0))
+        return dop853.evaluate(address, [t], y[None, :], self.task.parameters_at(t, y), 2 * len(y)).reshape(2, len(y))
+
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
         moved, far = self.projected(np.array([t]), y[None, :])
         return moved[0], float(far[0])
@@ -393,6 +427,8 @@ class _March:
             worst=self.worst,
             surprise=self.surprise,
             usual=self.usual,
+            inside=self.inside,
+            looked=self.looked,
         )
 
 

@@ -4,6 +4,9 @@ r"""The checks of a simulation ("net"), which do not depend on how the motion wa
   not solved. Unknowns that are not rates, such as multipliers, are fitted. Residuals are relative to the terms of the row.
 - *defect*: at a random time inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
+- *rounding*: at the same times, the rates against rates that are rounded up and down in every operation, added up over the motion,
+  relative to the size of the jet. Where narrow features lie at large times or positions, or large numbers cancel,
+  the rates have few correct digits, and no smaller steps help.
 - *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
   beside a pole the terms of the energy are so large for a moment that later energies are negligible.
 
@@ -29,16 +32,16 @@ from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.directed import AVAILABLE
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
-from chetaev.numerics.methods.base import derivatives
+from chetaev.numerics.methods.dop853.codes import WHEN
+from chetaev.numerics.motion import inside
+from chetaev.numerics.motion.inside import measured_by
 from chetaev.numerics.pieces.piece import Piece
 
 ROWS = 1e-8
 """Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
-_DEFECT = 1e4
-"""Largest defect of a step, in units of the tolerance: the derivative of an interpolant is less exact than the motion, over the gallery by
-a factor of up to 800."""
 _BALANCE = 100.0
 """Largest error of the balance, in units of the tolerance times (number of steps + 10); over the gallery up to 0.2."""
 _ROUND_OFF_OF_ENERGIES = 1e-14
@@ -55,29 +58,17 @@ _RANK = 1e-13
 """Relative singular value below which directions of the fitted unknowns are not determined."""
 _MOST = 0.3
 """Largest limit of any figure, also for a large tolerance."""
-_CLEAR = 1e-6
-"""Defect, relative to the size of its jet, above which other scales are considered."""
-_LEAST = 1e-10
-"""Relative round-off of the derivative of an interpolant."""
-_DIGITS = 2.0
-"""Units in the last place of the time to which the length of a step is known: both of its ends are rounded. With less, steps of 1e-12
-between two switches would seem to violate the equations."""
-_PLACES = 100.0
-"""Units in the last place of the time to which the places inside a step are known, as the derivative of an interpolant multiplies them: the
-sum of its coefficients is about 40. Rates that change within a step of 1e-12 at t = 1 are known to 1e-2 of their change."""
 _MOST_HELD = 64
 """Most unknowns of rows that are checked with the multipliers of the flow: for more, the code takes longer to make than a fit."""
 _SAMPLE = 6
-"""Nodes and steps of a piece that are checked."""
+"""Nodes of a piece at which the rows are checked."""
 _PIECES = 64
-"""Pieces of a motion that are checked, besides the last."""
+"""Pieces of a motion whose rows are checked, besides the last."""
 WEAK = 1e-6
 """Relative to the typical terms: smaller terms are replaced by this size. With the allowed residual that is 1e-14 of the typical terms,
 round-off."""
-NOTHING = 1e-10
-"""Relative to the typical size of their jets: smaller terms are round-off."""
-_DICE = np.random.default_rng(14).uniform(size=(_PIECES, 3 * _SAMPLE))
-"""Random numbers for the checked times, the same in every run."""
+_DICE = np.random.default_rng(14).uniform(size=(_PIECES, _SAMPLE))
+"""Random numbers for the checked nodes, the same in every run."""
 _KERNELS: Remembered[Any] = Remembered(192)
 
 
@@ -135,88 +126,54 @@ Figures = tuple[float, str, float | None]
 
 
 class Evidence:
-    """The checks of a piece, at both ends, at some of its nodes, and at random times between others."""
+    """The checks of the rows of a piece, at both ends and at some of its nodes."""
 
-    def __init__(self, piece: Piece, seed: int, defects: bool) -> None:
+    def __init__(self, piece: Piece, seed: int) -> None:
         self.piece = piece
         run, dice = piece.run, _DICE[seed % len(_DICE)]
         nodes, states = np.asarray(run.nodes), np.asarray(run.states)
-        some = (dice[:_SAMPLE] * len(nodes)).astype(np.int64) if len(nodes) else np.zeros(0, np.int64)
+        some = (dice * len(nodes)).astype(np.int64) if len(nodes) else np.zeros(0, np.int64)
         self.times = np.concatenate([[piece.begin], nodes[some], [piece.end]])
         self.states = np.concatenate([piece.first[None, :], states[some].reshape(len(some), len(run.y)), run.y[None, :]])
-        self.count = len(self.times)
-        steps = len(run.coefficients) if defects else 0
-        self.h = self.slopes = np.zeros((0, 1))
-        if steps:
-            which = (dice[_SAMPLE : 2 * _SAMPLE] * steps).astype(np.int64)
-            self.h = (nodes[which + 1] - nodes[which])[:, None]
-            between = nodes[which] + self.h[:, 0] * (0.05 + 0.9 * dice[2 * _SAMPLE :])
-            there, self.slopes = derivatives(piece.basis, nodes, states, np.asarray(run.coefficients), between)
-            self.times, self.states = np.concatenate([self.times, between]), np.concatenate([self.states, there])
         self.p = _parameters(piece, self.times)
         compiled = piece.setting.compiled
         self.rates = dop853.evaluate(compiled.rhs.early, self.times, self.states, self.p, compiled.size)
 
     def of_rows(self) -> Figures:
         """The residuals of the rows relative to their terms."""
-        n = self.count
         held = self._held()
         if held is not None:
             return held
-        residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self._p)
+        residuals, sizes = fitted_residuals(self.rows, self.times, self.states, self.rates, self.p)
         if not np.all(np.isfinite(residuals)):
             return 0.0, "", None  # a singular state, which is reported elsewhere
         scale = measured_by(sizes, sizes.max(axis=0))
         if not np.all(residuals <= ROWS * scale):
             scale = np.maximum(scale, WEAK * self._usual_terms())
-            residuals, sizes = fitted_residuals(self.rows, self.times[:n], self.states[:n], self.rates[:n], self._p, scale)
+            residuals, sizes = fitted_residuals(self.rows, self.times, self.states, self.rates, self.p, scale)
             scale = np.maximum(scale, sizes)
         return _largest(residuals, scale, self.times, self.rows.labels)
 
     def _held(self) -> Figures | None:
         """The same with the multipliers of the flow, in place; None if these leave a residual that better ones might not leave."""
-        compiled, n = self.piece.setting.compiled, self.count
+        compiled, n = self.piece.setting.compiled, len(self.times)
         system = compiled.flow.system
         if len(system.structure.top) > _MOST_HELD:
             return None
         labels = _KERNELS.get(compiled, "labels", lambda: [system.label(pair) for pair in system.stage(0)])
         held, m = held_at(compiled, n, self.p.ndim == 1), len(labels)
-        found = held(self.times[:n], np.hstack([self.states[:n], self.rates[:n]]), self._p).reshape(n, 2 * m)
+        found = held(self.times, np.hstack([self.states, self.rates]), self.p).reshape(n, 2 * m)
         residuals, sizes = found[:, :m], found[:, m:]
         scale = measured_by(sizes, sizes.max(axis=0))
         return _largest(residuals, scale, self.times, labels) if (residuals <= ROWS * scale).all() else None
-
-    @property
-    def _p(self) -> Array:
-        """The vectors p at the ends and nodes."""
-        return self.p if self.p.ndim == 1 else self.p[: self.count]
 
     @cached_property
     def rows(self) -> Rows:
         """The rows as stated."""
         return rows_of(self.piece.setting.compiled)
 
-    def of_defects(self) -> Figures:
-        """Derivatives of the continuous motion against the rates, over a step, relative to the sizes of the jets."""
-        rates, jets = self.rates[self.count :], self.piece.setting.flow.state
-        times = self.times[self.count :]
-        # uncertainty from the last digits of the time: of the length of the step, and of the place inside it, where rates change
-        digits = np.spacing(np.abs(times))[:, None] * (_DIGITS * np.abs(rates) + _PLACES * np.ptp(self.rates, axis=0))
-        off = np.maximum(np.abs(self.h * (self.slopes - rates)) - digits, 0.0)[:, : len(jets)]
-        off = np.where(np.isfinite(off), off, 0.0)
-        scale = np.maximum(self.sizes, np.abs(self.h * rates))
-        if not np.all(off <= _CLEAR * scale[:, : len(jets)]):  # rates of a jet that is round-off of its kind are round-off
-            scale = np.maximum(measured_by(self.sizes, self._usual_state()), np.abs(self.h * rates))
-        return _largest(off, scale[:, : len(jets)], times, [f"rate of {z.name}" for z in jets])
-
-    @cached_property
-    def sizes(self) -> Array:
-        """The largest value of each component."""
-        run = self.piece.run
-        return np.maximum(np.abs(run.minima), np.abs(run.maxima))
-
     def _usual_state(self) -> Array:
-        return usual_state(self.sizes, self.piece)
+        return usual_state(sizes_of(self.piece), self.piece)
 
     def _usual_terms(self) -> Array:
         """The sizes of the rows' terms if every jet were as large as the largest of its kind."""
@@ -227,6 +184,26 @@ class Evidence:
         ).ravel()
         terms = found[len(self.rows.labels) * (1 + self.rows.fitted) :]
         return np.where(np.isfinite(terms), terms, 0.0)
+
+
+def sizes_of(piece: Piece) -> Array:
+    """The largest value of each component of a piece's state."""
+    return np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
+
+
+def _inside(piece: Piece) -> tuple[Figures, Figures]:
+    """The largest defect of a piece, and what rounding makes of its jets."""
+    jets, found, sizes = piece.setting.flow.state, piece.run.inside, sizes_of(piece)
+
+    def usual() -> Array:
+        return usual_state(sizes, piece)
+
+    defects, roundings = inside.defects(found, sizes, usual)[: len(jets)], inside.roundings(found, sizes, usual)[: len(jets)]
+    if not len(jets):
+        return (0.0, "", None), (0.0, "", None)
+    worst, noisiest = int(np.argmax(defects)), int(np.argmax(roundings))
+    defect = float(defects[worst]), f"rate of {jets[worst].name}", float(found[WHEN, worst])
+    return defect, (float(roundings[noisiest]), f"rate of {jets[noisiest].name}", None)
 
 
 def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
@@ -262,11 +239,6 @@ def _sizes(found: Array) -> Array:
     return np.where(found > 0, found, 1.0)
 
 
-def measured_by(sizes: Array, usual: Array) -> Array:
-    """Return sizes of terms, or the typical sizes where the terms are round-off relative to them."""
-    return np.where(sizes > NOTHING * usual, sizes, usual)
-
-
 def _parameters(piece: Piece, times: Array) -> Array:
     """The vectors p at some times; one vector without inputs."""
     setting = piece.setting
@@ -287,9 +259,10 @@ class Net:
 
     tolerance: float
     defects: bool
-    """Whether the continuous motion between the nodes is stored, so that its defect can be checked."""
+    """Whether the motion between the nodes is about as exact as the nodes, so that its defect tells something."""
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
+    rounded: list[Figures] = field(default_factory=list)
     last: Piece | None = None
     """The last piece, if it was not checked."""
     usual: float = 0.0
@@ -299,25 +272,28 @@ class Net:
     """The largest terms of the energy where pieces begin."""
 
     def add(self, piece: Piece) -> None:
-        """Check a piece, unless `_PIECES` were checked already."""
+        """Check a piece; its rows only if not those of `_PIECES` pieces were checked already."""
         self.usual += float(piece.run.usual)
         self.duration += abs(piece.end - piece.begin)
+        if piece.run.looked:
+            defect, rounding = _inside(piece)
+            self.between += [defect] if self.defects else []
+            self.rounded += [rounding] if AVAILABLE else []
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
         self.begun = max(self.begun, _energies(piece, piece.begin, piece.first)[1])
-        evidence = Evidence(piece, len(self.rows), self.defects)
-        self.rows.append(evidence.of_rows())
-        if len(evidence.h):
-            self.between.append(evidence.of_defects())
+        self.rows.append(Evidence(piece, len(self.rows)).of_rows())
 
     def certificate(self, balance: float, steps: int, end: Piece) -> Certificate:
         """Return the figures of the motion; for the balance the worse of two: during the motion, and at the end."""
         if self.last is not None:
-            self.rows.append(Evidence(self.last, 0, False).of_rows())
+            self.rows.append(Evidence(self.last, 0).of_rows())
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
-            figures.append(_worst("defect", self.between, min(_DEFECT * self.tolerance + _LEAST, _MOST)))
+            figures.append(_worst("defect", self.between, inside.defect_allowed(self.tolerance)))
+        if self.rounded:
+            figures.append(_worst("rounding", self.rounded, inside.rounding_allowed(self.tolerance)))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
         left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))

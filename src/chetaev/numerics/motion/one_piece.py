@@ -25,6 +25,7 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, columns_read, ends_kernel
@@ -97,7 +98,7 @@ class OnePiece:
             self.useful = run.accepted <= _SHORT
             return None
         dense = not wanted.final and len(wanted.times) == 2
-        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, dense))
+        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, True))
         record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
         found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
         if found.certificate.ok or run.status is dop853.Status.INTERRUPTED:
@@ -161,6 +162,7 @@ class OnePiece:
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
+                directed=directed(compiled.rhs.address, compiled.size),
             )
         return self._codes[lasting, touching]
 

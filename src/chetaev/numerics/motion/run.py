@@ -235,6 +235,6 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
 def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
     """Return the trajectory from a start; `certified_to` is the tolerance of its certificate."""
     dense = not request.final and len(request.times) == 2
-    net = Net(certified_to, dense and request.method.smooth)
+    net = Net(certified_to, request.method.smooth)
     record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     return Course(request, surfaces, record, progress=progress).run(start)

@@ -2,8 +2,8 @@
 
 What `simulate` decides for every motion is decided once here: the kernels, their pivots, tolerances, room. A motion is accepted only if it
 is beyond doubt, by checks that are at least as strict as those of `simulate`: its start satisfies all rows up to round-off, the rates
-satisfy the rows of motion at both ends, no pivot is small, the loop reaches the end, and the energy balances. Any other motion is left to
-`simulate`.
+satisfy the rows of motion at both ends, no pivot is small, the loop reaches the end, the motion follows the equations inside its steps,
+and the energy balances. Any other motion is left to `simulate`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
+from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
@@ -35,6 +36,7 @@ from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.again import Runner, state_row
 from chetaev.numerics.methods.dop853.room import width_of
+from chetaev.numerics.motion import inside
 from chetaev.numerics.motion.net import balance_allowed, left_allowed, left_at_the_end
 from chetaev.numerics.start.at_once import EXACT, excesses, positive
 from chetaev.numerics.start.clear_states import HOLDS
@@ -66,6 +68,7 @@ class Straight:
         self.parameters, self.room = len(flow.system.equations.system.parameters), len(flow.arguments) + 1
         self.hidden = len(flow.system.hidden())
         self.outputs = compile_kernel(flow.function(outputs, "outputs"))
+        self.defect, self.rounding = inside.defect_allowed(self.tolerance), inside.rounding_allowed(self.tolerance) ** 2
         self._touching: dict[bytes, bool] = {}
         self._allowed: dict[int, tuple[float, float]] = {}
         self._threads = threading.local()
@@ -131,6 +134,7 @@ class Straight:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
+            directed=directed(compiled.rhs.address, self.size),
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
         return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)
@@ -218,11 +222,22 @@ class _Thread:
         seen = runner.seen
         if not seen.measured[self.balance] <= on_the_way * seen.measured[-1]:
             return False
+        if not self._follows_the_equations(seen.inside, seen.minima, seen.maxima):
+            return False
         residual, terms = float(self.ended[self.balance]), float(self.ended[-1])
         if abs(residual) <= at_the_end * terms:
             return True
         span = abs(self.of.t1 - self.of.t0)
         return bool(left_at_the_end(residual, terms, float(seen.roots[codes.INTEGRAL]), span, float(begun)) <= at_the_end)
+
+    def _follows_the_equations(self, found: Array, minima: Array, maxima: Array) -> bool:
+        """Whether the motion follows the equations inside its steps, with rates that have enough digits. Where a jet has no size of its own
+        `simulate` decides.
+        """
+        of = self.of
+        sizes = np.maximum(-minima, maxima)[: of.states]
+        found = found[:, : of.states]
+        return bool((found[codes.OFF] <= of.defect * sizes).all() and (found[codes.ROUNDED] <= of.rounding * sizes * sizes).all())
 
 
 PROJECTED = 1e-8

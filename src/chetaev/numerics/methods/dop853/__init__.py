@@ -12,6 +12,7 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
+| `directed` | $y'$ with all values rounded up, then with all values rounded down (`chetaev.numerics.machine.directed`) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
@@ -35,6 +36,9 @@ roots in one step is not seen. Terminal functions end the run at the earliest of
 recorded up to there. The sign at the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or
 a rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
 is. `directions` are meant along the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
+
+**Inside steps.** In a sample of steps the run looks at a place between the nodes (`dense`): how far the polynomial is from following the
+equations there, and what rounding makes of the rates. That changes no bit of the motion.
 
 **Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
 `scale_constants`; `watch` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what the bounds
@@ -175,6 +179,7 @@ class Ensemble(NamedTuple):
     shortened: Integers
     worst: Array
     usual: Array
+    inside: Array
 
 
 def run(
@@ -249,7 +254,7 @@ def _heard(control: Control, rtol: float, round_off: Callable[[float, Array], Ar
 
 def _run(keep: int, room: Room) -> Run:
     """What is in the arrays of a room, which other runs use after this."""
-    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened = room.progress.counts.tolist()
+    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened, _, looked = room.progress.counts.tolist()
     steps, kept, found, seen = size - 1 if keep == STEPS else 0, room.kept, room.found, room.seen
     t, step = room.progress.clock.tolist()
     return Run(
@@ -275,6 +280,8 @@ def _run(keep: int, room: Room) -> Run:
         float(room.tube.notes[codes.WORST]),
         int(room.tube.notes[codes.SURPRISE]),
         float(seen.roots[codes.INTEGRAL]),
+        seen.inside[: codes.INSIDE].copy(),
+        looked,
     )
 
 
@@ -315,6 +322,7 @@ def run_many(
         shortened=np.zeros(members, np.int64),
         worst=np.ones(members),
         usual=np.zeros(members),
+        inside=np.zeros((members, codes.INSIDE, n)),
     )
     stop = np.zeros(1, np.int64) if flag is None else flag
     watches = watches_of(code.n_watch, watching)

@@ -9,14 +9,20 @@ NO_ROOM = -3
 FINAL, STEPS, TIMES = range(3)
 """What is kept: the final state, every accepted step, given times."""
 
-ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED = range(9)
-"""Places in the counts of a run."""
-COUNTS = 9
+ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED, LOOK, LOOKED = range(11)
+"""Places in the counts of a run. `LOOK` is the number of the step inside which the run looks next, `LOOKED` how many steps there were when
+it looked last."""
+COUNTS = 11
 """How many there are."""
 NOW, STEP = range(2)
 """Places in its clock."""
-INTEGRAL, LATEST = range(2)
-"""Places in what is known of the roots of the last residual."""
+INTEGRAL, LATEST, SPACE = range(3)
+"""Places in what is known of the roots of the last residual; then the length of the step inside which the run looked last."""
+OFF, CHANGE, WHEN, ROUNDED, MOVED, SLOPE, BELOW = range(7)
+"""Rows of what was seen inside steps: for each component the largest defect, the change by its rate in the same step, the time, the sum
+of squares of what rounding makes of the component in a step; then the largest change in a step looked at, and two rows for rates."""
+INSIDE = 4
+"""How many of these rows are results."""
 ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS = range(7)
 """Rows of what a run knows of its components: absolute tolerances; typical sizes that somebody gave, negative where the run itself shows
 them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest values of

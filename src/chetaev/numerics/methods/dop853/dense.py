@@ -7,15 +7,45 @@ $$P(\theta) = y + \theta(F_0 + (1-\theta)(F_1 + \theta(F_2 + (1-\theta)(F_3 + \t
 whose rows $F_0, \dots, F_6$ are the array `dense`. A projection that moves the end of the step by $\delta$ adds $\delta\theta^2(3 -
 2\theta)$, which is $F_0 + \delta, F_1 - \delta, F_2 + 2\delta$; $F_2$ also loses $h(f(y + \delta) - f(y))$, so that the slope at the end is
 the one the next step starts with: P is C1.
+
+In a sample of steps the run looks at one place between the nodes: how far P is there from following the equations, and what round-off makes
+of the rates.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from chetaev.numerics.machine.native import add_rows, inner, part, sum_rows
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import call, copy
-from chetaev.numerics.methods.dop853.codes import EVALUATIONS
-from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, System, Work
+from chetaev.numerics.methods.dop853.codes import (
+    ACCEPTED,
+    BELOW,
+    CHANGE,
+    EVALUATIONS,
+    LOOK,
+    LOOKED,
+    MOVED,
+    OFF,
+    ROUNDED,
+    SLOPE,
+    SPACE,
+    WHEN,
+)
+from chetaev.numerics.methods.dop853.scale_constants import (
+    DIGITS,
+    FIRST_LOOK,
+    FIRST_PLACE,
+    FURTHER,
+    GOLDEN_PART,
+    NARROWER,
+    PLACES,
+    SPARSE,
+    SPREAD,
+)
+from chetaev.numerics.methods.dop853.scales import EPSILON
+from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Seen, System, Work
 
 
 def _interpolant(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
@@ -105,3 +135,61 @@ def cut(y: Array, dense: Matrix, theta: float, end: Array, newton: Array, nodes:
         dense[0, j] = end[j] - y[j]
         dense[1, j] -= delta
         dense[2, j] += 2.0 * delta
+
+
+@part
+def begin_looking(seen: Seen, counts: Integers) -> None:
+    """Nothing was seen yet."""
+    counts[LOOK] = FIRST_LOOK
+    for i in range(seen.inside.shape[0]):
+        for j in range(seen.inside.shape[1]):
+            seen.inside[i, j] = 0.0
+    seen.roots[SPACE] = 0.0
+
+
+@inner
+def to_be_looked_at(h: float, last: bool, y: Array, end: Array, seen: Seen, counts: Integers) -> bool:
+    """Whether to look inside a step of length h from y to `end`, which is the `last` of a run or not: it is the turn of the step, or the
+    step is much shorter than those looked at, or moves a component much further.
+    """
+    if counts[LOOKED] == 0:
+        return last or counts[ACCEPTED] >= counts[LOOK]
+    far = abs(h) < NARROWER * seen.roots[SPACE] or counts[ACCEPTED] >= counts[LOOK]
+    for j in range(y.size):
+        far |= abs(end[j] - y[j]) > FURTHER * seen.inside[MOVED, j]
+    return far
+
+
+@part
+def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: Work, counts: Integers) -> None:
+    """Look at one place of the step just accepted, of length h from (t, y), and choose the next step to look at.
+
+    The place and the number of steps to the next look follow from the number of the step, so that equal runs look at the same places.
+    State and time are rounded numbers too, and are moved by a unit in the last place before the rates are rounded up and down. Round-off is
+    independent from step to step: its squares are added, each for all the steps since the last look.
+    """
+    number, inside, there, rates = counts[ACCEPTED], seen.inside, work.trial, work.stage
+    chance = (GOLDEN_PART * (number + 1)) % 1.0
+    theta = FIRST_PLACE + PLACES * chance
+    interpolant(system, t, h, y, work, counts)
+    state(y, work.dense, theta, there)
+    rate(work.dense, theta, h, inside[SLOPE])
+    at = t + theta * h
+    call(system.rhs, system, at, there, rates)
+    counts[EVALUATIONS] += 1
+    for j in range(y.size):
+        inside[MOVED, j] = max(inside[MOVED, j], abs(work.end[j] - y[j]))
+        off = abs(h * (inside[SLOPE, j] - rates[j])) - DIGITS * EPSILON * abs(at * rates[j])
+        if inside[OFF, j] < off < np.inf:
+            inside[OFF, j], inside[CHANGE, j], inside[WHEN, j] = off, abs(h * rates[j]), at
+    if system.directed != 0:
+        for j in range(y.size):
+            there[j] *= 1.0 + (EPSILON if (j + number) % 2 else -EPSILON)
+        call(system.directed, system, at * (1.0 + EPSILON), there, inside[SLOPE])
+        counts[EVALUATIONS] += 2
+        for j in range(y.size):
+            square = (h * max(abs(inside[SLOPE, j] - rates[j]), abs(inside[BELOW, j] - rates[j]))) ** 2
+            if square < np.inf:
+                inside[ROUNDED, j] += (number + 1 - counts[LOOKED]) * square
+    counts[LOOKED], counts[LOOK] = number + 1, number + SPARSE + int(SPREAD * chance)
+    seen.roots[SPACE] = abs(h)

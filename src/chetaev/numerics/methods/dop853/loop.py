@@ -19,6 +19,7 @@ from chetaev.numerics.methods.dop853.codes import (
     FINISHED,
     FLOOR,
     FOUND,
+    INSIDE,
     INTEGRAL,
     INTERRUPTED,
     KEPT,
@@ -42,7 +43,15 @@ from chetaev.numerics.methods.dop853.codes import (
     WATCH,
     WORST,
 )
-from chetaev.numerics.methods.dop853.dense import interpolant, interpolant_in_line, rate, state
+from chetaev.numerics.methods.dop853.dense import (
+    begin_looking,
+    interpolant,
+    interpolant_in_line,
+    look_inside,
+    rate,
+    state,
+    to_be_looked_at,
+)
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
 from chetaev.numerics.methods.dop853.scales import begin_sizes, sizes_again
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
@@ -191,6 +200,7 @@ def _start(
     for j in range(seen.measured.size):
         seen.measured[j] = 0.0
     seen.roots[INTEGRAL] = seen.roots[LATEST] = 0.0
+    begin_looking(seen, counts)
     _keep_start(keep, times, kept, t, y, counts)
     call(system.rhs, system, t, y, work.k[0])
     counts[EVALUATIONS] += 1
@@ -324,6 +334,8 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
+        if status != WATCH and to_be_looked_at(step, last, y, work.end, seen, counts):
+            look_inside(system, t, step, y, seen, work, counts)
         _commit(system, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new
         if status != RUNNING:
@@ -396,6 +408,8 @@ def integrate_some(
         for j in range(results.counts.shape[1]):
             results.counts[i, j] = counts[j]
         results.shortened[i], results.worst[i], results.usual[i] = counts[SHORTENED], tube.notes[WORST], seen.roots[INTEGRAL]
+        for k in range(INSIDE):
+            copy(seen.inside[k], results.inside[i, k])
 
 
 # ------------------------------------------------------------ afterwards

@@ -53,10 +53,11 @@ class Code(NamedTuple):
     n_measure: int = 0
     n_nodes: int = 0
     columns: ArrayLike | None = None
+    directed: int = 0
 
     def system(self, p: Array) -> System:
         """The code that reads states, with its parameters."""
-        return System(self.rhs, self.project, self.inputs, self.watch, self.measure, self.first_input, p, self.ends)
+        return System(self.rhs, self.project, self.inputs, self.watch, self.measure, self.first_input, p, self.ends, self.directed)
 
 
 class Limits(NamedTuple):
@@ -204,7 +205,7 @@ def room_for_roots(watched: int, n: int) -> Found:
 def room_for_extremes(n: int, measures: int) -> Seen:
     """Room for extremes of n components, and for residuals."""
     extremes = rows_of(2, width_of(n))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(2))
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(3), np.zeros((codes.INSIDE + 3, n)))
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:

@@ -1,4 +1,4 @@
-"""Numbers that the compiled loop and the methods that step in Python share: typical sizes, and the round-off of rates."""
+"""Numbers that the compiled loop and the methods that step in Python share: typical sizes, the round-off of rates, looks inside steps."""
 
 TINY = 1e-300
 """Errors below this are none, in any unit: the digits of smaller numbers are lost. Without it what has no size has no error that is
@@ -29,3 +29,23 @@ AT_ONCE = 1e-3
 at zero too."""
 BESIDE = 1e-3
 """Part of the largest value of its kind below which a component does not decide about the first step."""
+FIRST_LOOK = 3
+"""Steps before the first look inside a step, unless the run ends earlier: until then steps grow fast, and every one would be unlike those
+looked at."""
+SPARSE, SPREAD = 48, 48
+"""Steps from one look inside a step to the next: at least the first number, and less than both together. A look costs about one step:
+with half as many steps a run would take two per cent longer."""
+NARROWER = 0.25
+"""Part of the length of the step looked at last: a step that is shorter is looked at too, so that a narrow feature is not passed between
+two looks."""
+FURTHER = 16.0
+"""Times the largest change of a component in the steps looked at: a step that changes it more is looked at too, so that a pulse that hits
+a body at rest is not passed between two looks. Where a motion grows by many powers of ten, that is in every fourth step."""
+FIRST_PLACE, PLACES = 0.05, 0.9
+"""The places of a look lie behind the first part of a step, in an interval of the second length. At both ends of a step the polynomial
+follows the equations by construction."""
+GOLDEN_PART = 0.6180339887498949
+"""Multiples of it, modulo 1, are spread evenly and do not repeat: they choose places and distances."""
+DIGITS = 2.0
+"""Units in the last place of the time to which the length of a step is known: both of its ends are rounded. With less, steps of 1e-12
+between two switches would seem to violate the equations."""

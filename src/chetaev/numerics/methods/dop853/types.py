@@ -7,6 +7,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.numerics.methods.dop853.codes import INSIDE
+
 Array = NDArray[np.float64]
 Matrix = Annotated[NDArray[np.float64], 2]
 Stack = Annotated[NDArray[np.float64], 3]
@@ -19,7 +21,8 @@ class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
     `inputs` writes its values to p from index `first_input` on. `ends` gives at once what `rhs`, `watch` and `measure` give, to the last
-    bit, in one row as `Work.slope`, `after` and `residuals` follow each other.
+    bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `directed` is `rhs` rounded up, and behind that
+    rounded down.
     """
 
     rhs: int
@@ -30,6 +33,7 @@ class System(NamedTuple):
     first_input: int
     p: Array
     ends: int = 0
+    directed: int = 0
 
 
 class Control(NamedTuple):
@@ -134,18 +138,19 @@ class Kept(NamedTuple):
 
 class Seen(NamedTuple):
     """Extremes of the state, in rows as those of `Work`, and the largest residuals so far; the integral of the fourth root of the last of
-    them over time, and that root where the run is (`codes`).
+    them over time, and that root where the run is; and rows of what was seen inside steps (`codes`).
     """
 
     minima: Array
     maxima: Array
     measured: Array
     roots: Array
+    inside: Matrix
 
 
 class Progress(NamedTuple):
     """Where a run is: time and size of the next step; counts of accepted and rejected steps, evaluations, projections, nodes kept and roots
-    found, the status, and the watched function that stopped it.
+    found, the status, the watched function that stopped it, and the steps inside which the run looks (`codes`).
     """
 
     clock: Array
@@ -187,6 +192,10 @@ class Run(NamedTuple):
     usual: float = 0.0
     """The integral over time of the fourth root of the last of what is measured, the terms of the energy. Beside a pole they are so large
     for a moment that they would be all of their own integral: with their round-off they grow like the fourth power of its distance."""
+    inside: Array = np.zeros((INSIDE, 0))
+    """What was seen inside steps: rows of `codes`."""
+    looked: int = 0
+    """How many steps there were when the run last looked inside one; 0 = never."""
 
 
 class Results(NamedTuple):
@@ -203,3 +212,4 @@ class Results(NamedTuple):
     shortened: Integers
     worst: Array
     usual: Array
+    inside: Stack
