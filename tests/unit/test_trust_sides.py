@@ -87,3 +87,11 @@ def test_towers_of_exponentials_are_decided_in_seconds(pulse):
     lost = quad(lambda x: eval(pulse.replace("^", "**"), functions, {"x": x}), 2.996, 3.004, points=[3], epsabs=1e-13)[0]  # noqa: S307
     assert motion.outcome == "finished"
     assert motion.final["x'"] == pytest.approx(1.5 - 5 * lost, abs=1e-8)
+
+
+def test_a_pole_inside_a_bounded_function_ends_an_implicit_run():
+    """SciPy makes no step shorter than ten units of the last place of t; asking for a shorter one again and again did not end."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-0.3*atan(1/(x - 3))"}))
+    motion = ch.simulate(equations, {"x": 0.2, "x'": 2.5}, (0, 4), method=ch.Implicit())
+    assert motion.outcome == "step_too_small"
+    assert motion.final["x"] == pytest.approx(3, abs=1e-9)
