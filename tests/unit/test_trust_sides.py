@@ -68,7 +68,9 @@ def test_a_force_switched_on_in_a_vakonomic_system():
     assert motion.final["x"] == pytest.approx(-0.25, abs=1e-9)
 
 
-@pytest.mark.parametrize("lagrangian", ["x''^2/2*(1 + max(0, x - 1)) - 0.1*x", "x''^2/2 + max(0, x'' - 1)^2/2 - x", "x''^2/2*(1 + step(t - 1))"])
+@pytest.mark.parametrize(
+    "lagrangian", ["x''^2/2*(1 + max(0, x - 1)) - 0.1*x", "x''^2/2 + max(0, x'' - 1)^2/2 - x", "x''^2/2*(1 + step(t - 1))"]
+)
 def test_a_jump_of_a_momentum_of_second_order_is_refused(lagrangian):
     """D(L_x'') is continuous, so that x''' or x'' jumps: no rule says how, and no motion may go on as if they did not."""
     motion = ch.simulate(ch.derive(ch.System("x", lagrangian=lagrangian)), {"x": 0, "x'": 1, "x''": 0.9, "x'''": 0.5}, (0, 1.5))

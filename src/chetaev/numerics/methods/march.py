@@ -144,7 +144,9 @@ class _March:
         whole = self._safe_part(t, y, step.t, end, rows)
         if whole < 1.0:
             h = (step.t - t) * whole
-            refused = t == self.wished[0] and abs(step.t - t) > 1.1 * self.wished[1]  # SciPy makes no step below ten units of the last place
+            refused = (
+                t == self.wished[0] and abs(step.t - t) > 1.1 * self.wished[1]
+            )  # SciPy's steps are ten units of the last place or more
             if refused or self._vanishes(h, t):
                 raise StepFailed(Status.STEP_TOO_SMALL)
             self.wished = t, abs(h)
