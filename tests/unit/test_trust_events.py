@@ -236,3 +236,13 @@ def test_an_event_and_a_corner_on_one_surface(method):
     right = [k * math.sqrt(2) for k in (1, 2, 2.5, 2.75)]
     for text in ("x", "2*x"):
         assert [event.t for event in motion.events if event.text == text] == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", [None, ch.Taylor()], ids=["explicit", "taylor"])
+@pytest.mark.parametrize("factor", ["(x - 0.495)", "tanh((x - 0.495)/0.055)"])
+def test_an_event_that_underflows_to_zero_on_both_sides_of_its_root(factor, method):
+    """The function is zero in doubles outside of (0.24, 0.79), so that no step ends with its new sign unless it is made to."""
+    spring = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2"))
+    motion = ch.simulate(spring, {"x": 1, "x'": 0}, (0, 7), events=[f"{factor}*exp(-((x - 0.517)/0.01)^2)"], method=method, tolerance=1e-11)
+    first = math.acos(0.495)
+    assert [event.t for event in motion.events] == pytest.approx([first, 2 * math.pi - first], abs=1e-8)

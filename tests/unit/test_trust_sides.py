@@ -89,3 +89,30 @@ def test_towers_of_exponentials_are_decided_in_seconds(pulse):
     lost = quad(lambda x: eval(pulse.replace("^", "**"), functions, {"x": x}), 2.996, 3.004, points=[3], epsabs=1e-13)[0]  # noqa: S307
     assert motion.outcome == "finished"
     assert motion.final["x'"] == pytest.approx(1.5 - 5 * lost, abs=1e-8)
+
+
+def test_a_pole_inside_a_bounded_function_ends_an_implicit_run():
+    """SciPy makes no step shorter than ten units of the last place of t; asking for a shorter one again and again did not end."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-0.3*atan(1/(x - 3))"}))
+    motion = ch.simulate(equations, {"x": 0.2, "x'": 2.5}, (0, 4), method=ch.Implicit())
+    assert motion.outcome == "step_too_small"
+    assert motion.final["x"] == pytest.approx(3, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit(), ch.Taylor()], ids=["explicit", "implicit", "taylor"])
+@pytest.mark.parametrize(
+    ("text", "force", "surface"),
+    [
+        ("acos(cos(x))", lambda x: math.acos(math.cos(x)), math.pi),
+        ("sqrt(1 - cos(x)^2)", lambda x: abs(math.sin(x)), math.pi),
+        ("acosh(cosh(x - 3))", lambda x: abs(x - 3), 3.0),
+        ("asin(sin(x))", lambda x: math.asin(math.sin(x)), math.pi / 2),
+    ],
+)
+def test_corners_hidden_in_smooth_functions_are_not_leapt_over(text, force, surface, method):
+    """A Taylor series before the corner converges beyond it, to the other branch."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-0.3*{text}"}))
+    motion = ch.simulate(equations, {"x": surface - 1, "x'": 2}, (0, 1), method=method)
+    wanted = across(lambda x: -0.3 * force(x), surface - 1, 2, 1, surface)
+    assert motion.outcome == "finished"
+    assert [motion.final["x"], motion.final["x'"]] == pytest.approx(wanted, abs=2e-7)

@@ -103,6 +103,8 @@ class _March:
     latest: float = 0.0
     """The root of the last residual where the run is."""
     looked: int = 0
+    wished: tuple[float, float] = (float("nan"), 0.0)
+    """Where a step had to be shortened last, and the length it was to have."""
 
     def __post_init__(self) -> None:
         task = self.task
@@ -146,8 +148,12 @@ class _March:
         whole = self._safe_part(t, y, step.t, end, rows)
         if whole < 1.0:
             h = (step.t - t) * whole
-            if self._vanishes(h, t):
+            refused = (
+                t == self.wished[0] and abs(step.t - t) > 1.1 * self.wished[1]
+            )  # SciPy's steps are ten units of the last place or more
+            if refused or self._vanishes(h, t):
                 raise StepFailed(Status.STEP_TOO_SMALL)
+            self.wished = t, abs(h)
             self.stepper.rejected += 1
             self.stepper.shorten(t, y, h)
             return Status.FINISHED, -1

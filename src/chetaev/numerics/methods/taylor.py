@@ -29,6 +29,10 @@ _LARGE = 70
 _GROWTH = 6.0
 """The step after one that had to be shortened may be so much longer."""
 
+_SEAM = 50.0
+"""Tolerances, over a step: a larger difference between the slope of a series at its end and the rates there means that a function took
+another branch. The last terms of a series of order 20 differ by 20 tolerances at most; a smaller number only halves steps in vain."""
+
 _CORNERS = ("fabs", "sign", "fmin", "fmax", "floor", "ceil")
 
 
@@ -64,11 +68,20 @@ class _Series:
         count = len(task.compiled.flow.system.equations.system.parameters)
         self.known = np.append(task.p[:count], task.p[-1])
         self.limit, self.limited = task.max_step, False
+        self.rates = right_hand_side(task) if _branches(task.rates) else None
         self.restart(task.t0, task.y0)
 
     def step(self) -> Step:
         series, y, t = self.series, self.y, float(self.series.time)
-        self._try(np.copysign(min(abs(self.task.t1 - t), self.limit), self.task.t1 - t))
+        limit = np.copysign(min(abs(self.task.t1 - t), self.limit), self.task.t1 - t)
+        self._try(limit)
+        while not self._meets_rates(t):
+            limit, self.limited = 0.5 * (float(series.time) - t), True
+            self.restart(t, y)
+            self.rejected += 1
+            if abs(limit) < 10 * np.finfo(float).eps * abs(t):
+                raise StepFailed(Status.STEP_TOO_SMALL)
+            self._try(limit)
         self.evaluations += 1
         at = float(series.time)
         h = at - t
@@ -85,6 +98,19 @@ class _Series:
         self.sizes.remember(end)
         self.restart(float(series.time), end)
         return Step(at, end, rows)
+
+    def _meets_rates(self, t: float) -> bool:
+        """Whether the series has the right slope at its end, if a function may have changed its branch on the way.
+
+        The series of sqrt(1 - cos(x)^2) before pi is that of sin(x), beyond pi too: it converges, to another function.
+        """
+        if self.rates is None:
+            return True
+        at = float(self.series.time)
+        powers = np.arange(1, self.series.tc.shape[1]) * (at - t) ** np.arange(self.series.tc.shape[1] - 1)
+        rates = self.rates(at, np.array(self.series.state) * self.units) / self.units
+        off = np.abs((self.series.tc[:, 1:] * powers).sum(axis=1) - rates) * abs(at - t)
+        return bool(off.max() <= _SEAM * max(self.task.tolerance, float(np.finfo(float).eps)))
 
     def restart(self, t: float, y: Array) -> None:
         self.y, self.units = np.array(y), _powers_of_two(self.sizes.units)
@@ -107,6 +133,12 @@ class _Series:
         outcome, _ = self.series.step(limit, write_tc=True)
         if outcome.name not in ("success", "time_limit") or not np.all(np.isfinite(self.series.state)):
             raise StepFailed(Status.NOT_FINITE)
+
+
+def _branches(rates: ca.Function) -> bool:
+    """Whether rates contain functions that are not analytic where their argument has an end of its domain, such as sqrt and acos."""
+    branching = {ca.OP_SQRT, ca.OP_ASIN, ca.OP_ACOS, ca.OP_ACOSH, ca.OP_ATAN2, ca.OP_POW, ca.OP_CONSTPOW}
+    return any(rates.instruction_id(k) in branching for k in range(rates.n_instructions()))
 
 
 def _powers_of_two(units: Array) -> Array:

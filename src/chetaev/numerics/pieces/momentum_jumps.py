@@ -72,11 +72,8 @@ def has_jump(switched: Switched, mode: Mode) -> bool:
     timed = not moved_by(mode.function) and not jets_in(mode.function) - jets_in(mode.function, Input)
     if not timed and not divisible(difference, mode.function):
         return True
-    if (
-        not timed
-        and all(z.order < 2 for z in jets_in(difference, Coordinate))
-        and not any(z.order for z in jets_in(mode.function, Coordinate))
-    ):
+    moving = any(z.order for z in jets_in(mode.function, Coordinate))
+    if not timed and not moving and all(z.order < 2 for z in jets_in(difference, Coordinate)):
         return False  # momenta have no derivatives of g
     return any(not divisible(p, mode.function) for p in _momenta(switched.smooth, difference))
 

@@ -106,7 +106,7 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
             sign, last = new, right
         left, width = right, 2.0 * width
     work.rough[which] = work.rough[which] + 1.0 if left < 1.0 else 0.0
-    lost = changes > 0 and work.after[which] != work.after[which] and last < 1.0
+    lost = changes > 0 and not abs(work.after[which]) > 0.0 and last < 1.0  # no number, or underflow to zero: its sign is seen before
     return 0.5 * (first + last) if lost else 1.0
 
 
