@@ -40,6 +40,7 @@ from chetaev.numerics.methods.dop853.scale_constants import (
     FURTHER,
     GOLDEN_PART,
     NARROWER,
+    PLACE_DIGITS,
     PLACES,
     SPARSE,
     SPREAD,
@@ -179,7 +180,8 @@ def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: 
     counts[EVALUATIONS] += 1
     for j in range(y.size):
         inside[MOVED, j] = max(inside[MOVED, j], abs(work.end[j] - y[j]))
-        off = abs(h * (inside[SLOPE, j] - rates[j])) - DIGITS * EPSILON * abs(at * rates[j])
+        bend = max(abs(work.k[0, j] - rates[j]), abs(work.slope[j] - rates[j]))
+        off = abs(h * (inside[SLOPE, j] - rates[j])) - EPSILON * abs(at) * (DIGITS * abs(rates[j]) + PLACE_DIGITS * bend)
         if inside[OFF, j] < off < np.inf:
             inside[OFF, j], inside[CHANGE, j], inside[WHEN, j] = off, abs(h * rates[j]), at
     if system.directed != 0:

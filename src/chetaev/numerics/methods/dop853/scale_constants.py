@@ -49,3 +49,6 @@ GOLDEN_PART = 0.6180339887498949
 DIGITS = 2.0
 """Units in the last place of the time to which the length of a step is known: both of its ends are rounded. With less, steps of 1e-12
 between two switches would seem to violate the equations."""
+PLACE_DIGITS = 100.0
+"""Units in the last place of the time to which the places inside a step are known, as the derivative of an interpolant multiplies them: the
+sum of its coefficients is about 40. Rates that change within a step of 1e-12 at t = 1 are known to 1e-2 of their change."""
