@@ -11,7 +11,7 @@ class Figure:
     """One check at its worst place."""
 
     kind: str
-    """`rows`, `defect`, `rounding` or `balance`."""
+    """`rows`, `defect` or `balance`."""
     size: float
     """The largest relative error that the check measured."""
     allowed: float
@@ -42,8 +42,7 @@ class Figure:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """Four checks of a motion: residuals of the original rows, the defect of the continuous motion between steps, what rounding makes of
-    it, and the energy balance.
+    """Three checks of a motion: residuals of the original rows, the defect of the dense output between steps, and the energy balance.
 
     `worst` is the size of the figure with the largest ratio to its limit, and `where` is its place. A motion whose certificate is not `ok`
     does not have the outcome `finished`.
@@ -75,11 +74,6 @@ class Certificate:
         return 0.0 if self._worst_figure is None else self._worst_figure.size
 
     @property
-    def kind(self) -> str:
-        """The kind of the worst figure; empty without figures."""
-        return "" if self._worst_figure is None else self._worst_figure.kind
-
-    @property
     def where(self) -> str:
         """The row or jet of the worst figure, and the time."""
         return "" if self._worst_figure is None else self._worst_figure.where
@@ -106,7 +100,6 @@ class Certificate:
 _FACTS = {
     "rows": "the rates computed do not satisfy the rows they were derived from: a row is off",
     "defect": "the motion between two steps does not follow the equations: a jet is off",
-    "rounding": "the equations lose digits: rounding alone makes a jet wrong",
     "balance": "energy and work do not balance: relative to the energies that occurred they differ",
 }
 """The sentence for each check that fails, in the order in which a certificate lists the checks."""
@@ -114,7 +107,6 @@ _FACTS = {
 _REASONS = {
     "rows": "there is no motion",
     "defect": "the motion between the steps is less exact than they are, or there are no steps",
-    "rounding": "there are no steps, or rounding has one direction here",
     "balance": "there is no motion",
 }
 """Why a check was not made."""

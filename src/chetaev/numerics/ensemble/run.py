@@ -22,7 +22,6 @@ from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.doubts import EPSILON
-from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
 from chetaev.numerics.methods.base import columns_read, ends_kernel
@@ -130,7 +129,7 @@ class Integration:
         return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
 
     def _follow_the_equations(self, members: Indices) -> Mask:
-        """Return which members follow the equations inside their steps, with rates that have enough digits."""
+        """Return which members follow the equations inside their steps."""
         state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[members]), np.abs(self.high[members]))
         span = self.at[members] - self.read.t
 
@@ -138,9 +137,7 @@ class Integration:
             return np.array([usual_sizes(own, state, float(t)) for own, t in zip(sizes, span, strict=True)])
 
         off = inside.defects(self.inside[members], sizes, usual)[:, : len(state)]
-        rounded = inside.roundings(self.inside[members], sizes, usual)[:, : len(state)]
-        found = (off <= inside.defect_allowed(self.tolerance)) & (rounded <= inside.rounding_allowed(self.tolerance))
-        return np.asarray(found.all(axis=1))
+        return np.asarray((off <= inside.defect_allowed(self.tolerance)).all(axis=1))
 
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
@@ -214,7 +211,6 @@ class Integration:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
-            directed=directed(compiled.rhs.address, compiled.size),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
         noisy = compiled.flow.has_constant_jacobian

@@ -35,7 +35,7 @@ _FREE: list[tuple[int, NDArray[np.int64]]] = []
 _TABLES: list[NDArray[np.int64]] = []
 """Where the entries look; they are kept as long as the process, like all code."""
 
-SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
+_SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
 
 
 def interprets() -> bool:
@@ -61,24 +61,24 @@ def _entries() -> list[tuple[int, NDArray[np.int64]]]:
     _TABLES.append(table)
     run = _interpreter()
     entries = {
-        f"entry{k}": f"""define internal void @entry{k}({SIGNATURE}) nounwind {{
+        f"entry{k}": f"""define internal void @entry{k}({_SIGNATURE}) nounwind {{
 %code = load ptr, ptr inttoptr (i64 {line.ctypes.data} to ptr)
 %n = load i64, ptr inttoptr (i64 {line.ctypes.data + 8} to ptr)
-call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, {SIGNATURE})
+call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, {_SIGNATURE})
 ret void
 }}"""
         for k, line in enumerate(table)
     }
-    return list(zip(addresses_of(entries), table, strict=True))
+    return list(zip(_addresses(entries), table, strict=True))
 
 
-def addresses_of(functions: Mapping[str, str], declarations: Iterable[str] = ()) -> list[int]:
+def _addresses(functions: Mapping[str, str], declarations: Iterable[str] = ()) -> list[int]:
     """Return the addresses of functions given by their text. A kernel that is called once stores them."""
     told = [
         f"%at{k} = getelementptr i64, ptr %out, i64 {k}\nstore i64 ptrtoint (ptr @{name} to i64), ptr %at{k}"
         for k, name in enumerate(functions)
     ]
-    kernel = [f"define void @{NAME}({SIGNATURE}) nounwind {{", *told, "ret void", "}"]
+    kernel = [f"define void @{NAME}({_SIGNATURE}) nounwind {{", *told, "ret void", "}"]
     # the trailing comment keeps `engine._in_blocks` from splitting this text: it splits texts that end with a kernel
     text = "\n".join([*declarations, *functions.values(), *kernel, "; and nothing else", ""])
     tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, False))
@@ -96,7 +96,7 @@ def _interpreter() -> int:
     switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
     results = ", ".join(f"[ {_result(operation, case)}, %to.{case} ]" for operation, case in cases.items())
     blocks = "\n".join(f"to.{case}:\n{_block(operation, case)}\nbr label %done" for operation, case in cases.items())
-    text = f"""define internal void @run(ptr %code, i64 %n, {SIGNATURE}) nounwind {{
+    text = f"""define internal void @run(ptr %code, i64 %n, {_SIGNATURE}) nounwind {{
 entry:
 %long = icmp sgt i64 %n, {_ON_STACK}
 %placed = select i1 %long, i64 0, i64 %n
@@ -133,7 +133,7 @@ over:
 ret void
 }}"""
     memory = ("declare ptr @malloc(i64)", "declare void @free(ptr)")
-    return addresses_of({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory])[0]
+    return _addresses({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory])[0]
 
 
 def _result(operation: int, case: str) -> str:

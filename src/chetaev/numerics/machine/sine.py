@@ -26,9 +26,11 @@ NAME = "sine_and_cosine"
 BOTH = "{ double, double }"
 """The type of the result: sine, then cosine."""
 
-DECLARATION = "declare double @llvm.fma.f64(double, double, double)\ndeclare double @llvm.roundeven.f64(double)"
-"""The LLVM functions that the lines call. The second rounds to an integer in the same way in every mode of rounding (`directed`)."""
+DECLARATION = "declare double @llvm.fma.f64(double, double, double)"
+"""The LLVM function that the lines call."""
 
+_ROUNDING = 1.5 * 2.0**52
+"""Adding this number rounds to an integer, whose bits are then the last bits of the sum."""
 _LARGEST = 2.0**30
 """Radians. Larger arguments are left to the library: the two-part quarter turn would lose accuracy, and k would exceed 31 bits."""
 _QUARTER, _REST = 1.5707963267948966, 6.123233995736766e-17
@@ -91,9 +93,9 @@ class Lines:
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
         """Both, of an argument that is small enough."""
-        turns = self.fused(x, bits(2 / 3.141592653589793), bits(0.0))  # +0 also where x is -0: its sine is -0 then
-        k = self.value(f"call double @llvm.roundeven.f64(double {turns})")
-        quarter = self.value(f"fptosi double {k} to i64")
+        rounded = self.fused(x, bits(2 / 3.141592653589793), bits(_ROUNDING))
+        quarter = self.value(f"bitcast double {rounded} to i64")
+        k = self.minus(rounded, bits(_ROUNDING))
         first = self.fused(k, bits(-_QUARTER), x)
         y = self.fused(k, bits(-_REST), first)
         excess = self.fused(k, bits(_REST), self.minus(y, first))  # the rounding error of y

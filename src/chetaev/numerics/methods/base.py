@@ -19,7 +19,6 @@ from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
@@ -186,7 +185,6 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) ->
         n_measure=task.compiled.measure.n_out,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
-        directed=directed(addresses[0], len(task.y0)),
     )
     limits = task.measures.limits(task.max_step, max_steps)
     watching = dop853.Watching(

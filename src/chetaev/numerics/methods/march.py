@@ -16,7 +16,6 @@ from typing import Protocol
 
 import numpy as np
 
-from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
@@ -335,21 +334,8 @@ class _March:
         eps = float(np.finfo(float).eps)
         with np.errstate(all="ignore"):
             off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
-            squares = (h * np.abs(self._directed(at, there, rates) - rates).max(axis=0)) ** 2
         larger = np.isfinite(off) & (off > self.inside[codes.OFF])
         self.inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
-        self.inside[codes.ROUNDED] += np.where(np.isfinite(squares), squares, 0.0)
-
-    def _directed(self, t: float, y: Array, rates: Array) -> Array:
-        """The rates rounded up and down, with state and time moved by a unit in the last place; the rates themselves if there is no such
-        code.
-        """
-        address = directed(self.task.rhs.early, len(y))
-        if not address:
-            return rates[None, :]
-        unit = float(np.finfo(float).eps)
-        t, y = t * (1.0 + unit), y * (1.0 + unit * np.where((np.arange(len(y)) + self.accepted) % 2, 1.0, -1.0))
-        return dop853.evaluate(address, [t], y[None, :], self.task.parameters_at(t, y), 2 * len(y)).reshape(2, len(y))
 
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
         moved, far = self.projected(np.array([t]), y[None, :])

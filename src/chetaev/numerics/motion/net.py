@@ -4,9 +4,6 @@ r"""The checks of a simulation ("net"), which do not depend on how the motion wa
   not solved. Unknowns that are not rates, such as multipliers, are fitted. Residuals are relative to the terms of the row.
 - *defect*: at a random time inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
-- *rounding*: at the same times, the rates against rates that are rounded up and down in every operation, added up over the motion,
-  relative to the size of the jet. Where narrow features lie at large times or positions, or large numbers cancel,
-  the rates have few correct digits, and no smaller steps help.
 - *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
   beside a pole the terms of the energy are so large for a moment that later energies are negligible.
 
@@ -32,7 +29,6 @@ from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.directed import AVAILABLE
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.dop853.codes import WHEN
@@ -191,19 +187,14 @@ def sizes_of(piece: Piece) -> Array:
     return np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
 
 
-def _inside(piece: Piece) -> tuple[Figures, Figures]:
-    """The largest defect of a piece, and what rounding makes of its jets."""
-    jets, found, sizes = piece.setting.flow.state, piece.run.inside, sizes_of(piece)
-
-    def usual() -> Array:
-        return usual_state(sizes, piece)
-
-    defects, roundings = inside.defects(found, sizes, usual)[: len(jets)], inside.roundings(found, sizes, usual)[: len(jets)]
+def _defect(piece: Piece) -> Figures:
+    """The largest defect of a piece."""
+    jets, sizes = piece.setting.flow.state, sizes_of(piece)
+    found = inside.defects(piece.run.inside, sizes, lambda: usual_state(sizes, piece))[: len(jets)]
     if not len(jets):
-        return (0.0, "", None), (0.0, "", None)
-    worst, noisiest = int(np.argmax(defects)), int(np.argmax(roundings))
-    defect = float(defects[worst]), f"rate of {jets[worst].name}", float(found[WHEN, worst])
-    return defect, (float(roundings[noisiest]), f"rate of {jets[noisiest].name}", None)
+        return 0.0, "", None
+    worst = int(np.argmax(found))
+    return float(found[worst]), f"rate of {jets[worst].name}", float(piece.run.inside[WHEN, worst])
 
 
 def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
@@ -262,7 +253,6 @@ class Net:
     """Whether the motion between the nodes is about as exact as the nodes, so that its defect tells something."""
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
-    rounded: list[Figures] = field(default_factory=list)
     last: Piece | None = None
     """The last piece, if it was not checked."""
     usual: float = 0.0
@@ -276,9 +266,7 @@ class Net:
         self.usual += float(piece.run.usual)
         self.duration += abs(piece.end - piece.begin)
         if piece.run.looked:
-            defect, rounding = _inside(piece)
-            self.between += [defect] if self.defects else []
-            self.rounded += [rounding] if AVAILABLE else []
+            self.between += [_defect(piece)] if self.defects else []
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
@@ -292,8 +280,6 @@ class Net:
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
             figures.append(_worst("defect", self.between, inside.defect_allowed(self.tolerance)))
-        if self.rounded:
-            figures.append(_worst("rounding", self.rounded, inside.rounding_allowed(self.tolerance)))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
         left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))

@@ -25,7 +25,6 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, columns_read, ends_kernel
@@ -162,7 +161,6 @@ class OnePiece:
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
-                directed=directed(compiled.rhs.address, compiled.size),
             )
         return self._codes[lasting, touching]
 

@@ -67,16 +67,9 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
     """The checks of the motion failed, also after it was computed again."""
     how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
     return Outcome.NOT_CERTIFIED, (
-        f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  {_REMEDIES[certificate.kind]}; "
-        f"print(motion.certificate) shows all figures."
+        f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  A smaller tolerance may help, or "
+        f"another start; print(motion.certificate) shows all figures."
     )
-
-
-_REMEDIES = dict.fromkeys(("rows", "defect", "balance"), "A smaller tolerance may help, or another start") | {
-    "rounding": "Numbers that nearly cancel can be written in another way, and narrow features belong near time and position zero; a "
-    "larger tolerance asks for fewer digits",
-}
-"""What to do about a check that fails."""
 
 
 def wrong_side(surface: str, t: float) -> Verdict:

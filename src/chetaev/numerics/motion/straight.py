@@ -28,7 +28,6 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
-from chetaev.numerics.machine.directed import directed
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
@@ -68,7 +67,7 @@ class Straight:
         self.parameters, self.room = len(flow.system.equations.system.parameters), len(flow.arguments) + 1
         self.hidden = len(flow.system.hidden())
         self.outputs = compile_kernel(flow.function(outputs, "outputs"))
-        self.defect, self.rounding = inside.defect_allowed(self.tolerance), inside.rounding_allowed(self.tolerance) ** 2
+        self.defect = inside.defect_allowed(self.tolerance)
         self._touching: dict[bytes, bool] = {}
         self._allowed: dict[int, tuple[float, float]] = {}
         self._threads = threading.local()
@@ -134,7 +133,6 @@ class Straight:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
-            directed=directed(compiled.rhs.address, self.size),
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
         return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)
@@ -231,13 +229,10 @@ class _Thread:
         return bool(left_at_the_end(residual, terms, float(seen.roots[codes.INTEGRAL]), span, float(begun)) <= at_the_end)
 
     def _follows_the_equations(self, found: Array, minima: Array, maxima: Array) -> bool:
-        """Whether the motion follows the equations inside its steps, with rates that have enough digits. Where a jet has no size of its own
-        `simulate` decides.
-        """
+        """Whether the motion follows the equations inside its steps. Where a jet has no size of its own `simulate` decides."""
         of = self.of
         sizes = np.maximum(-minima, maxima)[: of.states]
-        found = found[:, : of.states]
-        return bool((found[codes.OFF] <= of.defect * sizes).all() and (found[codes.ROUNDED] <= of.rounding * sizes * sizes).all())
+        return bool((found[codes.OFF, : of.states] <= of.defect * sizes).all())
 
 
 PROJECTED = 1e-8

@@ -12,7 +12,7 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
-| `directed` | $y'$ with all values rounded up, then with all values rounded down (`chetaev.numerics.machine.directed`) |
+| `directed` | $y'$ with all values rounded up, then with all values rounded down (0 = round-off is not looked at) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
