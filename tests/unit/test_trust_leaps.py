@@ -218,7 +218,8 @@ def test_a_pulse_where_an_oscillation_is_divided_by_what_vanishes(k, place, vari
         equations = ch.derive(ch.System("x", list(values), lagrangian="x'^2/2", forces={"x": pulse}))
         motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 1.4 * place), parameters=values)
         right = 2 if variable == "t" else math.sqrt(3)
-        assert motion.outcome == "finished"
+        few_digits = k * math.ulp(place) > 1e-6  # radians by which the last digit of the place turns the oscillation
+        assert motion.outcome == "finished" or (few_digits and motion.outcome == "not_certified")
         assert motion.final["x'"] == pytest.approx(right, abs=5e-4 + 4 / (math.pi * k * 0.4 * place))
 
 
