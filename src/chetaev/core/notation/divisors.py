@@ -1,8 +1,8 @@
 """Whether a divisor is known to be zero, as SymPy knows it, but without asking SymPy about long sums.
 
-SymPy deduces signs and parities of every part before it answers, which takes milliseconds for the distance of two bodies. What it calls zero
-is zero for all values of the symbols; so an expression that has another value at one point need not be asked about. A polynomial in symbols
-with rational numbers is evaluated exactly, modulo a prime.
+SymPy deduces signs and parities of every part before it answers, which takes milliseconds for the distance of two bodies. What it calls
+zero is zero for all values of the symbols; so an expression that has another value at one point need not be asked about. A polynomial in
+symbols with rational numbers is evaluated exactly, modulo a prime.
 """
 
 from __future__ import annotations

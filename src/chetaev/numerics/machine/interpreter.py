@@ -24,8 +24,8 @@ from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LI
 _STOCK = 8
 """Entry functions that are compiled together; a smaller number compiles more often."""
 _ON_STACK = 32_768
-"""Most values of a program that are on the stack: they take 256 KiB, and more could overflow the stack of a thread. Those of longer programs
-are in memory that each call takes and gives back."""
+"""Most values of a program that are on the stack: they take 256 KiB, and more could overflow the stack of a thread. Those of longer
+programs are in memory that each call takes and gives back."""
 _MEMORY = ("malloc", "free")
 """The functions for that."""
 
