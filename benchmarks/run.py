@@ -24,6 +24,7 @@ import growth
 import integration
 import large_input
 import long_runs
+import many_bodies
 import setup_time
 from measure import Effort
 
@@ -35,6 +36,7 @@ PARTS = {
     "calls": calls,
     "long_runs": long_runs,
     "growth": growth,
+    "many_bodies": many_bodies,
     "groups": groups,
 }
 RESULTS = Path(__file__).with_name("results.md")

@@ -642,3 +642,18 @@ def test_joined_kernels_have_the_bits_of_each():
         found = joined(0.3, state, [0.7, 1.9])
         assert found[:2].tobytes() == first(0.3, state, [0.7, 1.9]).tobytes()
         assert found[4:].tobytes() == second(0.3, state, [0.7, 1.9]).tobytes()
+
+
+def test_a_program_whose_values_do_not_fit_on_the_stack():
+    """Its values are in memory of their own while it is interpreted."""
+
+    def chain(t, y, p):
+        x, v = y[0], y[1]
+        for _ in range(12_000):
+            x, v = x + 0.0001 * v, v - 0.0001 * (x * p[0])
+        return ca.vertcat(x, v)
+
+    kernel, function = kernel_of(chain)
+    assert kernel.instructions > 40_000
+    found = kernel(0.0, [0.5, 2.0], [9.81])
+    np.testing.assert_allclose(found, np.array(function(0.0, [0.5, 2.0], [9.81])).ravel(), rtol=1e-12)

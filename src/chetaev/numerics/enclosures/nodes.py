@@ -34,7 +34,7 @@ _LARGEST = 10**6
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value reveals as much as their slope."""
 _FEW = 50
-"""Number of nodes up to which they are in SymPy's order, which is that of the printed equations; sorting takes a quarter of a second."""
+"""Number of nodes up to which they are in SymPy's order, that of printed equations; sorting then takes a quarter of a second."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 _REMOVED: Remembered[Mapping[Expr, tuple[Expr, ...]]] = Remembered(64)
 

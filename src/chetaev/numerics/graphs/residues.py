@@ -156,7 +156,7 @@ class Residues:
                     row[j] = self.frozen(row[j])
 
     def follow(self, changed: Sequence[tuple[int, int]], rows: Sequence[dict[int, ca.SX]], freeze: bool) -> None:
-        """Repeat in the graphs what a step changed by cancellation: remove entries that are zero now, freeze those that are constant."""
+        """Repeat in the graphs what a step changed by cancellation: remove entries that are zero, and freeze those that are constant."""
         for k, c in changed:
             if c not in rows[k]:
                 continue
