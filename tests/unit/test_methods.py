@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
-from chetaev.numerics.methods.taylor import expressions
+from chetaev.numerics.methods.series import series_of
 from chetaev.numerics.motion.storage import load
 
 PUSHED = ch.derive(ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": "mu*(1 - x^2)*x'"}, name="van der Pol"))
