@@ -27,6 +27,13 @@ class Series:
 
     def __init__(self) -> None:
         self.terms: list[ca.SX] = []
+        self._slopes: list[ca.SX] = []
+
+    def slopes(self, k: int) -> list[ca.SX]:
+        """The coefficients i a_i up to order k, those of the derivative."""
+        for i in range(len(self._slopes), k + 1):
+            self._slopes.append(i * self.terms[i])
+        return self._slopes
 
     def extend(self, k: int) -> None:
         """Add the coefficient of order k; those of the arguments are known up to there."""
@@ -186,11 +193,11 @@ class Tape:
 
     def integral(self, start: Callable[[ca.SX], ca.SX], a: Series, slope: Series) -> Series:
         """A function of a whose derivative by a is a known series."""
-        return self.by(lambda _, k: start(a.terms[0]) if k == 0 else _integrated(a.terms, slope.terms, k))
+        return self.by(lambda _, k: start(a.terms[0]) if k == 0 else _integrated(a, slope.terms, k))
 
     def exponential(self, a: Series) -> Series:
         """exp(a), which is its own derivative."""
-        return self.by(lambda own, k: ca.exp(a.terms[0]) if k == 0 else _integrated(a.terms, own, k))
+        return self.by(lambda own, k: ca.exp(a.terms[0]) if k == 0 else _integrated(a, own, k))
 
     def logarithm(self, a: Series) -> Series:
         """log(a)"""
@@ -198,10 +205,10 @@ class Tape:
         def rule(own: list[ca.SX], k: int) -> ca.SX:
             if k == 0:
                 return ca.log(a.terms[0])
-            weighted = [i / k * own[i] for i in range(k)]
-            return (a.terms[k] - (_dot(weighted[1:], a.terms[k - 1 : 0 : -1]) if k > 1 else 0)) / a.terms[0]
+            return (a.terms[k] - (_dot(found.slopes(k - 1)[1:k], a.terms[k - 1 : 0 : -1]) * (1 / k) if k > 1 else 0)) / a.terms[0]
 
-        return self.by(rule)
+        found = self.by(rule)
+        return found
 
     def wave(self, which: str, a: Series) -> Series:
         """sin, cos, sinh or cosh: each is the derivative of the other, up to a sign."""
@@ -209,8 +216,8 @@ class Tape:
         if (kind, id(a)) not in self._waves:
             odd, even = _By(lambda _, k: ca.SX(0)), _By(lambda _, k: ca.SX(0))
             sine, cosine, sign = (ca.sinh, ca.cosh, 1.0) if kind else (ca.sin, ca.cos, -1.0)
-            odd.rule = lambda _, k: sine(a.terms[0]) if k == 0 else _integrated(a.terms, even.terms, k)
-            even.rule = lambda _, k: cosine(a.terms[0]) if k == 0 else sign * _integrated(a.terms, odd.terms, k)
+            odd.rule = lambda _, k: sine(a.terms[0]) if k == 0 else _integrated(a, even.terms, k)
+            even.rule = lambda _, k: cosine(a.terms[0]) if k == 0 else sign * _integrated(a, odd.terms, k)
             self.line += [odd, even]
             self._waves[kind, id(a)] = odd, even
         return self._waves[kind, id(a)][which.startswith("cos")]
@@ -218,7 +225,7 @@ class Tape:
     def tangent(self, start: Callable[[ca.SX], ca.SX], sign: float, a: Series) -> Series:
         """tan and tanh, whose derivative is 1 plus or minus their square."""
         slope = _By(lambda _, k: ca.SX(0))
-        found = _By(lambda _, k: start(a.terms[0]) if k == 0 else _integrated(a.terms, slope.terms, k))
+        found = _By(lambda _, k: start(a.terms[0]) if k == 0 else _integrated(a, slope.terms, k))
         slope.rule = lambda _, k: (1 if k == 0 else 0) + sign * _square(found.terms, k)
         self.line += [found, slope]
         return found
@@ -236,7 +243,7 @@ class Tape:
         return self.by(
             lambda _, k: ca.atan2(y.terms[0], x.terms[0])
             if k == 0
-            else _integrated(y.terms, across.terms, k) - _integrated(x.terms, along.terms, k)
+            else _integrated(y, across.terms, k) - _integrated(x, along.terms, k)
         )
 
     def error_function(self, a: Series) -> Series:
@@ -261,9 +268,9 @@ def _square(a: Sequence[ca.SX], k: int, first: int = 0) -> ca.SX:
     return found + a[k // 2] ** 2 if k % 2 == 0 and k // 2 >= first else found
 
 
-def _integrated(a: Sequence[ca.SX], slope: Sequence[ca.SX], k: int) -> ca.SX:
+def _integrated(a: Series, slope: Sequence[ca.SX], k: int) -> ca.SX:
     r"""The coefficient of order k of $\int slope\,da$: $\frac1k\sum_{i \ge 1} i\,a_i\,slope_{k-i}$."""
-    return _product([i / k * a[i] if i else a[0] for i in range(k + 1)], slope, k, 1)
+    return _product(a.slopes(k), slope, k, 1) * (1 / k)
 
 
 _LINEAR: dict[int, Callable[..., ca.SX]] = {
@@ -323,6 +330,6 @@ def series_of(rates: ca.Function, order: int) -> ca.Function:
         tape.extend(k)
         time.terms.append(ca.SX(1 if k == 0 else 0))
         for series, slope in zip(state, found, strict=True):
-            series.terms.append(ca.SX(0) if slope is None else slope.terms[k] / (k + 1))
+            series.terms.append(ca.SX(0) if slope is None else slope.terms[k] * (1 / (k + 1)))
     column = ca.vertcat(*[series.terms[k] for k in range(1, order + 1) for series in state])
     return ca.Function("series", [t, y, p], [ca.densify(column)], {"cse": True})

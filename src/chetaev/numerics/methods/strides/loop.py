@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import part
+from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
 from chetaev.numerics.methods.dop853.codes import FINISHED, INTEGRAL, INTERRUPTED, LATEST, NO_ROOM, RUNNING
@@ -40,7 +40,7 @@ from chetaev.numerics.methods.strides.sizes import remember
 from chetaev.numerics.methods.strides.types import Kept, Newton, Path, Room
 
 
-@part
+@inner
 def _before_step(path: Path, kept: Kept, flag: Integers) -> int:
     """Why the stride must end before its next step, or RUNNING."""
     counts = path.counts
@@ -53,7 +53,7 @@ def _before_step(path: Path, kept: Kept, flag: Integers) -> int:
     return RUNNING
 
 
-@part
+@inner
 def _quiet(system: System, control: Control, watches: Watches, path: Path, room: Room, tube: Tube) -> bool:
     """Project the end of the step that was tried, and tell whether nothing happens in the step."""
     t, t_new, y, counts = path.clock[NOW], path.clock[NEW], path.y, path.counts
@@ -75,7 +75,7 @@ def _quiet(system: System, control: Control, watches: Watches, path: Path, room:
     return True
 
 
-@part
+@inner
 def _commit(system: System, control: Control, watches: Watches, path: Path, room: Room, kept: Kept, seen: Seen) -> None:
     """A quiet step becomes part of the run."""
     clock, counts, y = path.clock, path.counts, path.y
@@ -111,7 +111,7 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
     copy(room.end, y)
 
 
-@part
+@inner
 def _advance(path: Path) -> None:
     """The clock goes on to the end of the step."""
     clock = path.clock
@@ -155,7 +155,7 @@ def series_stride(
     path.counts[STATUS] = status
 
 
-@part
+@inner
 def _remember_polynomial(path: Path, room: Room, newton: Newton) -> None:
     """Keep the polynomial of a step, and where it begins, for the first guess of the next one."""
     copy(path.y, newton.past)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, part
+from chetaev.numerics.machine.native import call_kernel, inner
 from chetaev.numerics.methods.dop853.calls import finite
 from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from chetaev.numerics.methods.dop853.step import EPSILON
@@ -24,7 +24,7 @@ _SAFETY = 0.7
 """How much shorter a step is than the coefficients allow, as an exponent over the order: the number of Jorba and Zou."""
 
 
-@part
+@inner
 def series_step(system: System, series: int, control: Control, path: Path, room: Room) -> int:
     """The next step, unchecked: its polynomial in `room.rows`, its end in `room.free` and its time in the clock; status."""
     clock, scales, rows, y = path.clock, path.scales, room.rows, path.y
@@ -40,12 +40,12 @@ def series_step(system: System, series: int, control: Control, path: Path, room:
         before = max(before, abs(rows[m - 2, j]) * unit)
     if not (finite(rows[m - 1]) and finite(rows[m - 2])):
         return NOT_FINITE
-    radius = np.inf
+    radius = np.inf  # its logarithm
     if last > 0.0:
-        radius = (size / last) ** (1.0 / m)
+        radius = np.log(size / last) / m
     if before > 0.0:
-        radius = min(radius, (size / before) ** (1.0 / (m - 1)))
-    length, left = radius * np.exp(-2.0 - _SAFETY / (m - 1)), abs(end - t)
+        radius = min(radius, np.log(size / before) / (m - 1))
+    length, left = np.exp(radius - 2.0 - _SAFETY / (m - 1)), abs(end - t)
     clock[PROPOSED] = np.inf
     if clock[NEXT] < length:
         length = clock[NEXT]

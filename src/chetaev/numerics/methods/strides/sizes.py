@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chetaev.numerics.machine.native import part
+from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.scale_constants import MEMORY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix
 from chetaev.numerics.methods.strides.codes import AMONG, FAINT, FLOOR, GIVEN, LARGEST, SIZES, TYPICAL
 
 
-@part
+@inner
 def remember(scales: Matrix, y: Array) -> None:
     """Take in a state."""
     for j in range(y.size):
@@ -21,7 +21,7 @@ def remember(scales: Matrix, y: Array) -> None:
             scales[FLOOR, j] = 0.0
 
 
-@part
+@inner
 def find_typical(scales: Matrix, kinds: Integers) -> None:
     """The sizes by which errors are measured: of what is round-off beside others of its kind, theirs."""
     for j in range(kinds.size):
