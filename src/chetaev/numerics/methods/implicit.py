@@ -10,6 +10,7 @@ import numpy as np
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.base import Method, Task
+from chetaev.numerics.methods.dop853.room import width_of
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.strides.types import Newton
 from chetaev.numerics.methods.striding import Strides
@@ -72,6 +73,6 @@ def _room(n: int) -> Newton:
         d=stages[3],
         slope=np.zeros(n),
         error=np.zeros(n),
-        before=np.zeros((3, n)),
+        before=np.zeros((n, width_of(3))),
         past=np.zeros(n),
     )

@@ -118,6 +118,7 @@ class _March:
     shortened: int = 0
     worst: float = 1.0
     surprise: int = -1
+
     def __post_init__(self) -> None:
         task = self.task
         self.t, self.y = task.t0, np.array(task.y0)

@@ -127,28 +127,34 @@ class Tape:
     # -- arithmetic
 
     def product(self, a: Series, b: Series) -> Series:
-        """a b"""
+        """The product a b."""
         if a.constant or b.constant:
             fixed, other = (a, b) if a.constant else (b, a)
             return self.by(lambda _, k: fixed.terms[0] * other.terms[k])
         return self.square(a) if a is b else self.by(lambda _, k: _product(a.terms, b.terms, k))
 
     def square(self, a: Series) -> Series:
-        """a^2"""
+        """The square a^2."""
         return self.by(lambda _, k: _square(a.terms, k))
 
     def quotient(self, a: Series, b: Series) -> Series:
-        """a/b"""
+        """The quotient a/b."""
         if b.constant:
             return self.by(lambda _, k: a.terms[k] / b.terms[0])
-        return self.by(lambda own, k: (a.terms[k] - _product(b.terms, own, k, 1)) / b.terms[0])
+
+        def rule(own: list[ca.SX], k: int) -> ca.SX:
+            if k == 0:
+                return a.terms[0] / b.terms[0]
+            return (a.terms[k] - _product(b.terms, own, k, 1)) * (1 / b.terms[0])  # the same inverse for all orders
+
+        return self.by(rule)
 
     def inverse(self, a: Series) -> Series:
-        """1/a"""
+        """The inverse 1/a."""
         return self.quotient(self.number(1.0), a)
 
     def shifted(self, shift: float, factor: float, a: Series) -> Series:
-        """shift + factor a"""
+        """The sum shift + factor a."""
         return self.by(lambda _, k: shift + factor * a.terms[0] if k == 0 else factor * a.terms[k])
 
     def root(self, a: Series) -> Series:
@@ -157,7 +163,7 @@ class Tape:
         def rule(own: list[ca.SX], k: int) -> ca.SX:
             if k == 0:
                 return ca.sqrt(a.terms[0])
-            return (a.terms[k] - _square(own, k, 1)) / (2 * own[0])
+            return (a.terms[k] - _square(own, k, 1)) * (0.5 / own[0])
 
         return self.by(rule)
 
@@ -185,7 +191,7 @@ class Tape:
             if k == 0:
                 return base.terms[0] ** exponent()
             weighted = [((exponent() + 1) * i / k - 1) * base.terms[i] for i in range(k + 1)]
-            return _product(weighted, own, k, 1) / base.terms[0]
+            return _product(weighted, own, k, 1) * (1 / base.terms[0])
 
         return self.by(rule)
 
@@ -196,22 +202,22 @@ class Tape:
         return self.by(lambda _, k: start(a.terms[0]) if k == 0 else _integrated(a, slope.terms, k))
 
     def exponential(self, a: Series) -> Series:
-        """exp(a), which is its own derivative."""
+        """The exponential of a, which is its own derivative."""
         return self.by(lambda own, k: ca.exp(a.terms[0]) if k == 0 else _integrated(a, own, k))
 
     def logarithm(self, a: Series) -> Series:
-        """log(a)"""
+        """The logarithm of a."""
 
         def rule(own: list[ca.SX], k: int) -> ca.SX:
             if k == 0:
                 return ca.log(a.terms[0])
-            return (a.terms[k] - (_dot(found.slopes(k - 1)[1:k], a.terms[k - 1 : 0 : -1]) * (1 / k) if k > 1 else 0)) / a.terms[0]
+            return (a.terms[k] - (_product(found.slopes(k - 1), a.terms, k, 1, k - 1) * (1 / k) if k > 1 else 0)) * (1 / a.terms[0])
 
         found = self.by(rule)
         return found
 
     def wave(self, which: str, a: Series) -> Series:
-        """sin, cos, sinh or cosh: each is the derivative of the other, up to a sign."""
+        """One of sin, cos, sinh and cosh: each is the derivative of the other, up to a sign."""
         kind = "h" if which.endswith("h") else ""
         if (kind, id(a)) not in self._waves:
             odd, even = _By(lambda _, k: ca.SX(0)), _By(lambda _, k: ca.SX(0))
@@ -223,7 +229,7 @@ class Tape:
         return self._waves[kind, id(a)][which.startswith("cos")]
 
     def tangent(self, start: Callable[[ca.SX], ca.SX], sign: float, a: Series) -> Series:
-        """tan and tanh, whose derivative is 1 plus or minus their square."""
+        """The functions tan and tanh, whose derivative is 1 plus or minus their square."""
         slope = _By(lambda _, k: ca.SX(0))
         found = _By(lambda _, k: start(a.terms[0]) if k == 0 else _integrated(a, slope.terms, k))
         slope.rule = lambda _, k: (1 if k == 0 else 0) + sign * _square(found.terms, k)
@@ -237,35 +243,33 @@ class Tape:
         return self.integral(start, a, slope)
 
     def angle(self, y: Series, x: Series) -> Series:
-        """atan2(y, x)"""
+        """The angle atan2(y, x)."""
         size = self.by(lambda _, k: _square(x.terms, k) + _square(y.terms, k))
         across, along = self.quotient(x, size), self.quotient(y, size)
         return self.by(
-            lambda _, k: ca.atan2(y.terms[0], x.terms[0])
-            if k == 0
-            else _integrated(y, across.terms, k) - _integrated(x, along.terms, k)
+            lambda _, k: ca.atan2(y.terms[0], x.terms[0]) if k == 0 else _integrated(y, across.terms, k) - _integrated(x, along.terms, k)
         )
 
     def error_function(self, a: Series) -> Series:
-        """erf(a)"""
+        """The error function of a."""
         slope = self.exponential(self.shifted(0.0, -1.0, self.square(a)))
         return self.integral(ca.erf, a, self.shifted(0.0, 2 / sqrt(pi), slope))
 
 
-def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
-    return ca.dot(ca.vertcat(*a), ca.vertcat(*b))
+def _sum(pairs: Sequence[tuple[ca.SX, ca.SX]]) -> ca.SX:
+    """The sum of products from the oldest to the newest: a processor adds up the old ones while it waits for the new."""
+    return ca.dot(ca.vertcat(*[a for a, _ in pairs]), ca.vertcat(*[b for _, b in pairs])) if pairs else ca.SX(0)
 
 
-def _product(a: Sequence[ca.SX], b: Sequence[ca.SX], k: int, first: int = 0) -> ca.SX:
-    r"""$\sum_{i \ge first} a_i b_{k-i}$"""
-    return _dot(a[first : k + 1], [b[k - i] for i in range(first, k + 1)]) if first <= k else ca.SX(0)
+def _product(a: Sequence[ca.SX], b: Sequence[ca.SX], k: int, first: int = 0, last: int | None = None) -> ca.SX:
+    r"""$\sum_{i \ge first} a_i b_{k-i}$, up to the last that is wanted."""
+    return _sum([(a[i], b[k - i]) for i in sorted(range(first, (k if last is None else last) + 1), key=lambda i: max(i, k - i))])
 
 
 def _square(a: Sequence[ca.SX], k: int, first: int = 0) -> ca.SX:
     r"""$\sum_{first \le i \le k - first} a_i a_{k-i}$, every product once."""
-    half = range(first, (k + 1) // 2)
-    found = 2 * _dot([a[i] for i in half], [a[k - i] for i in half]) if half else ca.SX(0)
-    return found + a[k // 2] ** 2 if k % 2 == 0 and k // 2 >= first else found
+    middle = [(a[k // 2], a[k // 2])] if k % 2 == 0 and k // 2 >= first else []
+    return _sum([*middle, *[(2 * a[i], a[k - i]) for i in range((k - 1) // 2, first - 1, -1)]])
 
 
 def _integrated(a: Series, slope: Sequence[ca.SX], k: int) -> ca.SX:
@@ -315,8 +319,10 @@ _RULES: dict[int, Callable[..., Series]] = {
 }
 
 
-def series_of(rates: ca.Function, order: int) -> ca.Function:
-    r"""From (t, y, p) to the coefficients of orders 1 to `order` of the motion $y' = rates(t, y, p)$, row by row."""
+def series_of(rates: ca.Function, order: int, block: int = 1) -> ca.Function:
+    r"""From (t, y, p) to the coefficients of orders 1 to `order` of the motion $y' = rates(t, y, p)$, component by component, each with
+    zeros up to a multiple of `block` coefficients.
+    """
     sizes = [rates.size1_in(k) for k in range(3)]
     t, y, p = (ca.SX.sym(name, size) for name, size in zip("typ", sizes, strict=True))
     tape = Tape()
@@ -331,5 +337,6 @@ def series_of(rates: ca.Function, order: int) -> ca.Function:
         time.terms.append(ca.SX(1 if k == 0 else 0))
         for series, slope in zip(state, found, strict=True):
             series.terms.append(ca.SX(0) if slope is None else slope.terms[k] * (1 / (k + 1)))
-    column = ca.vertcat(*[series.terms[k] for k in range(1, order + 1) for series in state])
+    zeros = [ca.SX(0)] * (-order % block)
+    column = ca.vertcat(*[term for series in state for term in (*series.terms[1:], *zeros)])
     return ca.Function("series", [t, y, p], [ca.densify(column)], {"cse": True})

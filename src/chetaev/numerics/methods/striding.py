@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.numerics.machine.packed import Packed
-from chetaev.numerics.methods.base import Task
+from chetaev.numerics.methods.base import Task, columns_read
 from chetaev.numerics.methods.dop853 import FINAL, Limits, Status
 from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
 from chetaev.numerics.methods.dop853.codes import RUNNING, WORST
@@ -28,8 +28,8 @@ two strides is when Ctrl-C is noticed."""
 class Strides:
     """The stepper of a compiled method: single steps for `march`, and strides of quiet ones.
 
-    `word` is the name of the method in the compiled code, `kernel` the address of what it calls besides the rates, `rows` the number of
-    rows of its polynomials, `order` the power of a step with which its estimated error grows, `extra` its own room.
+    `word` is the name of the method in the compiled code, `kernel` the address of what it calls besides the rates, `rows` the order
+    of its polynomials, `extra` its own room.
     """
 
     def __init__(self, task: Task, word: str, kernel: int, rows: int, places: tuple[float, ...], extra: tuple[Any, ...] = ()) -> None:
@@ -69,7 +69,7 @@ class Strides:
     @cached_property
     def _kept(self) -> Kept:
         """Room for the steps of a stride; without their polynomials where nobody reads these."""
-        (rows, n), keeping = self._room.rows.shape, self.task.keep != FINAL
+        rows, n, keeping = self._room.order, len(self.task.y0), self.task.keep != FINAL
         most = min(max(_NUMBERS // (rows * n), _FEWEST), _MOST)
         return Kept(np.empty(most), np.empty((most, n)), np.empty((most if keeping else 0, rows, n)))
 
@@ -89,7 +89,7 @@ class Strides:
         self._count()
         if path.counts[codes.STATUS] != RUNNING:
             raise StepFailed(Status(int(path.counts[codes.STATUS])))
-        return Step(float(path.clock[codes.NOW]), path.y.copy(), self._room.rows.copy())
+        return Step(float(path.clock[codes.NOW]), path.y.copy(), np.ascontiguousarray(self._room.rows[:, : self._room.order].T))
 
     def stride(self, seen: Seen, signs: Integers, limits: Limits | None, most: int) -> Quiet:
         """Quiet steps, at most so many with those that are rejected, as far as there is room; what is seen and the signs are renewed.
@@ -111,7 +111,9 @@ class Strides:
         signs[:] = path.signs
         size = int(path.counts[codes.KEPT])
         rows = kept.rows[:size].copy()
-        return Quiet(kept.nodes[:size].copy(), kept.states[:size].copy(), rows, int(path.counts[codes.PROJECTIONS]), float(tube.notes[WORST]))
+        return Quiet(
+            kept.nodes[:size].copy(), kept.states[:size].copy(), rows, int(path.counts[codes.PROJECTIONS]), float(tube.notes[WORST])
+        )
 
     def _renew(self, limits: Limits) -> None:
         """The sizes by which corrections of the projection are measured, as `dop853.settle` takes them."""
@@ -154,12 +156,23 @@ class Strides:
 
 def _code(task: Task) -> Code:
     """The code of a task by its addresses."""
-    kernels = (task.rhs, task.project, task.inputs, task.watch, task.compiled.measure, task.nodes, task.bounds, task.turns, task.determinant)
+    kernels = (
+        task.rhs,
+        task.project,
+        task.inputs,
+        task.watch,
+        task.compiled.measure,
+        task.nodes,
+        task.bounds,
+        task.turns,
+        task.determinant,
+    )
     return Code(*[0 if kernel is None else kernel.address for kernel in kernels])._replace(
         first_input=task.first_input,
         n_watch=len(task.watches),
         n_measure=task.compiled.measure.n_out,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
+        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
     )
 
 
@@ -176,10 +189,14 @@ def _watching(task: Task) -> Watching:
 
 def _room(task: Task, rows: int, places: tuple[float, ...]) -> Room:
     n, watched = len(task.y0), len(task.watches)
-    states = rows_of(4, width_of(n))[:, :n]
+    states, width = rows_of(4, width_of(n))[:, :n], width_of(rows)
+    degrees = np.arange(1, width + 1)
     values = 0 if not watched else task.watch.n_out
     return Room(
-        rows=np.zeros((rows, n)),
+        order=rows,
+        rows=rows_of(n, width),
+        powers=rows_of(width),
+        weights=np.array([*[place**degrees for place in (0.25, 0.5, 0.75)], degrees * 0.5 ** (degrees - 1.0), degrees * 1.0]),
         free=states[0],
         end=states[1],
         trial=states[2],

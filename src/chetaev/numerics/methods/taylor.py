@@ -13,6 +13,7 @@ from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.base import Method, Task
+from chetaev.numerics.methods.dop853.room import width_of
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.series import series_of
 from chetaev.numerics.methods.striding import Strides
@@ -55,7 +56,7 @@ def _kernel(task: Task, order: int) -> Kernel:
     inputs = tuple(total_derivative(task.binding.inputs[z.base], z.order) for z in flow.inputs)
     rates = task.rates
     graphs = [flow.graph.of(e) for e in inputs]
-    return _KNOWN.get(rates, (inputs, order), lambda: compile_kernel(series_of(_written_out(rates, flow, graphs), order)))
+    return _KNOWN.get(rates, (inputs, order), lambda: compile_kernel(series_of(_written_out(rates, flow, graphs), order, width_of(1))))
 
 
 def _written_out(rates: ca.Function, flow: Flow, inputs: list[ca.SX]) -> ca.Function:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, part
+from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
@@ -30,8 +30,8 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.location import MORE_PLACES, MORE_WEIGHTS, NOWHERE
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Tube, Watches
-from chetaev.numerics.methods.strides.codes import DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, SAMPLES
-from chetaev.numerics.methods.strides.polynomial import at_one_place, between, state_at
+from chetaev.numerics.methods.strides.codes import DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, QUARTER, SAMPLES
+from chetaev.numerics.methods.strides.polynomial import around, at_one_place, between, inside, state_at
 from chetaev.numerics.methods.strides.types import Room
 
 _sign_of, _certain_sign, _decided = part(location.sign_of), part(location.certain_sign), part(location.decided)
@@ -41,11 +41,11 @@ _smooth, _turning_place = part(location.smooth), part(location.turning_place)
 # ------------------------------------------------------------ nodes
 
 
-@part
+@inner
 def no_surprise(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
     """Whether no node may be much more, between the places the step looked at, than it is there: `enclosed.safe_part`."""
     values = tube.values
-    between(t, h, y, room.rows, 0.0, 1.0, tube)
+    around(t, h, y, room, tube)
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
     ratio = 1.0
     for i in range(values.shape[1]):
@@ -53,10 +53,17 @@ def no_surprise(system: System, t: float, h: float, y: Array, room: Room, tube: 
     if ratio <= BEYOND_SEEN:
         tube.notes[WORST] = max(tube.notes[WORST], ratio)
         return True
+    return _seen_enough(system, t, h, y, room, tube)
+
+
+@part
+def _seen_enough(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
+    """The same with what was seen of the nodes where the step looked at the rates."""
+    values = tube.values
     for i in range(values.shape[1]):
         values[WAS_SEEN, i] = NOTHING
     for k in range(room.places.size):
-        at_one_place(t, h, y, room.rows, room.places[k], tube)
+        at_one_place(t, h, y, room, room.places[k], tube)
         call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
         for i in range(values.shape[1]):
             if values[WAS_SEEN, i] < values[FOUND_MOST, i] < np.inf:
@@ -70,7 +77,7 @@ def _walked(system: System, t: float, h: float, y: Array, room: Room, tube: Tube
     values, left, width, worst = tube.values, 0.0, FIRST_PART, 1.0
     while left < 1.0:
         right, ratio = min(left + width, 1.0), 1.0
-        between(t, h, y, room.rows, left, right, tube)
+        between(t, h, y, room, left, right, tube)
         call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
         for i in range(values.shape[1]):
             ratio = _larger(ratio, values[FOUND_MOST, i], values[WAS_SEEN, i])
@@ -94,16 +101,37 @@ def _larger(ratio: float, found: float, seen: float) -> float:
 # ------------------------------------------------------------ determinants
 
 
-@part
-def level(
-    system: System, control: Control, t: float, h: float, y: Array, room: Room, tube: Tube, counts: Integers
-) -> bool:
-    """Whether the determinant comes nowhere near zero and turns back: `enclosed.level_part`, as far as no place is worth a closer look."""
-    turn = 0.0
+@inner
+def level(system: System, control: Control, t: float, h: float, y: Array, room: Room, tube: Tube, counts: Integers) -> bool:
+    """Whether the determinant comes nowhere near zero and turns back: `enclosed.level_part`, as far as no place is worth a closer look.
+
+    A determinant that is about the same in five places, between which angles hardly turn, is level.
+    """
+    tube.notes[TURN] = 0.0
     if tube.turns != 0:
-        between(t, h, y, room.rows, 0.0, 1.0, tube)
+        around(t, h, y, room, tube)
         call_kernel(tube.turns, 0.0, tube.box.ctypes, system.p.ctypes, tube.notes[TURN:].ctypes)
-        turn = tube.notes[TURN]
+    if tube.notes[TURN] <= RADIAN:
+        least, most = np.inf, 0.0
+        for i in range(5):
+            if i == 0:
+                copy(y, room.place)
+            elif i == 4:
+                copy(room.end, room.place)
+            else:
+                inside(y, room, QUARTER + i - 1)
+            call(tube.determinant, system, t + 0.25 * i * h, room.place, tube.notes[MIDDLE:])
+            least, most = min(least, abs(tube.notes[MIDDLE])), max(most, abs(tube.notes[MIDDLE]))
+        if least > DIP * most:
+            return True
+    return _looked_level(system, control, t, h, y, tube.notes[TURN], room, tube, counts)
+
+
+@part
+def _looked_level(
+    system: System, control: Control, t: float, h: float, y: Array, turn: float, room: Room, tube: Tube, counts: Integers
+) -> bool:
+    """The same in many places, moved onto the constraints."""
     looks = MOST_LOOKS
     if turn < np.inf:
         looks = max(FEWEST_LOOKS, int(min(float(MOST_LOOKS), 5.0 * turn / RADIAN)))
@@ -135,7 +163,7 @@ def level(
 @part
 def _place(system: System, control: Control, t: float, h: float, y: Array, theta: float, room: Room, counts: Integers) -> None:
     """The state in a place of the step, projected."""
-    state_at(y, room.rows, theta, room.place)
+    state_at(y, room, theta, room.place)
     if system.project != 0:
         _, calls = settle(system, control, t + theta * h, h, room.place, room.trial, np.inf)
         counts[PROJECTIONS] += calls
@@ -151,7 +179,7 @@ def _watched(system: System, control: Control, t: float, h: float, y: Array, the
         call(system.watch, system, t + theta * h, room.place, room.values)
 
 
-@part
+@inner
 def no_root(
     system: System,
     control: Control,
@@ -165,24 +193,43 @@ def no_root(
     counts: Integers,
 ) -> bool:
     """Whether no watched function changes its sign in the step, nor is below its floor at the end; `room.after` has the values there."""
-    sampled = False
+    closely = False
     for k in range(watches.floor.size):
         if abs(room.after[k]) < watches.floor[k] or signs[k] * _sign_of(room.after[k]) < 0:
             return False
-        sampled |= watches.closely[k] and (watches.places[k] < 0 or watches.directions[k] == CORNER)
+        closely |= watches.closely[k]
+    return not closely or _no_root_between(system, control, watches, t, h, y, signs, room, tube, counts)
+
+
+@part
+def _no_root_between(
+    system: System,
+    control: Control,
+    watches: Watches,
+    t: float,
+    h: float,
+    y: Array,
+    signs: Integers,
+    room: Room,
+    tube: Tube,
+    counts: Integers,
+) -> bool:
+    """The same for functions that are watched closely, between the ends of the step."""
+    sampled = False
     for k in range(watches.floor.size):
-        if watches.places[k] >= 0 and watches.directions[k] != CORNER:
-            if not _proved(system, control, t, h, y, k, watches.places[k], signs[k], room, tube, counts):
-                return False
+        sampled |= watches.closely[k] and (watches.places[k] < 0 or watches.directions[k] == CORNER)
+        bounded = watches.places[k] >= 0 and watches.directions[k] != CORNER
+        if bounded and not _proved(system, control, t, h, y, k, watches.places[k], signs[k], room, tube, counts):
+            return False
     if not sampled:
         return True
     for i in range(SAMPLES):
         _watched(system, control, t, h, y, MORE_PLACES[i], room, counts)
         copy(room.values, room.samples[i])
     for k in range(watches.floor.size):
-        if watches.closely[k] and (watches.places[k] < 0 or watches.directions[k] == CORNER):
-            if not _seen_without_change(room, k, signs[k]):
-                return False
+        looked_at = watches.closely[k] and (watches.places[k] < 0 or watches.directions[k] == CORNER)
+        if looked_at and not _seen_without_change(room, k, signs[k]):
+            return False
     return True
 
 
@@ -207,7 +254,7 @@ def _proved(
         if tries > TRIES:
             return False
         right = min(left + width, 1.0)
-        between(t, h, y, room.rows, left, right, tube)
+        between(t, h, y, room, left, right, tube)
         call_kernel(tube.bounds, 0.0, tube.box.ctypes, system.p.ctypes, limits.ctypes)
         low, high = limits[4 * place], limits[4 * place + 1]
         endless = limits[4 * place + 2] == -np.inf and limits[4 * place + 3] == np.inf

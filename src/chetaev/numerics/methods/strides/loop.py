@@ -64,7 +64,7 @@ def _quiet(system: System, control: Control, watches: Watches, path: Path, room:
         counts[PROJECTIONS] += calls
         if not far <= FAR:
             return False
-        bend(room.rows, room.free, room.end)
+        bend(room)
     if tube.nodes != 0 and not no_surprise(system, t, h, y, room, tube):
         return False
     if tube.determinant != 0 and not level(system, control, t, h, y, room, tube, counts):
@@ -83,9 +83,9 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
     kept.nodes[size] = clock[NEW]
     copy(room.end, kept.states[size])
     if counts[KEEPING] != 0:
-        for k in range(room.rows.shape[0]):
+        for k in range(room.order):
             for j in range(y.size):
-                kept.rows[size, k, j] = room.rows[k, j]
+                kept.rows[size, k, j] = room.rows[j, k]
     counts[KEPT] += 1
     counts[ACCEPTED] += 1
     for k in range(watches.floor.size):
@@ -159,8 +159,8 @@ def series_stride(
 def _remember_polynomial(path: Path, room: Room, newton: Newton) -> None:
     """Keep the polynomial of a step, and where it begins, for the first guess of the next one."""
     copy(path.y, newton.past)
-    for k in range(3):
-        copy(room.rows[k], newton.before[k])
+    for j in range(path.y.size):
+        copy(room.rows[j], newton.before[j])
 
 
 def radau_trial(system: System, slopes: int, control: Control, path: Path, room: Room, newton: Newton) -> None:

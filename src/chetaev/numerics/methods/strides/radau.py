@@ -1,4 +1,6 @@
-r"""A step of Radau IIA of order 5 with simplified Newton iterations: Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
+r"""A step of Radau IIA of order 5 with simplified Newton iterations.
+
+Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 
 The Jacobian is that of the beginning of the step. An older one would do for Newton's method, but the estimated error is divided by it:
 behind a place of strong damping an old Jacobian makes the errors of long steps vanish.
@@ -33,7 +35,6 @@ from chetaev.numerics.methods.strides.codes import (
     TYPICAL,
 )
 from chetaev.numerics.methods.strides.matrices import factor, factor_complex, solve, solve_complex
-from chetaev.numerics.methods.strides.polynomial import state_at
 from chetaev.numerics.methods.strides.sizes import find_typical
 from chetaev.numerics.methods.strides.types import Newton, Path, Room
 
@@ -124,9 +125,10 @@ def _first_guess(clock: Array, h: float, y: Array, newton: Newton) -> None:
         return
     for i in range(3):
         place = c.C1 if i == 0 else (c.C2 if i == 1 else 1.0)
-        state_at(newton.past, newton.before, 1.0 + place * h / clock[LAST], newton.z[i])
+        theta = 1.0 + place * h / clock[LAST]
         for j in range(y.size):
-            newton.z[i, j] -= y[j]
+            row = newton.before[j]
+            newton.z[i, j] = newton.past[j] - y[j] + theta * (row[0] + theta * (row[1] + theta * row[2]))
 
 
 @part
@@ -183,9 +185,7 @@ def _allowed(control: Control, path: Path, j: int) -> float:
 
 
 @part
-def _estimate(
-    system: System, control: Control, t: float, h: float, rejected: bool, path: Path, room: Room, newton: Newton
-) -> float:
+def _estimate(system: System, control: Control, t: float, h: float, rejected: bool, path: Path, room: Room, newton: Newton) -> float:
     """The end of the step in `room.free`; its estimated error, in units of what is allowed."""
     y, z, error = path.y, newton.z, newton.error
     for j in range(y.size):
@@ -221,7 +221,7 @@ def _polynomial(y: Array, room: Room, newton: Newton) -> None:
     """The polynomial of degree 3 through the beginning and the stages."""
     rows, z = room.rows, newton.z
     for j in range(y.size):
-        rows[0, j] = c.P11 * z[0, j] + c.P21 * z[1, j] + c.P31 * z[2, j]
-        rows[1, j] = c.P12 * z[0, j] + c.P22 * z[1, j] + c.P32 * z[2, j]
-        rows[2, j] = c.P13 * z[0, j] + c.P23 * z[1, j] + c.P33 * z[2, j]
-        rows[2, j] += room.free[j] - y[j] - (rows[0, j] + rows[1, j] + rows[2, j])
+        rows[j, 0] = c.P11 * z[0, j] + c.P21 * z[1, j] + c.P31 * z[2, j]
+        rows[j, 1] = c.P12 * z[0, j] + c.P22 * z[1, j] + c.P32 * z[2, j]
+        rows[j, 2] = c.P13 * z[0, j] + c.P23 * z[1, j] + c.P33 * z[2, j]
+        rows[j, 2] += room.free[j] - y[j] - (rows[j, 0] + rows[j, 1] + rows[j, 2])

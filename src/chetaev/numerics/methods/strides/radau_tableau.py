@@ -1,6 +1,7 @@
-"""Coefficients of Radau IIA of order 5 in the basis in which its matrix is diagonal: Hairer, Wanner, Solving Ordinary Differential Equations
-II, section IV.8. `C` are the stages, `E` the error estimate, `T` and its inverse `U` lead from that basis and into it (the last row of `T` is 1, 1, 0), and
-`P` to the polynomial of degree 3.
+"""Coefficients of Radau IIA of order 5 in the basis in which its matrix is diagonal.
+
+`C` are the stages, `E` the error estimate, `T` and its inverse `U` lead from that basis and into it (the last row of `T` is 1, 1, 0), `P`
+to the polynomial of degree 3. Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
 """
 
 from math import sqrt

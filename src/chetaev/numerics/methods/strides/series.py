@@ -15,6 +15,7 @@ from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Control, System
 from chetaev.numerics.methods.strides.codes import ATOL, END, EVALUATIONS, LONGEST, NEW, NEXT, NOISE, NOW, PROPOSED, TYPICAL
+from chetaev.numerics.methods.strides.polynomial import rest
 from chetaev.numerics.methods.strides.sizes import find_typical
 from chetaev.numerics.methods.strides.types import Path, Room
 
@@ -28,17 +29,18 @@ _SAFETY = 0.7
 def series_step(system: System, series: int, control: Control, path: Path, room: Room) -> int:
     """The next step, unchecked: its polynomial in `room.rows`, its end in `room.free` and its time in the clock; status."""
     clock, scales, rows, y = path.clock, path.scales, room.rows, path.y
-    t, end, m = clock[NOW], clock[END], room.rows.shape[0]
+    t, end, m = clock[NOW], clock[END], room.order
     call_kernel(series, t, y.ctypes, system.p.ctypes, rows.ctypes)
     path.counts[EVALUATIONS] += 1
     find_typical(scales, path.kinds)
-    size, last, before = 1.0, 0.0, 0.0
+    size, last, before, known = 1.0, 0.0, 0.0, 0.0
     for j in range(y.size):
         unit = 1.0 / max(scales[TYPICAL, j], (scales[ATOL, j] + scales[NOISE, j]) / control.rtol)
+        known += 0.0 * (rows[j, m - 1] + rows[j, m - 2])
         size = max(size, abs(y[j]) * unit)
-        last = max(last, abs(rows[m - 1, j]) * unit)
-        before = max(before, abs(rows[m - 2, j]) * unit)
-    if not (finite(rows[m - 1]) and finite(rows[m - 2])):
+        last = max(last, abs(rows[j, m - 1]) * unit)
+        before = max(before, abs(rows[j, m - 2]) * unit)
+    if known != 0.0:
         return NOT_FINITE
     radius = np.inf  # its logarithm
     if last > 0.0:
@@ -53,16 +55,15 @@ def series_step(system: System, series: int, control: Control, path: Path, room:
     length = min(length, clock[LONGEST])
     clock[NEW] = end if length >= left else (t + length if end > t else t - length)
     h = clock[NEW] - t
-    if length < left and abs(h) < 10.0 * EPSILON * abs(t) or h == 0.0:
+    if (length < left and abs(h) < 10.0 * EPSILON * abs(t)) or h == 0.0:
         return STEP_TOO_SMALL
-    power = 1.0
-    for k in range(m):
-        power *= h
-        for j in range(y.size):
-            rows[k, j] *= power
+    room.powers[0] = h
+    for k in range(1, m):
+        half = (k - 1) // 2
+        room.powers[k] = room.powers[half] * room.powers[k - 1 - half]
     for j in range(y.size):
-        value = 0.0
-        for k in range(m - 1, -1, -1):
-            value += rows[k, j]
-        room.free[j] = y[j] + value
+        row = rows[j]
+        for k in range(row.size):
+            row[k] *= room.powers[k]
+        room.free[j] = y[j] + (row[0] + rest(row))
     return RUNNING if finite(room.free) else NOT_FINITE

@@ -23,12 +23,17 @@ class Path(NamedTuple):
 class Room(NamedTuple):
     """Room for one step.
 
-    The rows of its polynomial; its end before (`free`) and after (`end`) projection, a trial state, a state in some `place` of the step
-    (these have room behind them up to a multiple of four); the `places` where the method looks at the rates, in parts of a step; watched
-    functions and residuals at the end, watched functions in a place, and in several places; determinants in many.
+    The order of its polynomial and the coefficients, a row for each component with zeros up to a multiple of four; room for powers of a
+    place, and `weights` of the coefficients in some places (`codes`); its end before (`free`) and after (`end`) projection, a trial
+    state, a state in some `place` of the step (these have room behind them up to a multiple of four); the `places` where the method looks
+    at the rates, in parts of a step; watched functions and residuals at the end, watched functions in a place, and in several places;
+    determinants in many.
     """
 
+    order: int
     rows: Matrix
+    powers: Array
+    weights: Matrix
     free: Array
     end: Array
     trial: Array
