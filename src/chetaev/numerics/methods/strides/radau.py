@@ -44,6 +44,9 @@ _SMALLEST, _LARGEST = 0.2, 10.0
 """The next step is at least and at most so many times as long as this one: the usual numbers of this method."""
 _SAFETY = 0.9
 """Part of the step whose error would be what is allowed."""
+_LEAST_ERROR = 1e-2
+"""Errors that are smaller, in units of what is allowed, are remembered as this: where there is no force at all an error may be 1e-30, and
+any other after it would look like a catastrophe. The number of RADAU5."""
 _FINEST = 100 * 2.0**-52
 """The smallest relative tolerance: below it the iterations do not converge, because of round-off."""
 _PATIENCE = 200
@@ -79,7 +82,7 @@ def radau_step(system: System, slopes: int, control: Control, path: Path, room: 
         safety = _SAFETY * (2 * _ITERATIONS + 1) / (2 * _ITERATIONS + iterations)
         grown = safety * _factor(clock, length, error, known)
         if error <= 1.0:
-            clock[ERROR], clock[PROPOSED] = error, length * min(_LARGEST, grown)
+            clock[ERROR], clock[PROPOSED] = max(error, _LEAST_ERROR), length * min(_LARGEST, max(_SMALLEST, grown))
             _polynomial(y, room, newton)
             return RUNNING if finite(room.free) else NOT_FINITE
         path.counts[REJECTED] += 1
