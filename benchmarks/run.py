@@ -24,6 +24,7 @@ import growth
 import integration
 import large_input
 import long_runs
+import methods
 import setup_time
 from measure import Effort
 
@@ -33,6 +34,7 @@ PARTS = {
     "integration": integration,
     "ensembles": ensembles,
     "calls": calls,
+    "methods": methods,
     "long_runs": long_runs,
     "growth": growth,
     "groups": groups,

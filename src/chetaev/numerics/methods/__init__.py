@@ -1,4 +1,5 @@
 """How to step. A method is a class with a `Stepper` (`march`), which the loop in `march` leads along a piece; `one_step` has a stepper for
 formulas of one step with an estimate of their error. `registry` knows methods by their words. `dop853` is the usual one, compiled with its
-own loop.
+own loop. `taylor`, whose coefficients `series` finds, and `implicit` are compiled too (`strides`, through `striding`): `march` makes their
+steps where something happens.
 """

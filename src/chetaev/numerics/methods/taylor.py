@@ -34,7 +34,7 @@ class Taylor(Method):
     """
 
     word = "taylor"
-    papers = ("heyoka",)
+    papers = ("Jorba",)
 
     def stepper(self, task: Task) -> Strides:
         """What makes the steps of one smooth piece. A series knows the rates and their derivatives where it begins."""
