@@ -195,9 +195,9 @@ SMOOTH: dict[str, Smooth] = {
     "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\operatorname{erf}", True, "2/sqrt(pi)*exp(-u^2)", True),
     "sqrt": Smooth(sympy.sqrt),
 }
-"""The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one line here, with its slope, and one in
-`numerics/methods/series.py`. Another one needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`),
-its slope (`numerics/graphs/doubts.py`) and its intervals (`numerics/enclosures/expression.py`)."""
+"""The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one line here, with its slope. Another one
+needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`), its
+intervals (`numerics/enclosures/expression.py`) and its Taylor coefficients (`numerics/methods/series.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},

@@ -8,11 +8,13 @@ products, and every other operation follows from it, because its derivative is r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import pi, sqrt
 
 import casadi as ca
+from sympy import Expr
 
 from chetaev.core.errors import UsageError
+from chetaev.core.notation.slopes import ARGUMENT, slopes_of_functions
+from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.machine.tape import fold
 
 _LARGEST_POWER = 128
@@ -250,10 +252,12 @@ class Tape:
             lambda _, k: ca.atan2(y.terms[0], x.terms[0]) if k == 0 else _integrated(y, across.terms, k) - _integrated(x, along.terms, k)
         )
 
-    def error_function(self, a: Series) -> Series:
-        """The error function of a."""
-        slope = self.exponential(self.shifted(0.0, -1.0, self.square(a)))
-        return self.integral(ca.erf, a, self.shifted(0.0, 2 / sqrt(pi), slope))
+    def with_slope(self, name: str, slope: Expr, a: Series) -> Series:
+        """A function that the table of the notation describes by its slope."""
+        graph = GraphAlgebra()
+        function = graph.function("slope", [graph.leaf(ARGUMENT)], graph.of(slope))
+        (found,) = fold(function, lambda k, entry: a, self.number, self.apply)
+        return self.integral(getattr(ca, name), a, self.number(0.0) if found is None else found)
 
 
 def _sum(pairs: Sequence[tuple[ca.SX, ca.SX]]) -> ca.SX:
@@ -303,7 +307,6 @@ _RULES: dict[int, Callable[..., Series]] = {
     ca.OP_EXP: Tape.exponential,
     ca.OP_LOG: Tape.logarithm,
     ca.OP_ATAN2: Tape.angle,
-    ca.OP_ERF: Tape.error_function,
     ca.OP_SIN: lambda tape, a: tape.wave("sin", a),
     ca.OP_COS: lambda tape, a: tape.wave("cos", a),
     ca.OP_SINH: lambda tape, a: tape.wave("sinh", a),
@@ -317,6 +320,13 @@ _RULES: dict[int, Callable[..., Series]] = {
     ca.OP_ACOSH: lambda tape, a: tape.arc(ca.acosh, 1.0, (-1.0, 1.0), True, a),
     ca.OP_ATANH: lambda tape, a: tape.arc(ca.atanh, 1.0, (1.0, -1.0), False, a),
 }
+
+
+def _by_slope(name: str, slope: Expr) -> Callable[..., Series]:
+    return lambda tape, a: tape.with_slope(name, slope, a)
+
+
+_RULES |= {int(getattr(ca, f"OP_{name.upper()}")): _by_slope(name, slope) for name, slope in slopes_of_functions().items()}
 
 
 def series_of(rates: ca.Function, order: int, block: int = 1) -> ca.Function:
