@@ -25,6 +25,7 @@ import integration
 import large_input
 import long_runs
 import many_bodies
+import methods
 import setup_time
 from measure import Effort
 
@@ -34,6 +35,7 @@ PARTS = {
     "integration": integration,
     "ensembles": ensembles,
     "calls": calls,
+    "methods": methods,
     "long_runs": long_runs,
     "growth": growth,
     "many_bodies": many_bodies,

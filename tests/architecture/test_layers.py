@@ -61,7 +61,7 @@ OTHERS = {
     "core": "sympy mpmath",
     "mechanics": "sympy numpy scipy",
     "singular": "sympy numpy",
-    "numerics": "sympy numpy scipy mpmath casadi llvmlite numba heyoka tqdm",
+    "numerics": "sympy numpy scipy mpmath casadi llvmlite numba tqdm",
     "transforms": "sympy numpy",
     "gallery": "",
     "export": "sympy casadi",

@@ -80,7 +80,6 @@ def test_quotients_fall_on_where_their_denominators_end(x: float) -> None:
 
 
 def test_a_series_begins_where_a_cosine_overflows() -> None:
-    pytest.importorskip("heyoka")
     equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "1/cosh(1000*(x - 5))"}))
     motion = ch.simulate(equations, {"x": 1, "x'": 0}, (0, 3), method=ch.Taylor())
     assert motion.outcome == "finished"

@@ -157,7 +157,7 @@ def _opaque(u: Expr) -> bool:
 class Smooth:
     """A smooth function of one argument, and how languages write it where that is not its name in the notation.
 
-    Python's `math`, mpmath, CasADi, C and heyoka know it by its name in the notation.
+    Python's `math`, mpmath, CasADi and C know it by its name in the notation.
     """
 
     make: Any
@@ -196,8 +196,8 @@ SMOOTH: dict[str, Smooth] = {
     "sqrt": Smooth(sympy.sqrt),
 }
 """The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one line here, with its slope. Another one
-needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`) and
-its intervals (`numerics/enclosures/expression.py`)."""
+needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`), its
+intervals (`numerics/enclosures/expression.py`) and its Taylor coefficients (`numerics/methods/series.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},

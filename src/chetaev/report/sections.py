@@ -279,8 +279,8 @@ _PAPERS = {
     "Pryce": "J. D. Pryce, A simple structural analysis method for DAEs, BIT Numerical Mathematics 41 (2001) 364-394.",
     "Hairer": "E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential Equations I, Springer (1993): the method DOP853.",
     "Radau": "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, Springer (1996): the method Radau IIA.",
-    "heyoka": "F. Biscani, D. Izzo, Revisiting high-order Taylor methods for astrodynamics and celestial mechanics, "
-    "Monthly Notices of the Royal Astronomical Society 504 (2021) 2614-2628.",
+    "Jorba": "À. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, "
+    "Experimental Mathematics 14 (2005) 99-117.",
 }
 _LIBRARY = f"The chetaev authors, chetaev: constrained Lagrangian mechanics, version {VERSION}, BSD-3-Clause."
 

@@ -28,12 +28,7 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.location import certain_sign, decided, section_closer, section_place, sign_of
 from chetaev.numerics.methods.dop853.types import Array
-
-_LOOKS, _MOST_LOOKS = 33, 4000
-"""Places in which a determinant is looked at, at least and at most."""
-_DIP = 0.5
-"""Beside the places around it, a determinant is so small at least near a place where it touches zero: a parabola is 1/9 at most. What is
-level up to round-off has many minima that are no such place."""
+from chetaev.numerics.methods.strides.codes import DIP, FEWEST_LOOKS, MOST_LOOKS
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,7 @@ def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequenc
 
     `turn` is how far angles move; `look` is told places at which `f` will be asked.
     """
-    looks = max(_LOOKS, int(min(_MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else _MOST_LOOKS
+    looks = max(FEWEST_LOOKS, int(min(MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else MOST_LOOKS
     places = np.linspace(0.0, 1.0, looks)
     look(places.tolist())
     values = np.array([abs(f(theta)) for theta in places.tolist()])
@@ -176,7 +171,7 @@ def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequenc
     if f(0.0) * f(1.0) < 0 or not np.isfinite(lower):
         return 1.0
     around = np.concatenate([[np.inf], values, [np.inf]])
-    turns = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]) & (values <= _DIP * _largest_beside(values)))
+    turns = np.flatnonzero((values <= around[:-2]) & (values <= around[2:]) & (values <= DIP * _largest_beside(values)))
     refined = (_refined(f, float(places[k]), float(values[k]), 1 / (looks - 1)) for k in turns)
     right = next((best for best, least in refined if least < FALL * lower), None)
     if right is None:

@@ -5,6 +5,9 @@ the polynomial bent by $\delta\theta^2(3 - 2\theta)$ to meet it. Watched functio
 located there: of those that are watched closely every change of sign in the step (`changes`), of the others the one from end to end. A
 terminal root is made sharp by stepping to it once more from the beginning of the step, because the polynomial of an implicit method is
 less exact than its nodes.
+
+A stepper that can makes *strides* (`Striding`): many steps at once, in machine code, in which nothing happens that this loop would have to
+decide. Where a stride ends, this loop makes the next step.
 """
 
 from __future__ import annotations
@@ -12,24 +15,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
-from chetaev.numerics.methods.base import Task
+from chetaev.numerics.methods.base import POWERS, Task, interpolate
 from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.dop853 import Status, codes
-from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, TOUCHING
+from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, INTEGRAL, LATEST, TOUCHING
 from chetaev.numerics.methods.dop853.location import sign_of
+from chetaev.numerics.methods.dop853.room import room_for_extremes
 from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
-from chetaev.numerics.methods.dop853.types import Array, Run
+from chetaev.numerics.methods.dop853.types import Array, Integers, Run, Seen
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
+from chetaev.numerics.methods.strides.codes import FAR
 
-_FAR = 10.0
-"""Tolerances: largest correction by the projection at the end of a step, unless round-off explains it; a larger one ends the run."""
 _AT_ONCE = 1e-9
 """Roots that are the start itself are also in this part of the whole run, in one step of which a series may reach its end."""
 _TOGETHER = 1e-12
@@ -85,22 +88,43 @@ class Stepper(Protocol):
         """The state at t1 from a state at t0, as exactly as the method can."""
 
 
+class Quiet(NamedTuple):
+    """The steps of a stride: their ends and, if they are kept, their polynomials; how often states were projected, and how many times what
+    was seen of it a node may have been between.
+    """
+
+    nodes: Array
+    states: Array
+    rows: Array
+    projections: int
+    worst: float
+
+
+@runtime_checkable
+class Striding(Protocol):
+    """A stepper that makes strides."""
+
+    def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
+        """Steps in which nothing happens, at most so many with those that are rejected; `seen` and `signs` are renewed.
+
+        `limits` are those of the projection, if there is one.
+        """
+
+
 @dataclass
 class _March:
     task: Task
     stepper: Stepper
-    nodes: list[float] = field(default_factory=list)
+    nodes: list[Array] = field(default_factory=list)
     states: list[Array] = field(default_factory=list)
     rows: list[Array] = field(default_factory=list)
+    """What is kept, in portions of one step or of many."""
     found: list[tuple[float, int, Array]] = field(default_factory=list)
     accepted: int = 0
     projections: int = 0
     shortened: int = 0
     worst: float = 1.0
     surprise: int = -1
-    usual: float = 0.0
-    latest: float = 0.0
-    """The root of the last residual where the run is."""
     looked: int = 0
     wished: tuple[float, float] = (float("nan"), 0.0)
     """Where a step had to be shortened last, and the length it was to have."""
@@ -109,16 +133,16 @@ class _March:
         task = self.task
         self.t, self.y = task.t0, np.array(task.y0)
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
-        self.low, self.high = self.y.copy(), self.y.copy()
-        self.measured = np.zeros(task.compiled.measure.n_out)
-        self.inside = np.zeros((codes.INSIDE, len(self.y)))
-        self.signs = [0] * len(task.watches)
+        self.seen = room_for_extremes(len(self.y), task.compiled.measure.n_out)
+        self.seen.minima[:], self.seen.maxima[:], self.seen.measured[:] = self.y, self.y, 0.0
+        self.signs = np.zeros(len(task.watches), np.int64)
         self.asked = 0
         self._include(self.t, 0.0, self.y)
         if task.keep == dop853.STEPS:
-            self.nodes.append(self.t)
-            self.states.append(self.y.copy())
-        self._keep_times(self.t, self.t, self.y, None)
+            self.nodes.append(np.array([self.t]))
+            self.states.append(self.y[None, :].copy())
+        while task.keep == dop853.TIMES and self.asked < len(task.times) and task.times[self.asked] == self.t:
+            self._keep_state(self.t, self.y)
 
     def run(self) -> Run:
         status, index = Status.FINISHED, -1
@@ -133,15 +157,46 @@ class _March:
             else:
                 try:
                     status, index = self._advance()
+                    if status is Status.FINISHED and self.accepted:
+                        self._stride()
                 except StepFailed as failed:
                     status = failed.status
         return self._result(status, index)
+
+    def _stride(self) -> None:
+        """Steps in which nothing happens, one stride after the other."""
+        stepper, task = self.stepper, self.task
+        while isinstance(stepper, Striding) and self.t != task.t1 and not task.flag[0]:
+            most = task.max_steps - self.accepted - stepper.rejected
+            found = stepper.stride(self.seen, self.signs, None if task.project is None else self._limits, most)
+            self.projections += found.projections
+            if not len(found.nodes):
+                return
+            self.worst = max(self.worst, found.worst)
+            self._keep_stride(found)
+            self.accepted += len(found.nodes)
+            self.looked = self.accepted
+            self.t, self.y = float(found.nodes[-1]), found.states[-1].copy()
+            task.reached(self.t)
+
+    def _keep_stride(self, found: Quiet) -> None:
+        if self.task.keep == dop853.STEPS:
+            self.nodes.append(found.nodes)
+            self.states.append(found.states)
+            self.rows.append(found.rows)
+        if self.task.keep == dop853.TIMES:
+            wanted = self.task.times[self.asked :]
+            wanted = wanted[(wanted - found.nodes[-1]) * self.forward <= 0]
+            nodes, states = np.concatenate(([self.t], found.nodes)), np.vstack((self.y, found.states))
+            self.nodes.append(wanted)
+            self.states.append(interpolate(POWERS, nodes, states, found.rows, wanted))
+            self.asked += len(wanted)
 
     def _advance(self) -> tuple[Status, int]:
         task, t, y = self.task, self.t, self.y
         step = self.stepper.step()
         end, far = self._projected(step.t, step.y)
-        if not far <= _FAR and not far <= _FAR * self._echo(step.t, end):
+        if not far <= FAR and not far <= FAR * self._echo(step.t, end):
             raise StepFailed(Status.DRIFT)
         rows = bent(step.rows, end - step.y)
         whole = self._safe_part(t, y, step.t, end, rows)
@@ -207,7 +262,7 @@ class _March:
         if self.accepted == 0:
             span = abs(self.task.t1 - self.task.t0)
             left = max(min(EARLY, _AT_ONCE * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
-            self.signs = [sign_of(f(left)) for f in functions]
+            self.signs[:] = [sign_of(f(left)) for f in functions]
         corners = self._corners(along, left)
         stop, limit, right = -1, 1.0, 1.0
         for k in (k for k, watch in enumerate(watches) if watch.terminal):
@@ -229,7 +284,7 @@ class _March:
         for k, watch in enumerate(self.task.watches):
             if watch.direction == CORNER:
                 f = partial(along.value, k)
-                changes, self.signs[k] = sign_changes(f, left, 1.0, self.signs[k], look=along.look)
+                changes, self.signs[k] = sign_changes(f, left, 1.0, int(self.signs[k]), look=along.look)
                 found += [root(f, change) for change in changes]
         return found
 
@@ -238,7 +293,7 @@ class _March:
 
         Its sign is remembered.
         """
-        watch, sign = self.task.watches[k], self.signs[k]
+        watch, sign = self.task.watches[k], int(self.signs[k])
         proved = self._proved(k, along, left, right) if watch.place >= 0 else None
         if proved is not None:
             found, self.signs[k] = proved
@@ -260,7 +315,7 @@ class _March:
             assert kernel is not None  # noqa: S101 - a watch with a place has one
             return kernel(0.0, step.box(a, b), task.p)[4 * watch.place : 4 * watch.place + 4]
 
-        return proved_changes(partial(along.value, k), bounds, left, right, self.signs[k], first)
+        return proved_changes(partial(along.value, k), bounds, left, right, int(self.signs[k]), first)
 
     def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
         """A terminal root on the motion itself instead of its polynomial, by secants; a jump over zero by bisection."""
@@ -334,8 +389,9 @@ class _March:
         eps = float(np.finfo(float).eps)
         with np.errstate(all="ignore"):
             off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
-        larger = np.isfinite(off) & (off > self.inside[codes.OFF])
-        self.inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
+        inside = self.seen.inside
+        larger = np.isfinite(off) & (off > inside[codes.OFF])
+        inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
 
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
         moved, far = self.projected(np.array([t]), y[None, :])
@@ -358,7 +414,7 @@ class _March:
     @property
     def _limits(self) -> dop853.Limits:
         measures = self.task.measures
-        sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.low, self.high))
+        sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.seen.minima, self.seen.maxima))
         sizes = usual_sizes(sizes, self.task.compiled.flow.state, self.task.t1 - self.task.t0)
         return dop853.Limits(measures.rtol, measures.atol, sizes, kinds=measures.kinds)
 
@@ -367,49 +423,55 @@ class _March:
         return dop853.echo(self._code, t, y, self.task.p, self._limits)
 
     def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
-        if self.task.keep == dop853.STEPS and t_new != t:
-            self.nodes.append(t_new)
-            self.states.append(end)
-            self.rows.append(rows)
-        self._keep_times(t, t_new, y, end, rows)
-
-    def _keep_times(self, t: float, t_new: float, y: Array, end: Array | None, rows: Array | None = None) -> None:
         task = self.task
+        if task.keep == dop853.STEPS and t_new != t:
+            self.nodes.append(np.array([t_new]))
+            self.states.append(end[None, :])
+            self.rows.append(rows[None, :, :])
         while task.keep == dop853.TIMES and self.asked < len(task.times) and (task.times[self.asked] - t_new) * self.forward <= 0:
             at = float(task.times[self.asked])
-            state = y if rows is None or end is None else end if at == t_new else _at(y, rows, (at - t) / (t_new - t))
-            self.nodes.append(at)
-            self.states.append(np.array(state))
-            self.asked += 1
+            self._keep_state(at, end if at == t_new else _at(y, rows, (at - t) / (t_new - t)))
+
+    def _keep_state(self, t: float, y: Array) -> None:
+        """Keep the state at a time that was asked for."""
+        self.nodes.append(np.array([t]))
+        self.states.append(np.array(y)[None, :])
+        self.asked += 1
 
     def _include(self, t: float, h: float, y: Array) -> None:
-        self.low, self.high = np.minimum(self.low, y), np.maximum(self.high, y)
+        low, high, measured, roots, _ = self.seen
+        np.minimum(low, y, out=low)
+        np.maximum(high, y, out=high)
         sizes = np.abs(call(self.task, self.task.compiled.measure, t, y))
-        self.measured = np.maximum(self.measured, sizes)
+        np.maximum(measured, sizes, out=measured)
         root = float(np.sqrt(np.sqrt(sizes[-1])))
         if root < np.inf:
-            self.usual, self.latest = self.usual + abs(h) * min(self.latest, root), root
+            roots[INTEGRAL] += abs(h) * min(roots[LATEST], root)
+            roots[LATEST] = root
 
     def _result(self, status: Status, index: int) -> Run:
         n = len(self.y)
-        most = max((len(r) for r in self.rows), default=1)
-        coefficients = np.zeros((len(self.rows), most, n))
-        for k, rows in enumerate(self.rows):
-            coefficients[k, : len(rows)] = rows
+        most, coefficients = max((rows.shape[1] for rows in self.rows), default=1), np.zeros((0, 1, n))
+        if self.rows:
+            coefficients = np.zeros((sum(map(len, self.rows)), most, n))
+            first = 0
+            for rows in self.rows:
+                coefficients[first : first + len(rows), : rows.shape[1]] = rows
+                first += len(rows)
         return Run(
             status=status,
             index=index,
             t=self.t,
             y=self.y,
-            nodes=np.array(self.nodes),
-            states=np.array(self.states).reshape(len(self.nodes), n),
+            nodes=np.concatenate([np.zeros(0), *self.nodes]),
+            states=np.concatenate([np.zeros((0, n)), *self.states]),
             coefficients=coefficients,
             found_times=np.array([at for at, _, _ in self.found]),
             found_indices=np.array([k for _, k, _ in self.found], np.int64),
             found_states=np.array([state for _, _, state in self.found]).reshape(len(self.found), n),
-            minima=self.low,
-            maxima=self.high,
-            measured=self.measured,
+            minima=self.seen.minima,
+            maxima=self.seen.maxima,
+            measured=self.seen.measured,
             next_step=0.0,
             accepted=self.accepted,
             rejected=self.stepper.rejected,
@@ -418,8 +480,8 @@ class _March:
             shortened=self.shortened,
             worst=self.worst,
             surprise=self.surprise,
-            usual=self.usual,
-            inside=self.inside,
+            usual=float(self.seen.roots[INTEGRAL]),
+            inside=self.seen.inside[: codes.INSIDE].copy(),
             looked=self.looked,
         )
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from chetaev.numerics.methods.accuracy import Array, Measures
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART, TINY
+from chetaev.numerics.methods.strides.codes import FAINT
 
-_FAINT = 30 * 2.0**-52
-"""Part of the largest value of its kind below which a component is round-off: these methods do not look for it otherwise."""
 Rates = Callable[[float, Array], Array]
 
 
@@ -51,7 +50,7 @@ class Sizes:
         """Sizes by which errors are measured: of what is round-off beside others of its kind, theirs."""
         among = self.among
         own = np.maximum(self.sizes, self.floor)
-        return np.where((self.measures.sizes < 0) & (self.largest < _FAINT * among), among, own)
+        return np.where((self.measures.sizes < 0) & (self.largest < FAINT * among), among, own)
 
     @property
     def absolute(self) -> Array:

@@ -81,18 +81,18 @@ def between(t: float, h: float, y: Array, left: float, right: float, work: Work,
     rate(work.dense, middle, h, rows[4])
     rate(work.dense, right, h, rows[5])
     for j in range(n):
-        low, high = _range(rows[3, j], rows[4, j], rows[5, j])
+        low, high = range_of(rows[3, j], rows[4, j], rows[5, j])
         box[2 * n + j], box[3 * n + j] = low, high
         if low >= 0.0 or high <= 0.0:  # it does not turn back
             box[j], box[n + j] = min(rows[0, j], rows[2, j]), max(rows[0, j], rows[2, j])
         else:
-            box[j], box[n + j] = _range(rows[0, j], rows[1, j], rows[2, j])
+            box[j], box[n + j] = range_of(rows[0, j], rows[1, j], rows[2, j])
     a, b = t + left * h, t + right * h
     box[4 * n], box[4 * n + 1] = min(a, b), max(a, b)
 
 
 @part
-def _range(a: float, b: float, c: float) -> tuple[float, float]:
+def range_of(a: float, b: float, c: float) -> tuple[float, float]:
     """The range of a parabola through three values at equal distances, and a little more."""
     low, high = min(a, min(b, c)), max(a, max(b, c))
     half, bend = 0.5 * (c - a), a - 2.0 * b + c

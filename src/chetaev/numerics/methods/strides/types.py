@@ -1,0 +1,76 @@
+"""What goes into the compiled strides and what comes out: tuples with names, which machine code can take apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Stack
+
+
+class Path(NamedTuple):
+    """Where a run is: its clock and its counts (`codes`), the state, the last signs of the watched functions, the kinds of the components
+    and what is known of their sizes, in rows.
+    """
+
+    clock: Array
+    counts: Integers
+    y: Array
+    signs: Integers
+    kinds: Integers
+    scales: Matrix
+
+
+class Room(NamedTuple):
+    """Room for one step.
+
+    The order of its polynomial and the coefficients, a row for each component with zeros up to a multiple of four; room for powers of a
+    place, and `weights` of the coefficients in some places (`codes`); its end before (`free`) and after (`end`) projection, a trial
+    state, a state in some `place` of the step (these have room behind them up to a multiple of four); the `places` where the method looks
+    at the rates, in parts of a step; watched functions and residuals at the end, watched functions in a place, and in several places;
+    determinants in many.
+    """
+
+    order: int
+    rows: Matrix
+    powers: Array
+    weights: Matrix
+    free: Array
+    end: Array
+    trial: Array
+    place: Array
+    places: Array
+    after: Array
+    residuals: Array
+    values: Array
+    samples: Matrix
+    levels: Array
+
+
+class Kept(NamedTuple):
+    """Steps of a stride: their ends, and their polynomials."""
+
+    nodes: Array
+    states: Matrix
+    rows: Stack
+
+
+class Newton(NamedTuple):
+    """Room for Newton's method of Radau IIA: the Jacobian, column by column, the factors of the real and of the complex matrix and their
+    pivots, the stages in both bases, the rates there and the corrections, the slope at the start, the estimated error, and the polynomial
+    of the step before with the state at its beginning.
+    """
+
+    jacobian: Array
+    real: Matrix
+    complex_real: Matrix
+    complex_imaginary: Matrix
+    pivots: Integers
+    complex_pivots: Integers
+    z: Matrix
+    w: Matrix
+    f: Matrix
+    d: Matrix
+    slope: Array
+    error: Array
+    before: Matrix
+    past: Array
