@@ -25,7 +25,7 @@ $(SHOW)/.ready: pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -
 	@$(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar on ".[report]"
 	@touch $(SHOW)/.ready
 
-# Everything. The stepping loop is compiled once, before two processes of the tests would both compile it; checks run beside it, and
+# Everything. The stepping loops are compiled once, before two processes of the tests would both compile it; checks run beside it, and
 # beside the first tests where they take longer, so that no core waits.
 test: $(READY)
 	$(MAKE) --no-print-directory -j 2 tests checks
@@ -48,7 +48,7 @@ pages: $(READY)
 	$(RUN)/python docs/build.py --light
 
 loop: $(READY)
-	$(RUN)/python -c "from chetaev.numerics.methods import dop853; dop853.prepare()"
+	$(RUN)/python -c "from chetaev.numerics.methods import dop853, strides; dop853.prepare(); strides.prepare()"
 
 tests: loop
 	$(RUN)/pytest -n auto --dist worksteal
