@@ -56,8 +56,8 @@ def test_a_braked_tyre_stops_at_its_locus(force):
 def test_a_bar_is_shown_for_long_runs_only(capsys, monkeypatch):
     ch.simulate(SPRING, REST, (0, 1), progress=True)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "_EVERY", 0.001)
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(progress, "RENEWED_EVERY", 0.001)
     motion = ch.simulate(SPRING, REST, (0, 3e4), progress=True, keep="final")
     shown = capsys.readouterr().err
     assert "spring" in shown

@@ -280,12 +280,15 @@ def _singular_state(small: Branch, large: Branch) -> bool:
     """Tell whether a leaf lies where formulas of a larger one divide by zero, and is only a part of this set or leaves more functions free.
 
     A set that fills the singular states has one dimension less than the larger leaf. A set that does not lie on the manifold of the larger
-    leaf, as the line $y = z = 0$ beside the plane $x = 0$, consists of other states.
+    leaf and leaves as few functions free, as the line $y = z = 0$ beside the plane $x = 0$, consists of other states; one that leaves more
+    functions free is where coordinates fail, as Euler's angles do at theta = 0.
     """
     less = large.leaf.dimension - small.leaf.dimension
     if less < 1 or (less == 1 and len(small.free) <= len(large.free)):
         return False
-    return any(small.fulfils([e]) for e in large.leaf.excluded) and small.fulfils(large.leaf.constraints)
+    if not any(small.fulfils([e]) for e in large.leaf.excluded):
+        return False
+    return len(small.free) > len(large.free) or small.fulfils(large.leaf.constraints)
 
 
 def _moved(leaf: Leaf, name: str) -> list[Coordinate]:
