@@ -242,3 +242,11 @@ def test_a_user_without_a_home(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "expanduser", homeless)
     assert precompiled._folders() == [Path(precompiled.__file__).with_name("__pycache__")]
+
+
+def test_what_a_wheel_is_built_with_needs_no_package_besides_the_build_requirements():
+    """`hatch_build.py` imports the loops in an environment with numba, llvmlite and NumPy alone."""
+    absent = "import sys; sys.modules.update(dict.fromkeys(('casadi', 'sympy', 'mpmath', 'scipy', 'click', 'rich', 'tqdm')))"
+    wanted = "from chetaev.numerics.methods import dop853, strides; print(dop853.build.__name__, strides.build.__name__)"
+    done = subprocess.run([sys.executable, "-c", f"{absent}; {wanted}"], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (done.stdout, done.stderr) == ("build build\n", "")

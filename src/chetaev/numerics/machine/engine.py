@@ -10,8 +10,8 @@ import hashlib
 import re
 import sys
 import threading
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -41,6 +41,12 @@ def machine_code(text: str, optimised: bool) -> int:
             code = text if optimised else _in_blocks(text)
             _ADDRESSES[digest] = _compiled(code, f"{NAME}_{digest}", 2 if optimised else 0)
         return _ADDRESSES[digest]
+
+
+@lru_cache(maxsize=1024)
+def entry_of(address: int) -> Callable[..., None]:
+    """The code at an address as a function of a time and three addresses: of y, p and the result."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
 def _in_blocks(text: str) -> str:

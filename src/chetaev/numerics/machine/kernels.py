@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -12,7 +11,7 @@ import casadi
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chetaev.numerics.machine.engine import CALLED, SAME_BITS, bind, machine_code
+from chetaev.numerics.machine.engine import CALLED, SAME_BITS, bind, entry_of, machine_code
 from chetaev.numerics.machine.instructions import entries_read, joined, program_of, text_of
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 
@@ -105,12 +104,6 @@ class Kernel:
     @cached_property
     def _entry(self) -> Callable[..., None]:
         return entry_of(self.early)
-
-
-@lru_cache(maxsize=1024)
-def entry_of(address: int) -> Callable[..., None]:
-    """The code at an address as a function of a time and three addresses: of y, p and the result."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
 def _made(text: str, optimised: bool) -> int:

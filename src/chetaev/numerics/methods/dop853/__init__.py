@@ -59,7 +59,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chetaev.numerics.machine.kernels import entry_of
+from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.processor import TARGETS
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.again import NEVER, Room, interpolated, room_for, with_more_room
