@@ -208,3 +208,13 @@ def test_taylor_needs_no_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "heyoka", None)
     motion = ch.simulate(SPRING, {"x": 1, "x'": 0}, (0, 5), tolerance=1e-14, method=ch.Taylor())
     assert motion.final["x"] == pytest.approx(math.cos(5), abs=1e-14)
+
+
+@pytest.mark.parametrize("method", [ch.Taylor(), ch.Implicit()], ids=str)
+def test_a_ramp_that_the_first_step_does_not_see(method):
+    """A body climbs a ramp that begins at x = 3 and rolls back. SciPy on the equation in x alone: 2.83738, -1.99994."""
+    ramp = "y' = 0.15*(1 + tanh(20*(x - 3)))*x'"
+    equations = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - 9.81*y", kinematic=[ramp]), ch.DAlembert())
+    motion = ch.simulate(equations, {"x": 2, "y": 0, "x'": 2}, (0, 2), method=method, tolerance=1e-10)
+    assert motion.outcome == "finished", motion.message
+    assert (motion.final["x"], motion.final["x'"]) == pytest.approx((2.837379, -1.999945), abs=2e-6)

@@ -39,6 +39,9 @@ _TOGETHER = 1e-12
 """Roots that are not further apart, in steps, are at the same time."""
 _SHARPER = 4
 """Most steps to a terminal root from the beginning of its step, each of which makes the root more exact."""
+_DRIFTED = 20
+"""Trial steps in a row that the projection moves too far, each half as long as the one before, after which a run ends with DRIFT. Fewer end
+runs at rows that turn in a millionth of a step."""
 _SHORT = 1e-6
 """Relative to the duration of the run: the time over which the rate of a watched function is measured."""
 _NO_ROOT, _NOT_SMALL = 0.5, 1e-3
@@ -126,6 +129,8 @@ class _March:
     worst: float = 1.0
     surprise: int = -1
     looked: int = 0
+    drifted: int = 0
+    """Trial steps in a row that the projection moved too far."""
     wished: tuple[float, float] = (float("nan"), 0.0)
     """Where a step had to be shortened last, and the length it was to have."""
 
@@ -197,7 +202,8 @@ class _March:
         step = self.stepper.step()
         end, far = self._projected(step.t, step.y)
         if not far <= FAR and not far <= FAR * self._echo(step.t, end):
-            raise StepFailed(Status.DRIFT)
+            return self._nearer(t, y, 0.5 * (step.t - t))
+        self.drifted = 0
         rows = bent(step.rows, end - step.y)
         whole = self._safe_part(t, y, step.t, end, rows)
         if whole < 1.0:
@@ -227,6 +233,17 @@ class _March:
         values = np.abs(call(task, task.watch, t_new, end))
         below = [k for k, w in enumerate(task.watches) if values[k] < w.floor]
         return (Status.FLOOR, below[0]) if below else (Status.FINISHED, -1)
+
+    def _nearer(self, t: float, y: Array, h: float) -> tuple[Status, int]:
+        """Try a step of length `h` instead of one whose end the projection moved too far, as `dop853` does: a row may turn in a part of a
+        step that its formula does not see.
+        """
+        self.drifted += 1
+        if self.drifted >= _DRIFTED:
+            raise StepFailed(Status.DRIFT)
+        self.stepper.rejected += 1
+        self.stepper.shorten(t, y, h)
+        return Status.FINISHED, -1
 
     def _vanishes(self, h: float, t: float) -> bool:
         """Whether a step that had to be shortened is too small to be one."""
