@@ -100,6 +100,14 @@ class Task:
         wanted = self.accuracy or Accuracy(self.tolerance)
         return wanted.measures(flow.state, flow.size, self.before).without_work(flow.has_power)
 
+    @property
+    def kernels(self) -> list[Kernel | None]:
+        """The kernels in the order of `dop853.Code`."""
+        measure = self.compiled.measure
+        return [
+            self.rhs, self.project, self.inputs, self.watch, measure, self.nodes, self.bounds, self.turns, self.determinant,
+        ]  # fmt: skip
+
     def parameters_at(self, t: float, y: Array) -> Array:
         """The vector p with the inputs of a time."""
         if self.inputs is None:
@@ -148,17 +156,7 @@ class Explicit(Method):
         """Integrate one piece. The first steps are tried with code that is made at once and computes the same: a short piece is done
         before the code for a long one would have been made.
         """
-        kernels = [
-            task.rhs,
-            task.project,
-            task.inputs,
-            task.watch,
-            task.compiled.measure,
-            task.nodes,
-            task.bounds,
-            task.turns,
-            task.determinant,
-        ]
+        kernels = task.kernels
         if task.max_steps > _FIRST_STEPS and any(kernel is not None and kernel.provisional for kernel in kernels):
             done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
@@ -177,23 +175,32 @@ def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | 
     return joined_kernel((rhs, 0), *watched, (measure, width + (0 if watch is None else watch.n_out)))
 
 
-def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
-    code = dop853.Code(*addresses)._replace(
-        ends=ends,
+def code_of(task: Task, addresses: Sequence[int]) -> dop853.Code:
+    """The code of a task, whose kernels are at `addresses`."""
+    return dop853.Code(*addresses)._replace(
         first_input=task.first_input,
         n_watch=len(task.watches),
         n_measure=task.compiled.measure.n_out,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
     )
-    limits = task.measures.limits(task.max_step, max_steps)
-    watching = dop853.Watching(
+
+
+def watching_of(task: Task) -> dop853.Watching:
+    """How the functions that a task watches are watched."""
+    return dop853.Watching(
         directions=[w.direction for w in task.watches],
         terminal=[w.terminal for w in task.watches],
         floor=[w.floor for w in task.watches],
         closely=[w.closely for w in task.watches],
         places=[w.place for w in task.watches],
     )
+
+
+def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
+    code = code_of(task, addresses)._replace(ends=ends)
+    limits = task.measures.limits(task.max_step, max_steps)
+    watching = watching_of(task)
     times = task.times if task.keep == dop853.TIMES else ()
     return dop853.run(
         code,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from chetaev.numerics.machine.packed import Packed
-from chetaev.numerics.methods.base import Task, columns_read
+from chetaev.numerics.methods.base import Task, code_of, watching_of
 from chetaev.numerics.methods.dop853 import FINAL, Limits, Status
 from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
 from chetaev.numerics.methods.dop853.codes import RUNNING, WORST
-from chetaev.numerics.methods.dop853.room import Code, Watching, control_of, room_for_extremes, rows_of, tube_of, watches_of, width_of
+from chetaev.numerics.methods.dop853.room import control_of, room_for_extremes, rows_of, tube_of, watches_of, width_of
 from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
 from chetaev.numerics.methods.march import Quiet, Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.sizes import Sizes
@@ -37,7 +37,7 @@ class Strides:
         self.rejected, self.evaluations = 0, 0
         span, n, measures = task.t1 - task.t0, len(task.y0), task.measures
         self.sizes = Sizes(measures, right_hand_side(task), task.t0, task.y0, span, task.round_off(task.t0, task.y0))
-        self._code = _code(task)
+        self._code = code_of(task, [0 if kernel is None else kernel.address for kernel in task.kernels])
         self._system = self._code.system(np.array(task.p))
         self._control = control_of(n, Limits(measures.rtol, measures.atol, kinds=measures.kinds))
         self._path = Path(
@@ -77,7 +77,7 @@ class Strides:
     def _many(self) -> tuple[Packed, Seen, Any]:
         """A stride in machine code, what it has seen, and its tube."""
         task, seen, tube = self.task, room_for_extremes(len(self.task.y0), self._code.n_measure), tube_of(len(self.task.y0), self._code)
-        watches = watches_of(len(task.watches), _watching(task))
+        watches = watches_of(len(task.watches), watching_of(task))
         function, first = getattr(STRIDES, f"{self._word}_stride"), (self._system, self._kernel, self._control, watches, task.flag)
         return Packed(function, *first, self._path, self._room, tube, self._kept, seen, *self._extra), seen, tube
 
@@ -152,39 +152,6 @@ class Strides:
             row[:] = before
         clock[codes.LAST] = 0.0  # the polynomial of the step before is lost
         return found
-
-
-def _code(task: Task) -> Code:
-    """The code of a task by its addresses."""
-    kernels = (
-        task.rhs,
-        task.project,
-        task.inputs,
-        task.watch,
-        task.compiled.measure,
-        task.nodes,
-        task.bounds,
-        task.turns,
-        task.determinant,
-    )
-    return Code(*[0 if kernel is None else kernel.address for kernel in kernels])._replace(
-        first_input=task.first_input,
-        n_watch=len(task.watches),
-        n_measure=task.compiled.measure.n_out,
-        n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
-        columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
-    )
-
-
-def _watching(task: Task) -> Watching:
-    watches = task.watches
-    return Watching(
-        directions=[w.direction for w in watches],
-        terminal=[w.terminal for w in watches],
-        floor=[w.floor for w in watches],
-        closely=[w.closely for w in watches],
-        places=[w.place for w in watches],
-    )
 
 
 def _room(task: Task, rows: int, places: tuple[float, ...]) -> Room:
