@@ -208,9 +208,8 @@ class _March:
         whole = self._safe_part(t, y, step.t, end, rows)
         if whole < 1.0:
             h = (step.t - t) * whole
-            refused = (
-                t == self.wished[0] and abs(step.t - t) > 1.1 * self.wished[1]
-            )  # SciPy's steps are ten units of the last place or more
+            # a stepper may refuse steps of a few units in the last place of the time
+            refused = t == self.wished[0] and abs(step.t - t) > 1.1 * self.wished[1]
             if refused or self._vanishes(h, t):
                 raise StepFailed(Status.STEP_TOO_SMALL)
             self.wished = t, abs(h)
