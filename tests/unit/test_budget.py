@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -207,6 +208,20 @@ def test_counts_repeat_in_fresh_and_in_used_processes(asked):
         if len(counts) == 2:
             worker.end_all()
     assert counts[0] > 0 and counts == pytest.approx([counts[0]] * 3, rel=1e-2 if process.FORKS else 0.2)
+
+
+def test_what_a_process_has_imported_does_not_change_counts(asked):
+    """SymPy imports its modules of integration when they are first needed; a process that was used before knows them already."""
+    calls._KNOWN.clear()
+    worker.end_all()
+    fresh = budget.limited(sympy.integrate, x**2 * exp(a * x), x, seconds=20).seconds
+    knows = worker.take()
+    for module in ("sympy.integrals.risch", "sympy.integrals.manualintegrate", "sympy.integrals.heurisch", "sympy.tensor.tensor"):
+        knows.ask(pickle.dumps((module, pickle.dumps((len, ([],), 1e6, 1.0)))), 60)
+    worker.give_back(knows)
+    calls._KNOWN.clear()
+    again = budget.limited(sympy.integrate, x**2 * exp(a * x), x, seconds=20).seconds
+    assert asked[-1] is knows and fresh > 0 and again == pytest.approx(fresh, rel=1e-2)
 
 
 @POSIX

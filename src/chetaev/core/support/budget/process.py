@@ -10,12 +10,15 @@ process when the owner is gone.
 
 What is counted costs next to nothing: SymPy's cache counts the calls of the constructors of sums, products, powers and of the other
 functions that it remembers. Operations on polynomials are counted by replacing a few functions of `sympy.polys`, in this process only.
+SymPy imports many of its modules when a function first needs them. That work is not counted: which modules a process knows already depends
+on what it was asked before.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
+import importlib.machinery
 import os
 import pickle
 import select
@@ -29,6 +32,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from math import ceil
+from types import ModuleType
 from typing import Any, BinaryIO
 
 from chetaev.core.support.budget.counting import CEILING, OPERATIONS, SHORTEST, OutOfWork, Tally, allowance
@@ -118,9 +122,14 @@ class _Meter:
         self._limit: float | None = None
         """The operations of the present call; None between calls."""
         self._until = 0.0
+        self._imports = 0.0
+        """The operations of the present call that imported modules, up to the last import that ended."""
+        self._import_began: float | None = None
+        """The operations counted when the import under way began; None without one."""
         self._parent = os.getpid()
         """The process that is forked for each call."""
         _count_polynomials()
+        self._set_imports_aside()
 
     def answer(self, call: bytes) -> None:
         """Compute one call and write its answer."""
@@ -162,8 +171,28 @@ class _Meter:
 
     def _work(self) -> float:
         """The operations of the present call so far."""
+        return (self._counted() if self._import_began is None else self._import_began) - self._imports
+
+    def _counted(self) -> float:
         counts = [function.cache_info() for function in self._cache.CACHE]
         return Tally.operations + _CALL * sum(count.hits + count.misses for count in counts)
+
+    def _set_imports_aside(self) -> None:
+        """Measure what the import of a module costs, with all that it imports in turn."""
+        plain = importlib.machinery.SourceFileLoader.exec_module
+
+        def executed(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
+            if self._import_began is not None:
+                return plain(loader, module)
+            self._import_began = before = self._counted()
+            try:
+                plain(loader, module)
+            finally:
+                with self._lock:
+                    self._imports += self._counted() - before
+                    self._import_began = None
+
+        importlib.machinery.SourceFileLoader.exec_module = executed  # type: ignore[assignment, method-assign]
 
     def _forget(self) -> None:
         """Start from the same state for every call."""
@@ -173,7 +202,7 @@ class _Meter:
             if name.startswith("chetaev."):
                 for entry in list(vars(module).values()):
                     getattr(entry, "cache_clear", int)()
-        Tally.operations = 0.0
+        Tally.operations = self._imports = 0.0
 
     def write(self, kind: str, value: Any, spent: float = 0.0) -> None:
         """Write an answer."""
