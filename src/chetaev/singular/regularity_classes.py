@@ -11,20 +11,25 @@ Parameters are generic. An answer is None where a stratum of another rank may or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sympy import Expr
+from sympy import Expr, Symbol
 
+from chetaev.core.errors import ModelError
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
 from chetaev.core.support.recursion import deep
+from chetaev.core.symbols import TIME, Jet
 from chetaev.singular.algorithm.branches import Branch, substitute
 from chetaev.singular.algorithm.leaf import codimension_of
 from chetaev.singular.algorithm.points import Sampler
 from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd
-from chetaev.singular.algorithm.search import Rows, Search, dynamics_of
+from chetaev.singular.algorithm.search import Dynamics, Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
+from chetaev.singular.dynamical.constrained_system import ConstrainedSystem
+from chetaev.singular.dynamical.constraint_dynamics import annihilating_forms
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of
 
 
@@ -120,7 +125,8 @@ def regularity(given: Any, seconds: float = 20.0) -> Regularity:
     """The regularity class of a dynamical form.
 
     Args:
-        given: A dynamical form, equations, a system or a model.
+        given: A dynamical form, equations, a system or a model; or a constrained system, whose class is that on the constraint (section
+            11): the ranks of $(B'|A')$ of (11.6), and of the forms that annihilate the constraint dynamical distribution.
         seconds: The budget, counted in operations.
 
     Returns:
@@ -128,6 +134,7 @@ def regularity(given: Any, seconds: float = 20.0) -> Regularity:
 
     Raises:
         UsageError: If `given` has no rows.
+        ModelError: If the rows of a constrained system cannot be solved for their highest derivatives.
 
     >>> print(regularity(DynamicalForm("x y", ["-x'' - y", "y'' + x*x'"])))
     regular: yes
@@ -137,6 +144,8 @@ def regularity(given: Any, seconds: float = 20.0) -> Regularity:
     B: rank 2 where nothing is asked
     F: rank 4 where nothing is asked
     """
+    if isinstance(given, ConstrainedSystem):
+        return _constrained(given, seconds)
     form = form_of(given)
     proper = ranks(form, "proper", seconds / 2)
     square = len(form.rows) == len(form.coordinates)
@@ -148,18 +157,48 @@ def regularity(given: Any, seconds: float = 20.0) -> Regularity:
     return Regularity(regular, weakly, semi, _both(semi, weakly), proper, extended)
 
 
+def _constrained(system: ConstrainedSystem, seconds: float) -> Regularity:
+    """The class of a constrained system on a constraint that is solved for highest derivatives."""
+    structure = system.structure
+    if structure.solved is None:
+        raise ModelError(
+            "the rows of the constraint are not solved for highest derivatives.",
+            where=f"regularity of {system.label}",
+            why="The strata of the ranks are found in a normal chart of the constraint, (10.3).",
+            hint="state the rows in the form q' = g; constrained.B is the matrix that must be regular",
+        )
+    phase = tuple(z for z in structure.variables if isinstance(z, Jet))
+    tops = tuple(q.d(structure.order) for q in system.independent)
+    proper = tuple(map(tuple, system.B.row_join(system.A).tolist()))
+    wide = [[form.coefficient(z) for z in (*phase, TIME)] for form in annihilating_forms(system)]
+    found = []
+    for letter, unknowns, entries in (("B'", tops, proper), ("F'", phase, tuple(map(tuple, wide)))):
+        dynamics = Dynamics(system.form, "proper", unknowns, {}, entries)
+        found.append(_strata(letter, phase, system.parameters, lambda dynamics=dynamics: dynamics, seconds / 2))  # type: ignore[misc]
+    weakly, semi = found[0].constant, found[1].constant
+    full = {s.rank for s in found[0].strata} == {len(system.independent)}
+    regular = False if weakly is False or (weakly is True and not full) else weakly
+    return Regularity(regular, weakly, semi, _both(semi, weakly), found[0], found[1])
+
+
 def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
     """The strata of constant rank of $(B|A)$ (proper) or $(F|A)$ (extended)."""
+    letter = "B" if kind == "proper" else "F"
+    return _strata(letter, form.phase, form.parameters, lambda: dynamics_of(form, kind), seconds)
+
+
+def _strata(letter: str, phase: tuple[Jet, ...], parameters: tuple[Symbol, ...], made: Callable[[], Dynamics], seconds: float) -> Ranks:
+    """The strata of constant rank of rows on the space of some jets."""
     surds: list[Expr] = []
     search: Search | None = None
     strata: list[Stratum] = []
     conflicts: list[Conflict] = []
     done = False
     with allowance(seconds), deep():
-        dynamics = dynamics_of(form, kind)
+        dynamics = made()
         while not done and len(surds) <= MOST_SURDS:
             try:
-                space = Space(form.phase, [e for row in dynamics.entries for e in row], form.parameters, surds)
+                space = Space(phase, [e for row in dynamics.entries for e in row], parameters, surds)
                 search = Search(space, Rows(space, dynamics), tangency=False)
                 search.run()
                 done = True
@@ -176,7 +215,7 @@ def ranks(form: DynamicalForm, kind: str, seconds: float) -> Ranks:
             real = any(_has_points(space, _off(space, branch, p)) for p in polynomials)
             conflicts.append(Conflict(_written(space, branch), tuple(space.expression(p) for p in polynomials), real or None))
         done = done and search is not None and len(strata) == len(search.finals) and len(conflicts) == len(search.conflicts)
-    return Ranks("B" if kind == "proper" else "F", tuple(strata), tuple(conflicts), done)
+    return Ranks(letter, tuple(strata), tuple(conflicts), done)
 
 
 def _written(space: Space, branch: Branch) -> tuple[Expr, ...]:
@@ -187,7 +226,7 @@ def _written(space: Space, branch: Branch) -> tuple[Expr, ...]:
 
 def _off(space: Space, branch: Branch, p: Any) -> Branch:
     factors = tuple(f for f in space.factors(substitute(space, p, branch.solved)) if f not in branch.nonzero)
-    return Branch(branch.solved, branch.generators, branch.basis, (*branch.nonzero, *factors))
+    return replace(branch, nonzero=(*branch.nonzero, *factors))
 
 
 def _has_points(space: Space, branch: Branch) -> bool | None:

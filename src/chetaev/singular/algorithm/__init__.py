@@ -14,8 +14,9 @@ their points there are motions, all of them tangent, and their rates are known u
 The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report what algebra cannot decide.
 
 `translation` replaces functions by algebraic variables, `ring` and `space` hold the polynomial ring, `ideals` Gröbner bases, `reality`
-arguments over the reals, `branches` sets of zeros and their splitting, `elimination` linear equations on a branch, `search` the search,
-`redundancy` removes leaves inside others, `points` finds real points, `leaf` and `tree` are the result.
+arguments over the reals, `multipliers` blocks of linear equations for multipliers, `branches` sets of zeros and their splitting,
+`elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others, `points` finds real points,
+`leaf` and `tree` are the result.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep
 from chetaev.singular.algorithm.branches import Infeasible
 from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
+from chetaev.singular.algorithm.multipliers import describe_multipliers
 from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd, parameter_assumptions
 from chetaev.singular.algorithm.redundancy import essential
 from chetaev.singular.algorithm.search import Dynamics, Final, Rows, Search, dynamics_of
@@ -97,7 +99,9 @@ class _Run:
                     try:
                         self.current = None
                         space = Space(self.form.phase, [e for row in dynamics.entries for e in row], self.form.parameters, surds)
-                        self.current = Search(space, Rows(space, dynamics))
+                        rows = Rows(space, dynamics)
+                        describe_multipliers(space, rows.dynamical, dynamics.unknowns)
+                        self.current = Search(space, rows)
                         self.current.run()
                         break
                     except NeedsSurd as need:

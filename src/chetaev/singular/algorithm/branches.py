@@ -1,19 +1,20 @@
 r"""Branches: sets where some polynomials vanish and others do not, in a normal form.
 
 Constraints that are linear in a variable with a constant coefficient are *solved*: the variable is replaced everywhere. The remaining
-nonlinear generators, mostly few, have a Gröbner basis. Adding constraints to a branch may split it: products into their factors, sums of
-squares into their bases, quadratic forms into two linear factors.
+nonlinear generators, mostly few, have a Gröbner basis. Multipliers may be determined by blocks of linear equations. Adding constraints to a
+branch may split it: products into their factors, sums of squares into their bases, quadratic forms into two linear factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
+from chetaev.singular.algorithm.multipliers import Block, determinant, determined, multiplier_block, without_blocks
 from chetaev.singular.algorithm.reality import must_vanish, never_vanishes, quadratic_factors
 from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
@@ -21,28 +22,44 @@ from chetaev.singular.algorithm.space import Space
 
 @dataclass(frozen=True)
 class Branch:
-    r"""The set $\{x_i = e_i,\ g = 0,\ n \ne 0\}$; the $e_i$, $g$ and $n$ contain no solved variable."""
+    r"""The set $\{x_i = e_i,\ g = 0,\ n \ne 0\}$, with blocks $S\lambda + r = 0$.
+
+    The $e_i$, $g$, $n$ and blocks contain no solved variable, the $g$ and $n$ no multiplier of a block.
+    """
 
     solved: dict[int, Poly] = field(default_factory=dict)
     generators: tuple[Poly, ...] = ()
     basis: tuple[Poly, ...] = ()
     nonzero: tuple[Poly, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     def key(self) -> object:
         """A hashable key that is equal for equal branches."""
-        return frozenset(self.solved.items()), frozenset(self.basis), frozenset(self.nonzero)
+        rows = frozenset(row for block in self.blocks for row in block.rows)
+        return frozenset(self.solved.items()), frozenset(self.basis), frozenset(self.nonzero), rows
 
     def constraints(self, space: Space) -> list[Poly]:
         """Generators of the ideal: the solved variables first."""
-        return [space.variables[i] - e for i, e in sorted(self.solved.items())] + list(self.generators)
+        return [space.variables[i] - e for i, e in sorted(self.solved.items())] + self.equations()
+
+    def equations(self) -> list[Poly]:
+        """The constraints that are not solved."""
+        return [*self.generators, *[row for block in self.blocks for row in block.rows]]
+
+    @property
+    def determined(self) -> set[int]:
+        """The variables that are solved or determined by blocks."""
+        return {*self.solved, *determined(self.blocks)}
 
     def reduce(self, space: Space, f: Poly) -> Poly:
-        """The normal form of a polynomial on the branch."""
+        """The normal form of a polynomial on the branch; multipliers of blocks stay."""
         return normal_form(substitute(space, f, self.solved), self.basis)
 
     def vanishes(self, space: Space, f: Poly) -> bool:
         """Whether a polynomial is zero on the branch, over the complex numbers."""
         rest = self.reduce(space, f)
+        if self.blocks and rest:
+            rest = without_blocks(space, rest, self.blocks, self.basis)
         return not rest or vanishes_on(space, rest, self.basis, self.nonzero)
 
     def is_unit(self, space: Space, f: Poly) -> bool:
@@ -64,9 +81,10 @@ class _Task:
     generators: list[Poly]
     pending: list[Poly]
     nonzero: tuple[Poly, ...]
+    blocks: tuple[Block, ...] = ()
 
     def with_pending(self, more: Iterable[Poly]) -> _Task:
-        return _Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero)
+        return _Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero, self.blocks)
 
 
 def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
@@ -82,7 +100,7 @@ def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
 
 def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Infeasible]]:
     """The branches into which `branch` splits when the polynomials `new` vanish, and the sets that were found empty."""
-    stack = [_Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero)]
+    stack = [_Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero, branch.blocks)]
     found: dict[object, Branch] = {}
     infeasible: list[Infeasible] = []
     while stack:
@@ -108,7 +126,9 @@ def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
         basis = basis_of(space, task.generators)
         if (basis and basis[0].is_ground) or any(not normal_form(n, basis) for n in nonzero):
             return _infeasible(space, task)
-        entangled = _entangled(basis, nonzero)
+        # determinants that vanish at no real point of the branch take away no real points
+        certain = [f for block in task.blocks if block.everywhere for f in space.factors(block.determinant)]
+        entangled = _entangled(basis, [n for n in nonzero if n not in certain])
         if entangled:
             closure = saturate(space, basis, entangled)
             if closure and closure[0].is_ground:
@@ -122,7 +142,7 @@ def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
             task.generators, task.pending = [], [*basis, *implied]
             continue
         generators = task.generators if len(task.generators) <= len(basis) else basis
-        return Branch(task.solved, tuple(generators), tuple(basis), nonzero)
+        return Branch(task.solved, tuple(generators), tuple(basis), nonzero, task.blocks)
 
 
 def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | None:
@@ -135,11 +155,18 @@ def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | No
         signed = next((f for f in task.pending if support(f) & space.positive and never_vanishes(space, f)), None)
         if signed is not None:
             return _infeasible(space, task, signed)
-        if _solve_one(space, task) or _solve_block(space, task):
+        if _solve_one(space, task):
+            continue
+        # other polynomials come first: they may say that the determinant of a block vanishes
+        last = bool(task.pending) and all(support(f) & space.multipliers for f in task.pending)
+        cases = _determine_multipliers(space, task) if last else None
+        if cases:
+            return cases
+        if cases is not None or _solve_block(space, task):
             continue
         if not task.pending:
             break
-        task.pending.sort(key=len, reverse=True)
+        task.pending.sort(key=lambda f: (bool(support(f) & space.multipliers), len(f)), reverse=True)
         f = task.pending.pop()
         factors = [g for g in space.factors(f) if g not in task.nonzero]
         if not factors:
@@ -216,7 +243,7 @@ def _solve_block(space: Space, task: _Task, most: int = 3) -> bool:
                 if any(sum(m[i] for i in columns) > 1 for f in chosen for m in f):
                     continue
                 matrix = [[_slope(space, f, i) for i in columns] for f in chosen]
-                d = normal_form(determinant(space, matrix), basis)
+                d = normal_form(determinant(matrix), basis)
                 if not d or not d.is_ground:
                     continue
                 space.record(d.LC)
@@ -224,11 +251,46 @@ def _solve_block(space: Space, task: _Task, most: int = 3) -> bool:
                 values = {}
                 for k, i in enumerate(columns):
                     changed = [[-r if n == k else e for n, e in enumerate(row)] for row, r in zip(matrix, rest, strict=True)]
-                    values[i] = normal_form(determinant(space, changed), basis).mul_ground(1 / d.LC)
+                    values[i] = normal_form(determinant(changed), basis).mul_ground(1 / d.LC)
                 _replace(space, task, values)  # the polynomials stay pending: modulo the generators they may not be zero
                 task.pending = [normal_form(f, basis) for f in task.pending]
                 return True
     return False
+
+
+def _determine_multipliers(space: Space, task: _Task) -> list[_Task] | None:
+    """Determine multipliers by a block of equations, or remove those that are determined from pending polynomials; None if nothing changes.
+
+    An empty list if the determinant vanishes nowhere on the branch; else two cases, that it vanishes, and that it does not.
+    """
+    basis = basis_of(space, task.generators)
+    done = determined(task.blocks)
+    known = [f for f in task.pending if support(f) & done and not support(f) & space.multipliers - done]
+    if known:
+        others = [f for f in task.pending if f not in known]
+        task.pending = others + [f for f in (without_blocks(space, f, task.blocks, basis) for f in known) if f]
+        return []
+    branch = Branch(dict(task.solved), tuple(task.generators), tuple(basis), task.nonzero)
+    block = multiplier_block(space, [*task.pending, *task.generators], branch.constraints(space), basis, done)
+    if block is None:
+        return None
+    factors = [f for f in space.factors(block.determinant) if f not in task.nonzero]
+    cases = []
+    if factors and refine(space, branch, block.minors)[0]:
+        cases = [task.with_pending(block.minors)]
+    elif factors:
+        block = replace(block, everywhere=True)
+    rest = _Task(
+        dict(task.solved),
+        [g for g in task.generators if g not in block.rows],
+        [f for f in task.pending if f not in block.rows],
+        (*task.nonzero, *factors),
+        (*task.blocks, replace(block, rows=tuple(map(space.monic, block.rows)))),
+    )
+    if cases:
+        return [*cases, rest]
+    task.generators, task.pending, task.nonzero, task.blocks = rest.generators, rest.pending, rest.nonzero, rest.blocks
+    return []
 
 
 def _replace(space: Space, task: _Task, values: dict[int, Poly]) -> None:
@@ -238,6 +300,9 @@ def _replace(space: Space, task: _Task, values: dict[int, Poly]) -> None:
     changed = [(g, substitute(space, g, values)) for g in task.generators]
     task.pending += [h for g, h in changed if h is not g and h != g]
     task.generators = [g for g, h in changed if h is g or h == g]
+    loose = [block for block in task.blocks if any(support(f) & values.keys() for f in block.rows)]
+    task.pending += [substitute(space, f, values) for block in loose for f in block.rows]
+    task.blocks = tuple(block for block in task.blocks if block not in loose)
 
 
 def _affine_variables(space: Space, polynomials: Sequence[Poly]) -> list[int]:
@@ -252,18 +317,6 @@ def _affine_variables(space: Space, polynomials: Sequence[Poly]) -> list[int]:
 
 def _slope(space: Space, f: Poly, i: int) -> Poly:
     return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
-
-
-def determinant(space: Space, matrix: Sequence[Sequence[Poly]]) -> Poly:
-    """The determinant of a small matrix, by expansion along the first row."""
-    if len(matrix) == 1:
-        return matrix[0][0]
-    total = space.zero
-    for k, entry in enumerate(matrix[0]):
-        if entry:
-            minor = determinant(space, [[*row[:k], *row[k + 1 :]] for row in matrix[1:]])
-            total = total + entry * minor if k % 2 == 0 else total - entry * minor
-    return total
 
 
 def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from chetaev.singular.algorithm.branches import Branch, determinant, refine
-from chetaev.singular.algorithm.ideals import normal_form, vanishes_on
+from chetaev.singular.algorithm.branches import Branch, refine
+from chetaev.singular.algorithm.ideals import normal_form
+from chetaev.singular.algorithm.multipliers import determinant, determined, without_blocks
 from chetaev.singular.algorithm.reality import never_vanishes
-from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.ring import Fraction, Poly, support
 from chetaev.singular.algorithm.space import Space
 
 Row = list[Poly]
@@ -76,7 +77,7 @@ def eliminate(space: Space, branch: Branch, rows: Sequence[Row]) -> Solved | Con
         reached = work.advance()
         if not isinstance(reached, list):
             return reached
-        zero = [f for f in reached[0] if vanishes_on(space, f, branch.basis, work.branch.nonzero)]
+        zero = [f for f in reached[0] if work.branch.vanishes(space, f)]
         if zero:
             return Constraints([zero[0]], radical=True)
         safe = next((factors for factors in reached if all(_without_zeros(space, work.branch, f) for f in factors)), None)
@@ -109,15 +110,29 @@ class Elimination:
         if left:
             return Constraints(left)
         places = self.doubtful()
+        if self.branch.blocks and self._clear(places):
+            return self.advance()
         if not places:
             return Solved(self.branch, self.pivots(), self.unknowns)
         return [[f for f in self.space.factors(self.rows[i][j]) if f not in self.branch.nonzero] for i, j in places[:_CHOICES]]
+
+    def _stays(self, f: Poly) -> bool:
+        """Whether a polynomial does not vanish by the blocks of the branch."""
+        return not support(f) & determined(self.branch.blocks) or bool(without_blocks(self.space, f, self.branch.blocks, self.branch.basis))
+
+    def _clear(self, places: Sequence[tuple[int, int]]) -> bool:
+        """Set entries to zero that vanish by the blocks of the branch; False if there are none."""
+        zero = [(i, j) for i, j in places if not self._stays(self.rows[i][j])]
+        for i, j in zero:
+            self.rows[i][j] = self.space.zero
+        return bool(zero)
 
     def pivots(self) -> dict[int, Row]:
         return {j: self.rows[i] for i, j in self.done.items()}
 
     def residuals(self) -> list[Poly]:
-        return [row[-1] for i, row in enumerate(self.rows) if i not in self.done and row[-1] and not any(row[:-1])]
+        left = [row[-1] for i, row in enumerate(self.rows) if i not in self.done and row[-1] and not any(row[:-1])]
+        return [f for f in left if self._stays(f)] if self.branch.blocks else left
 
     def pivot_by_unit(self) -> bool:
         """Eliminate with a pivot that is certainly not zero; False if there is none."""
@@ -153,7 +168,7 @@ class Elimination:
                 columns = [j for j in range(self.unknowns) if any(self.rows[i][j] for i in chosen)]
                 for picked in combinations(columns, size):
                     matrix = [[self.rows[i][j] for j in picked] for i in chosen]
-                    d = normal_form(determinant(space, matrix), self.branch.basis)
+                    d = normal_form(determinant(matrix), self.branch.basis)
                     if d and (d.is_ground or self.branch.is_unit(space, d)):
                         self._join(chosen, matrix)
                         return True
@@ -167,7 +182,7 @@ class Elimination:
             total = [self.space.zero] * (self.unknowns + 1)
             for n in range(size):
                 minor = [[e for c, e in enumerate(row) if c != k] for r, row in enumerate(matrix) if r != n]
-                factor = determinant(self.space, minor)
+                factor = determinant(minor)
                 factor = factor if (k + n) % 2 == 0 else -factor
                 total = [t + factor * e if e else t for t, e in zip(total, old[n], strict=True)]
             self.rows[chosen[k]] = [normal_form(e, self.branch.basis) for e in total]

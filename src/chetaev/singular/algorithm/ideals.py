@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from sympy import Symbol
+from sympy.polys.rings import PolyRing
 
 from chetaev.core.support.budget import spend
-from chetaev.singular.algorithm.ring import Poly, ring_of, terms_of, weight
+from chetaev.singular.algorithm.ring import BlockOrder, Poly, ring_of, terms_of, weight
 from chetaev.singular.algorithm.space import Space
 
 
@@ -100,8 +101,22 @@ def vanishes_on(space: Space, f: Poly, basis: Sequence[Poly], nonzero: Sequence[
         return True
     if rest.is_ground or not basis:
         return False
-    closure = saturate(space, basis, [*nonzero, rest])
-    return bool(closure) and closure[0].is_ground
+    # whether 1 is in the ideal does not depend on the order of monomials, and with the new variable last its basis is found much faster
+    count = len(space.symbols)
+    ring = PolyRing([*space.ring.symbols, Symbol("_y")], space.domain, BlockOrder([*space.blocks, (count, count + 1)]))
+
+    def monic(f: Poly) -> Poly:
+        space.record(f.LC)
+        return f.monic()
+
+    def lift(f: Poly) -> Poly:
+        return ring.from_dict({(*m, 0): c for m, c in f.items()})
+
+    product = lift(rest)
+    for n in nonzero:
+        if not n.is_ground:
+            product *= lift(n)
+    return groebner([*map(lift, basis), ring.gens[-1] * product - 1], monic)[0].is_ground
 
 
 def dimension(space: Space, solved: Iterable[int], basis: Sequence[Poly]) -> int:

@@ -9,7 +9,7 @@ vanish on the branch. All fields are tangent to it, so the brackets do not depen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as part
 from itertools import combinations
 from typing import Any
@@ -25,6 +25,7 @@ from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.algorithm.branches import Branch, substitute
 from chetaev.singular.algorithm.ideals import basis_of, dimension
+from chetaev.singular.algorithm.multipliers import determined
 from chetaev.singular.algorithm.points import Faults, Point, Sampler, largest_fault
 from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
@@ -135,22 +136,29 @@ def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
 
 
 def codimension_of(space: Space, branch: Branch) -> int:
-    """The rank of the differentials of the constraints at a general point, in jets and time."""
+    """The rank of the differentials of the constraints at a general point, in jets and time.
+
+    A jet that is solved for and occurs in no function occurs in no other row, so its row adds one. So do the equations of a block, whose
+    determinant does not vanish.
+    """
     variables = [*space.phase, TIME]
+    inside = {z for generator in space.generators.values() for z in generator.definition.free_symbols}
+    alone = [i for i in branch.solved if i not in space.generators and space.symbols[i] not in inside]
     rows = []
-    for g in branch.constraints(space):
+    rest = replace(branch, solved={i: e for i, e in branch.solved.items() if i not in alone}, blocks=())
+    for g in rest.constraints(space):
         parts = space.partials(g)
         common = space.one
         for _, d in parts.values():
             common = space.lcm(common, d)
         row = [parts[z][0] * common.exquo(parts[z][1]) if z in parts else space.zero for z in variables]
         rows.append([branch.reduce(space, e) for e in row])
-    return rank_on(space, branch, rows)
+    return rank_on(space, branch, rows) + len(alone) + len(determined(branch.blocks))
 
 
 def is_reduced(space: Space, branch: Branch) -> bool:
     """Whether the differentials have the rank that the dimension requires; if not, the ideal lacks constraints, as $x^2$ lacks $x$."""
-    expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.solved, branch.basis)
+    expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.determined, branch.basis)
     return codimension_of(space, branch) == expected - len(_implied(space, branch))
 
 
@@ -200,10 +208,11 @@ def _excluded(space: Space, rows: Rows, final: Final) -> tuple[Expr, ...]:
     for j in range(final.solved.unknowns):
         term, slopes = final.solved.rate(space, j)
         candidates += [d for _, d in [term, *slopes.values()]]
+    certain = [f for block in branch.blocks if block.everywhere for f in space.factors(block.determinant)]
     found: list[Poly] = []
     for n in candidates:
         for f in space.factors(substitute(space, n, branch.solved)):
-            if f not in found and not never_vanishes(space, f) and not _only_positive(space, f):
+            if f not in found and f not in certain and not never_vanishes(space, f) and not _only_positive(space, f):
                 found.append(f)
     return tuple(_clean(space, f) for f in found)
 

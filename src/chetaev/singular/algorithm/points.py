@@ -13,7 +13,7 @@ from chetaev.core.calculus import partials
 from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.mechanics.tolerances import NEWTON_CUT
+from chetaev.mechanics.ranks.newton import root
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
 
@@ -44,7 +44,7 @@ class Sampler:
         # a solution that contains functions of solved jets stays an equation
         solved = {z: e for z, e in given.items() if e.free_symbols.isdisjoint(given)}
         functions = [(space.generators[i].definition, space.expression(e)) for i, e in branch.solved.items() if i in space.generators]
-        equations = [space.expression(g) for g in branch.generators if g not in space.relations]
+        equations = [space.expression(g) for g in branch.equations() if g not in space.relations]
         equations += [f - e for f, e in functions if not isinstance(f, Sign)] + [z - e for z, e in given.items() if z not in solved]
         self.signs = [(f - e).xreplace(solved) for f, e in functions if isinstance(f, Sign)]
         self.equations = [e for e in (in_own_functions(e.xreplace(solved)) for e in equations) if e.free_symbols]
@@ -88,38 +88,32 @@ class Sampler:
 
     def _slopes(self, start: Point) -> np.ndarray | None:
         """The largest slope of each equation at a random start, which measures its units; None if undefined."""
-        _, jacobian = self._at(start)
-        return None if jacobian is None else np.abs(jacobian).max(axis=1, initial=0.0)
+        try:
+            _, jacobian = self._at(start)
+        except Undefined:
+            return None
+        found: np.ndarray = np.abs(jacobian).max(axis=1, initial=0.0)
+        return found
 
     def _newton(self, point: Point, slopes: np.ndarray) -> Point | None:
+        """The end of the iteration; None at a multiple zero, where steps only halve and expressions that vanish there are far from zero."""
         if not self.equations:
             return point
-        for _ in range(_STEPS):
-            residual, jacobian = self._at(point)
-            if residual is None or jacobian is None:
-                return None
-            step = np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0]
-            length = float(np.linalg.norm(step))
-            if not np.isfinite(length):
-                return None
-            reach = max(2.0, max(map(abs, point.values()), default=0.0))  # longer steps if the set is far from the start
-            damping = min(1.0, reach / length) if length > 0 else 1.0
-            point = {**point, **{z: point[z] + damping * float(h) for z, h in zip(self.variables, step, strict=True)}}
-            if length < _SHORTEST * (1 + max(map(abs, point.values()), default=0.0)):
-                break
-        else:
-            return None  # at a multiple zero steps only halve, and expressions that vanish there are still far from zero
-        residual, jacobian = self._at(point)
-        if residual is None or jacobian is None:
+        found = root(
+            self._at, point, self.variables, 1.0, _STEPS, lambda at: max(2.0, _largest(at)), lambda at, _: _SHORTEST * (1 + _largest(at))
+        )
+        if found is None:
             return None
-        changes = np.abs(jacobian) @ np.abs([point[z] for z in self.variables])
-        return point if bool(np.all(np.abs(residual) <= _MET * np.maximum(slopes, changes))) else None
-
-    def _at(self, point: Point) -> tuple[np.ndarray | None, np.ndarray | None]:
         try:
-            values = np.array(self._system({**dict.fromkeys(self._system.symbols, 0.0), **point}), dtype=float)
+            residual, jacobian = self._at(found.point)
         except Undefined:
-            return None, None
+            return None
+        changes = np.abs(jacobian) @ np.abs([found.point[z] for z in self.variables])
+        return found.point if bool(np.all(np.abs(residual) <= _MET * np.maximum(slopes, changes))) else None
+
+    def _at(self, point: Mapping[Symbol, float]) -> tuple[np.ndarray, np.ndarray]:
+        """The equations and their slopes; raises `Undefined` where one has no value."""
+        values = np.array(self._system({**dict.fromkeys(self._system.symbols, 0.0), **point}), dtype=float)
         n = len(self.equations)
         return values[:n], values[n:].reshape(n, len(self.variables))
 
@@ -148,11 +142,17 @@ class Sampler:
     def _smooth(self, point: Point, slopes: np.ndarray) -> bool:
         if not self.equations:
             return self.expected == 0
-        _, jacobian = self._at(point)
-        if jacobian is None:
+        try:
+            _, jacobian = self._at(point)
+        except Undefined:
             return False
         scaled = jacobian / np.maximum(slopes, np.abs(jacobian).max(axis=1, initial=0.0)).clip(min=np.finfo(float).tiny)[:, None]
         return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _SMALL)) == self.expected
+
+
+def _largest(point: Mapping[Symbol, float]) -> float:
+    """The largest size of a value at a point."""
+    return max(map(abs, point.values()), default=0.0)
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:

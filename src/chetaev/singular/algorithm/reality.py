@@ -8,20 +8,25 @@ polynomial without such a certificate may still have no real zero. Where it cont
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction as Ratio
 from itertools import product
 from typing import Any
 
 import sympy
 from sympy import Expr
 
+from chetaev.core.support.budget import spend
 from chetaev.mechanics.definite import bounded_away
-from chetaev.singular.algorithm.ring import Poly
+from chetaev.singular.algorithm.ring import Poly, weight
 from chetaev.singular.algorithm.space import Space
 
 _LARGEST = 60
 """Terms of a polynomial above which no sum of squares is sought; completing squares may double the terms with each variable."""
 _MOST_ANGLES = 3
 """Angles of a polynomial up to which sines and cosines are exchanged; there are 2^n variants."""
+_TRIALS = 6
+"""Points at which a polynomial is evaluated before its squares are sought. With fewer of them, indefinite polynomials lead to the search in
+all orders of their variables, whose number doubles with each variable."""
 MOST_SURDS = 3
 """Square roots adjoined to the ring in one search; each doubles the degree of everything that follows."""
 
@@ -131,10 +136,14 @@ def _squares(space: Space, f: Poly) -> list[Poly] | None:
     """The bases of a sum of squares, or None."""
     if not f:
         return []
+    spend(weight(f))
     if all(_nonnegative(space, m) and sign_of(space, c) > 0 for m, c in f.items()):
         return [_base(space, m) for m in f]
+    if _somewhere_negative(space, f):
+        return None
+    degrees = f.degrees()
     for i, x in enumerate(space.variables):
-        if f.degree(x) != 2:
+        if degrees[i] != 2:
             continue
         a, b, c = (_coefficient(space, f, i, k) for k in (2, 1, 0))
         if not a.is_ground or sign_of(space, a.LC) <= 0:
@@ -143,6 +152,53 @@ def _squares(space: Space, f: Poly) -> list[Poly] | None:
         if rest is not None:
             return [x + b.mul_ground(1 / (2 * a.LC)), *rest]
     return _squares_times_square(space, f)
+
+
+def _somewhere_negative(space: Space, f: Poly) -> bool:
+    """Whether a polynomial is negative at one of some points; then no sum of squares, with positive coefficients, equals it.
+
+    Positive variables and parameters have positive values there; relations between variables need not hold, because a certificate is an
+    identity of polynomials. The arithmetic is exact.
+    """
+    count = len(space.variables)
+    for trial in range(_TRIALS):
+        point = [_trial_value(trial, i, i in space.positive) for i in range(count)]
+        parameters = [_trial_value(trial, count + k, True) for k in range(len(space.parameters))]
+        total = Ratio(0)
+        for m, c in f.items():
+            value = _number_at(c, parameters) if space.parameters else Ratio(int(c.numerator), int(c.denominator))
+            if value is None:
+                break
+            for i, e in enumerate(m):
+                if e:
+                    value *= point[i] ** e
+            total += value
+        else:
+            if total < 0:
+                return True
+    return False
+
+
+def _trial_value(trial: int, place: int, positive: bool) -> Ratio:
+    """A coordinate of a point: zero, small, of order one and large ones of both signs, without regularity."""
+    if trial == 0 and not positive:
+        return Ratio(0)
+    size = Ratio(7919 * (place + 3) * (trial + 2) % 997 + 1, (101, 997, 499, 31, 7, 1)[trial % _TRIALS])
+    return size if positive or 104729 * (place + 1) * (trial + 5) % 1009 % 2 else -size
+
+
+def _number_at(coefficient: Any, values: list[Ratio]) -> Ratio | None:
+    """The value of a rational function of the parameters; None at its poles."""
+    parts = []
+    for part in (coefficient.numer, coefficient.denom):
+        total = Ratio(0)
+        for m, c in part.items():
+            value = Ratio(int(c.numerator), int(c.denominator))
+            for v, e in zip(values, m, strict=True):
+                value *= v**e
+            total += value
+        parts.append(total)
+    return parts[0] / parts[1] if parts[1] else None
 
 
 def _squares_times_square(space: Space, f: Poly) -> list[Poly] | None:

@@ -8,10 +8,11 @@ branch as well, but moves differently, and is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.elimination import Row
-from chetaev.singular.algorithm.ideals import dimension, normal_form, vanishes_on
+from chetaev.singular.algorithm.ideals import dimension, normal_form
 from chetaev.singular.algorithm.ring import Fraction, Poly
 from chetaev.singular.algorithm.search import Final, Rows
 from chetaev.singular.algorithm.space import Space
@@ -19,7 +20,7 @@ from chetaev.singular.algorithm.space import Space
 
 def essential(space: Space, rows: Rows, finals: Sequence[Final]) -> tuple[list[Final], dict[int, int]]:
     """The branches that are not redundant, larger ones first, and for each of the others the node that contains it."""
-    ordered = sorted(finals, key=lambda f: (-dimension(space, f.branch.solved, f.branch.basis), f.node))
+    ordered = sorted(finals, key=lambda f: (-dimension(space, f.branch.determined, f.branch.basis), f.node))
     kept: list[Final] = []
     contained: dict[int, int] = {}
     for small in ordered:
@@ -105,13 +106,21 @@ def rank_on(space: Space, branch: Branch, matrix: Sequence[Row]) -> int:
 
 
 def _pivot(space: Space, branch: Branch, rows: Sequence[Row]) -> tuple[int, int] | None:
-    """The place of an entry that does not vanish on the branch: a number if there is one, else a short one, so that rows stay short."""
-    entries = [(not e.is_ground, len(e) * sum(map(len, row)), i, j) for i, row in enumerate(rows) for j, e in enumerate(row) if e]
-    return next(((i, j) for _, _, i, j in sorted(entries) if _not_zero(space, branch, rows[i][j])), None)
+    """The place of an entry that does not vanish on the branch, so that rows stay short.
+
+    A number if there is one, else an entry of a column with few others, the shortest of these: derivatives of constraints contain
+    velocities that the constraints do not, and are eliminated without them.
+    """
+    filled = [sum(1 for row in rows if row[j]) for j in range(len(rows[0]))]
+    entries = [
+        (not e.is_ground, filled[j], len(e) * sum(map(len, row)), i, j) for i, row in enumerate(rows) for j, e in enumerate(row) if e
+    ]
+    return next(((i, j) for *_, i, j in sorted(entries) if _not_zero(space, branch, rows[i][j])), None)
 
 
 def _not_zero(space: Space, branch: Branch, e: Poly) -> bool:
-    return bool(e) and not vanishes_on(space, e, branch.basis, branch.nonzero)
+    # the ideal of a branch is saturated by what may vanish, so that leaving this out does not change the answer
+    return bool(e) and not replace(branch, nonzero=()).vanishes(space, e)
 
 
 def _add(space: Space, a: Fraction | None, b: Fraction) -> Fraction:

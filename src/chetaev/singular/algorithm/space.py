@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from sympy import Expr, S, Symbol
 from sympy.polys.domains import QQ
@@ -44,6 +45,10 @@ class Space(Ring):
         self.nonzero += dict.fromkeys(d for _, d in self.derivatives.values() if not d.is_ground)
         self.positive = {i for i, g in self.generators.items() if g.positive}
         self.surds = {square: self.index[root] for square, root in self.translation.surds.items()}
+        self.multipliers: frozenset[int] = frozenset()
+        """The jets of coordinates without accelerations, if multipliers are to be determined first."""
+        self.metric: tuple[list[int], list[list[Any]]] | None = None
+        """The velocities and the inverse of their constant positive definite mass matrix."""
         self._back: dict[Symbol, Expr] = {g.symbol: g.definition for g in generators} | self.translation.constants
         self._parts: dict[Poly, dict[Symbol, Fraction]] = {}
 

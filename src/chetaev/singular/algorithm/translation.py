@@ -28,6 +28,8 @@ _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
 """Functions written in the sine and cosine of base angles."""
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
 """Functions written in powers of exponentials."""
+_FACTORED = 10**12
+"""Numbers below this are written as products of primes, within a millisecond."""
 _LARGEST_MULTIPLE = 32
 """Largest multiple of a base angle or exponent. It is a power of a generator, and the time for divisors and factors grows with the degree:
 decimals of three digits would lead to powers in the thousands, which no budget can interrupt in time. Arguments that are no small
@@ -227,11 +229,18 @@ class Translation:
         return sign if isinstance(e, Sign) else sign * self.rational(u)
 
     def _opaque(self, e: Expr) -> Expr:
+        if isinstance(e, sympy.log) and e.args[0].is_Rational and e.args[0] > 0 and max(e.args[0].p, e.args[0].q) < _FACTORED:
+            return self._logarithm(e.args[0])
         if not moves(e):
             return self._constant(e, positive=False)
         if isinstance(e, sympy.log):
             self.nonzero.append(self.rational(e.args[0]))
         return self._generator(e, e, None)
+
+    def _logarithm(self, number: Rational) -> Expr:
+        """The logarithm of a rational number by those of primes, between which no linear relation holds: log(6) - log(2) - log(3) = 0."""
+        powers = [*sympy.factorint(number.p).items(), *[(prime, -k) for prime, k in sympy.factorint(number.q).items()]]
+        return sympy.Add(*[k * self._constant(sympy.log(prime), positive=True) for prime, k in powers if prime > 1])
 
     def _generator(
         self, key: object, definition: Expr, relation: Expr | None, positive: bool = False, symbol: Symbol | None = None

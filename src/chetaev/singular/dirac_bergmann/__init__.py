@@ -2,22 +2,26 @@
 
 `analysis` runs the algorithm, `legendre_map` reads the input and finds primary constraints, `closure` is the loop on one manifold,
 `classes` has Poisson's and Dirac's brackets, and finds first and second class and gauge directions, `result` holds the answer;
-`presymplectic` is the algorithm on forms, and `vakonomic` compares Dirac's bracket with the canonical one of the reduced phase space.
+`presymplectic` is the algorithm on forms, `lagrangian_bundle` its time-dependent setting with the reduced and the second-order problem, and
+`vakonomic` compares Dirac's bracket with the canonical one of the reduced phase space.
 """
 
 from chetaev.singular.dirac_bergmann.analysis import dirac
 from chetaev.singular.dirac_bergmann.classes import poisson_bracket
+from chetaev.singular.dirac_bergmann.lagrangian_bundle import LagrangianBundle, lagrangian_bundle
 from chetaev.singular.dirac_bergmann.presymplectic import Presymplectic, lagrangian_forms, presymplectic
 from chetaev.singular.dirac_bergmann.result import Dirac
-from chetaev.singular.dirac_bergmann.vakonomic import ReducedPhaseSpace, reduced_phase_space
+from chetaev.singular.dirac_bergmann.vakonomic import VakonomicBrackets, vakonomic_brackets
 
 __all__ = [
     "Dirac",
+    "LagrangianBundle",
     "Presymplectic",
-    "ReducedPhaseSpace",
+    "VakonomicBrackets",
     "dirac",
+    "lagrangian_bundle",
     "lagrangian_forms",
     "poisson_bracket",
     "presymplectic",
-    "reduced_phase_space",
+    "vakonomic_brackets",
 ]

@@ -19,6 +19,7 @@ from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
+from chetaev.core.zero import vanishes
 from chetaev.mechanics.principles import Principle
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.singular.algorithm.elimination import Row, Solved
@@ -36,7 +37,7 @@ from chetaev.singular.dirac_bergmann.classes import (
 )
 from chetaev.singular.dirac_bergmann.closure import Branching, Closure, Manifold, close, doubtful
 from chetaev.singular.dirac_bergmann.legendre_map import Primary, Source, legendre_map, read_source, tidied
-from chetaev.singular.dirac_bergmann.result import Dirac
+from chetaev.singular.dirac_bergmann.result import Dirac, in_entries
 
 _POINTS = 4
 """Real points of the final manifold at which gauge directions are counted; the largest count is taken."""
@@ -77,7 +78,7 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     """
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise UsageError(f"a time of {seconds!r} seconds.", where="dirac", hint="seconds=30")
-    source = read_source(given, principle, "dirac")
+    source = read_source(given, principle, "dirac", groups=True)
     where = f"dirac {source.label}"
     result: Dirac | None = None
     with deep():
@@ -86,9 +87,9 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
             primary = limited(legendre_map, source, where, seconds=seconds, small=small).value  # SymPy solves for the velocities
             if primary is not None:
                 with allowance(seconds):
-                    result = _Analysis(source, primary).result()
+                    result = in_entries(_Analysis(source, primary).result())
         except Branching as fact:
-            raise branching_refusal(fact, where) from None
+            raise branching_refusal(_in_entries(fact, source), where) from None
         except NotImplementedError as fact:
             raise PrincipleError(f"{fact}.", where=where, hint="constraint_algorithm takes any equations") from None
     if result is None:
@@ -99,6 +100,10 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
             hint="dirac(system, seconds=300), or constraint_algorithm(system), which returns what is finished",
         )
     return result
+
+
+def _in_entries(fact: Branching, source: Source) -> Branching:
+    return Branching([[e.xreplace(source.written) for e in m] for m in fact.manifolds])
 
 
 def branching_refusal(fact: Branching, where: str) -> PrincipleError:
@@ -119,13 +124,16 @@ class _Analysis:
 
     @property
     def pairs(self) -> Pairs:
-        return tuple(zip(self.source.coordinates, self.source.momenta, strict=True))
+        return self.source.pairs
 
     def result(self) -> Dirac:
         source, primary = self.source, self.primary
         momenta = list(source.momenta)
+        values_of_brackets = [pair[2] for pair in self.pairs if len(pair) == 3]
         space = Space(
-            [*momenta, *source.coordinates], [primary.hamiltonian, *primary.constraints, *momenta, *primary.nonzero], source.parameters
+            [*momenta, *source.positions],
+            [primary.hamiltonian, *primary.constraints, *momenta, *primary.nonzero, *values_of_brackets],
+            source.parameters,
         )
         energy, phis = space.read(primary.hamiltonian), [space.read(e) for e in primary.constraints]
         consistency = _Consistency(space, self.pairs, energy, phis)
@@ -183,7 +191,7 @@ class _Analysis:
             free=free,
             classes=classes,
             primary_first_class=generators,
-            gauge_directions=gauge_directions(generators, determined, self.pairs, points),
+            gauge_directions=gauge_directions(generators, determined, self.pairs, points, (source.momenta, source.placed)),
             rates=Frozen(self._rates(total, values)),
             excluded=tuple(dict.fromkeys([*excluded, *_loci(closure.solved, space), *_zeros_on(space, closure, classes)])),
             assumptions=parameter_assumptions(space),
@@ -194,7 +202,8 @@ class _Analysis:
         """The independent constraints by step, primary ones as the Legendre map gave them."""
         later = [[(f, space.one) for f in step] for step in closure.steps[1:]]
         everything = [*phis, *[f for step in later for f in step]]
-        chosen = set(independent(Manifold.of(space, closure.branch), everything, [z for pair in self.pairs for z in pair]))
+        self._require_moving([space.quotient(f) for f in everything])
+        chosen = set(independent(Manifold.of(space, closure.branch), everything, [*self.source.positions, *self.source.momenta]))
         generations: list[tuple[Expr, ...]] = [tuple(self.primary.constraints[i] for i in range(len(phis)) if i in chosen)]
         at = len(phis)
         for step in later:
@@ -204,8 +213,21 @@ class _Analysis:
                 generations.append(kept)
         return tuple(g for g in generations if g), [everything[i] for i in sorted(chosen)]
 
+    def _require_moving(self, constraints: Sequence[Expr]) -> None:
+        """Raise a PrincipleError for a constraint on numbers that are constant along every motion, such as a determinant."""
+        if not self.source.written:
+            return
+        for e in constraints:
+            if all(vanishes(f) is True for p in self.source.momenta for f in (e.diff(p), poisson_bracket(e, p, self.pairs))):
+                raise PrincipleError(
+                    f"{show(e.xreplace(self.source.written))} = 0 is a condition on the start.",
+                    where=f"dirac {self.source.label}",
+                    why="The expression is constant along every motion on the group, so that motions exist only where it vanishes.",
+                    hint="for a start in the group it is a number: if that is not zero there is no motion",
+                )
+
     def _symbols(self) -> list[Symbol]:
-        return [*self.source.coordinates, *self.source.momenta, *self.source.parameters, TIME]
+        return [*self.source.positions, *self.source.momenta, *self.source.parameters, TIME]
 
     def _generators(self, values: Mapping[Symbol, Expr], free: Sequence[Symbol], names: Sequence[Symbol]) -> tuple[Expr, ...]:
         """The combination of primary constraints that each free multiplier multiplies."""
@@ -213,7 +235,7 @@ class _Analysis:
 
     def _rates(self, total: Expr, values: Mapping[Symbol, Expr]) -> dict[Symbol, Expr]:
         found = {}
-        for z in (*self.source.coordinates, *self.source.momenta):
+        for z in (*self.source.positions, *self.source.momenta):
             found[z] = tidied(poisson_bracket(z, total, self.pairs).xreplace(dict(values)))
         return found
 

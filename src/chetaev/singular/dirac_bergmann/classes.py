@@ -6,7 +6,8 @@ class*, and the block $C_{ab} = \{\chi_a, \chi_b\}$ of a skew matrix on independ
 $$ \psi_i = \varphi_i - \{\varphi_i, \chi_a\}\, C^{ab}\, \chi_b, \qquad \{f, g\}^* = \{f, g\} - \{f, \chi_a\}\, C^{ab}\, \{\chi_b, g\} $$
 
 are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and Dirac's bracket. Poisson's brackets
-$\{f, g\} = \sum_i \partial_{q^i} f\, \partial_{p_i} g - \partial_{p_i} f\, \partial_{q^i} g$ are those of expressions, or in a ring.
+$\{f, g\} = \sum_i \partial_{q^i} f\, \partial_{p_i} g - \partial_{p_i} f\, \partial_{q^i} g$ are those of expressions, or in a ring. On
+$T^*G$ in the frame of the group, $\{z, p_a\} = X_a z$ for a function z of the position, and $\{p_a, p_b\} = -C^c_{ab}\, p_c$.
 
 A change of the free functions displaces a state along $X_\psi$ for the primary constraints $\psi$ of first class, then also along
 $X_{\partial_t\psi + \{\psi, H'\}}$, and so on, brackets included. Dirac's conjecture says that all constraints of first class are reached.
@@ -15,12 +16,12 @@ It fails where a constraint is the square of another one (Cawley): $X_{z^2}$ van
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sympy import Add, Expr, Matrix, Symbol
+from sympy import Add, Expr, Matrix, S, Symbol
 from sympy.polys.domains import QQ
 from sympy.polys.matrices import DomainMatrix
 
@@ -33,8 +34,10 @@ from chetaev.singular.algorithm.ideals import basis_of, normal_form
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.closure import Manifold
 
-Pairs = Sequence[tuple[Symbol, Symbol]]
-"""Coordinates with their momenta."""
+Pairs = Sequence[tuple[Symbol, Symbol] | tuple[Symbol, Symbol, Expr]]
+"""Coordinates with their momenta, or any two variables with their bracket where that is not one."""
+Momenta = tuple[Sequence[Symbol], Sequence[Symbol]]
+"""All momenta, and those of coordinates that have positions."""
 Slopes = Mapping[Symbol, Fraction]
 """The partial derivatives of a function that do not vanish."""
 
@@ -47,8 +50,14 @@ def poisson_bracket(f: Expr, g: Expr, pairs: Pairs) -> Expr:
     >>> poisson_bracket(x**2, p, [(x, p)])
     2*x
     """
-    terms = [_slope(f, q) * _slope(g, p) - _slope(f, p) * _slope(g, q) for q, p in pairs]
+    terms = [value * (_slope(f, q) * _slope(g, p) - _slope(f, p) * _slope(g, q)) for q, p, value in _valued(pairs)]
     return in_own_functions(Add(*terms))
+
+
+def _valued(pairs: Pairs) -> Iterator[tuple[Symbol, Symbol, Expr]]:
+    """The pairs with their brackets."""
+    for pair in pairs:
+        yield pair if len(pair) == 3 else (*pair, S.One)
 
 
 def _slope(f: Expr, z: Symbol) -> Expr:
@@ -75,11 +84,13 @@ def slopes(space: Space, f: Fraction) -> dict[Symbol, Fraction]:
 def ring_bracket(space: Space, f: Slopes, g: Slopes, pairs: Pairs) -> Fraction:
     r"""$\{f, g\}$ from partial derivatives, in the ring."""
     parts: list[Fraction] = []
-    for q, p in pairs:
+    for q, p, value in _valued(pairs):
+        own: list[Fraction] = []
         if q in f and p in g:
-            parts.append(space.times(f[q], g[p]))
+            own.append(space.times(f[q], g[p]))
         if p in f and q in g:
-            parts.append(space.times(space.minus(f[p]), g[q]))
+            own.append(space.times(space.minus(f[p]), g[q]))
+        parts += own if value == 1 else [space.times(part, space.read(value)) for part in own]
     return space.sum(parts)
 
 
@@ -175,13 +186,15 @@ def _value(space: Space, f: Fraction, branch: Branch) -> Expr:
     return space.quotient((branch.reduce(space, f[0]), branch.reduce(space, f[1])))
 
 
-def gauge_directions(generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs, points: Sequence[Mapping[Symbol, float]]) -> int | None:
+def gauge_directions(
+    generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs, points: Sequence[Mapping[Symbol, float]], momenta: Momenta
+) -> int | None:
     """The number of directions in which free functions move a state, the largest over `points`; None without a point."""
     if not generators:
         return 0
     known = list(generators)
     new = list(generators)
-    found = _rank(known, pairs, points)
+    found = _rank(known, pairs, points, momenta)
     if found is None:
         return None
     while new:
@@ -189,7 +202,7 @@ def gauge_directions(generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs
         next_ones += [poisson_bracket(g, k, pairs) for g in new for k in generators if g != k]
         kept: list[Expr] = []
         for g in next_ones:
-            larger = _rank([*known, g], pairs, points)
+            larger = _rank([*known, g], pairs, points, momenta)
             if larger is not None and larger > found:
                 known.append(g)
                 kept.append(g)
@@ -198,15 +211,20 @@ def gauge_directions(generators: Sequence[Expr], hamiltonian: Expr, pairs: Pairs
     return found
 
 
-def _rank(functions: Sequence[Expr], pairs: Pairs, points: Sequence[Mapping[Symbol, float]]) -> int | None:
-    """The rank of the differentials at general points: Hamiltonian fields are independent exactly if these are."""
-    variables = [z for pair in pairs for z in pair]
-    tape = Tape([in_own_functions(f.diff(z)) for f in functions for z in variables])
+def _rank(functions: Sequence[Expr], pairs: Pairs, points: Sequence[Mapping[Symbol, float]], momenta: Momenta) -> int | None:
+    """The rank of the differentials at general points: Hamiltonian fields are independent exactly if these are.
+
+    The differential is taken by momenta and along the fields that these generate; positions on a group have more numbers than directions,
+    and a velocity without position has none.
+    """
+    everything, placed = momenta
+    lines = [[*[in_own_functions(f.diff(p)) for p in placed], *[poisson_bracket(f, p, pairs) for p in everything]] for f in functions]
+    tape = Tape([e for line in lines for e in line])
     ranks = []
     for point in points:
         try:
             values = tape(point)
         except Undefined:
             continue
-        ranks.append(rank(np.array(values, dtype=float).reshape(len(functions), len(variables))))
+        ranks.append(rank(np.array(values, dtype=float).reshape(len(functions), len(lines[0]))))
     return max(ranks) if ranks else None

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -28,7 +29,9 @@ from sympy.polys.rings import PolyRing
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import SetInput, UsePrinciple, listed
-from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
+from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.symbols import Coordinate, Entry, Jet, Parameter, jets_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import vanishes
@@ -52,19 +55,65 @@ class Source:
     lagrangian: Expr
     system: System
 
+    @cached_property
+    def positions(self) -> tuple[Jet, ...]:
+        """The variables of the configuration: the coordinates, and for group coordinates the stored entries of their matrices."""
+        found: list[Jet] = []
+        for q in self.coordinates:
+            if q not in self.system.frame.turning:
+                found.append(q)
+        return (*found, *[z for _, group in self._groups for z in group.chart.values() if isinstance(z, Jet)])
+
+    @cached_property
+    def placed(self) -> tuple[Coordinate, ...]:
+        """The momenta of coordinates that have positions; in a reduced system the velocity of a group coordinate has none."""
+        without = {q for group in self.system.groups.values() if group.reduced for q in group.components}
+        return tuple(p for q, p in zip(self.coordinates, self.momenta, strict=True) if q not in without)
+
+    @cached_property
+    def pairs(self) -> tuple[Any, ...]:
+        r"""Variables with their brackets: coordinates with momenta, $\{z, p_a\} = X_a z$ and $\{p_a, p_b\} = -C^c_{ab} p_c$ on groups."""
+        frame, p = self.system.frame, dict(zip(self.coordinates, self.momenta, strict=True))
+        found: list[Any] = [(q, p[q]) for q in self.coordinates if q not in frame.turning]
+        for _, group in self._groups:
+            entries = {z for z in group.chart.values() if isinstance(z, Jet)}
+            for a, q in enumerate(group.components):
+                found += [(z, p[q], e) for z, e in group.fields[a].items() if z in entries]
+        for (a, b), parts in frame.structure.items():
+            value = Add(*[-c * p[frame.velocities[k].d(-1)] for k, c in parts.items()])
+            if value != 0:
+                found.append((p[frame.velocities[a].d(-1)], p[frame.velocities[b].d(-1)], value))
+        return tuple(found)
+
+    @cached_property
+    def written(self) -> dict[Symbol, Symbol]:
+        """The entries by which stored numbers of groups are written."""
+        return {e: z for _, group in self._groups for z, e in group.chart.items() if isinstance(e, Jet)}
+
+    @cached_property
+    def stored(self) -> dict[Symbol, Symbol]:
+        """The stored numbers of the entries of groups."""
+        return {z: e for e, z in self.written.items()}
+
+    @property
+    def _groups(self) -> list[tuple[str, GroupCoordinate]]:
+        return [(name, group) for name, group in self.system.groups.items() if isinstance(group.group, MatrixGroup) and not group.reduced]
+
     @property
     def label(self) -> str:
         """The name of the system in messages."""
         return self.system.label
 
 
-def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
+def read_source(given: Any, principle: Principle | None, verb: str, groups: bool = False) -> Source:
     """The Lagrangian of `given`; a PrincipleError if its equations are not the Euler-Lagrange equations of one of first order."""
     equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
     where = f"{verb} {system.label}"
-    require_coordinates(system, verb)
-    if lowered.action is not None or lowered.reactions or system.dissipation != 0 or any(system.forces.values()):
+    if not groups:
+        require_coordinates(system, verb)
+    _require_entries(system, lowered.lagrangian, where)
+    if lowered.action is not None or lowered.reactions or system.equations or system.dissipation != 0 or any(system.forces.values()):
         raise PrincipleError(
             f"the equations under {equations.principle} are not those of a Lagrangian alone.",
             where=where,
@@ -75,7 +124,7 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
             ),
         )
     coordinates = (*system.coordinates, *lowered.costates)
-    lagrangian = _written_out(lowered.lagrangian, system, where)
+    lagrangian = system.charted(_written_out(lowered.lagrangian, system, where))
     high = [z for z in jets_in(lagrangian) if z.order > 1]
     if high:
         raise PrincipleError(
@@ -86,6 +135,18 @@ def read_source(given: Any, principle: Principle | None, verb: str) -> Source:
         )
     momenta = tuple(fresh_coordinates(system, [f"p_{q.base}" for q in coordinates]))
     return Source(coordinates, momenta, system.parameters, lagrangian, system)
+
+
+def _require_entries(system: System, lagrangian: Expr, where: str) -> None:
+    """Raise a PrincipleError where the Lagrangian contains a rotation that is stored as a quaternion."""
+    for z in sorted(lagrangian.free_symbols, key=str):
+        if isinstance(z, Entry) and not isinstance(system.groups[z.group].group, MatrixGroup):
+            raise PrincipleError(
+                f"the Lagrangian depends on the position {z.group}, an element of {system.groups[z.group].word}.",
+                where=where,
+                why="The entries of a rotation obey quadratic relations; Dirac's analysis needs independent variables in phase space.",
+                hint="ch.groups.in_coordinates(system), or a group of matrices such as SO4, whose entries are independent",
+            )
 
 
 def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:

@@ -28,7 +28,7 @@ from chetaev.singular.dirac_bergmann.classes import independent
 from chetaev.singular.dirac_bergmann.closure import Branching, Closure, Manifold, close, doubtful
 from chetaev.singular.dirac_bergmann.legendre_map import read_source, tidied
 from chetaev.singular.forms.distributions import Distribution, characteristic_distribution
-from chetaev.singular.forms.exterior import Form, d, exact, interior, zero_form
+from chetaev.singular.forms.exterior import Form, d, exact, interior, wedge, zero_form
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def presymplectic(
 
     Args:
         omega: The 2-form; with time among the variables, the Poincaré-Cartan form.
-        energy: The function E; None with time among the variables, for $i_X\Omega = 0$, $X(t) = 1$.
+        energy: The function E. With time among the variables the equations are $i_X\Omega = 0$, $X(t) = 1$, and E may be None; a form
+            without $dt$ is completed to $\omega + dE \wedge dt$.
         variables: The coordinates of the space.
         on: Functions that vanish on the subset to which the equations are restricted.
         seconds: The budget, counted in operations.
@@ -80,7 +81,7 @@ def presymplectic(
         Kernel, compatibility conditions, final constraint set and field.
 
     Raises:
-        UsageError: If `omega` is not a 2-form, or energy and time do not fit together.
+        UsageError: If `omega` is not a 2-form, or there is neither an energy nor time.
         PrincipleError: If the solutions lie on several manifolds, or the budget does not suffice.
 
     >>> from chetaev.core.symbols import coordinates
@@ -99,15 +100,17 @@ def presymplectic(
         )
     if omega.degree != 2:
         raise UsageError(f"A form of degree {omega.degree}.", where="presymplectic", hint="a 2-form and an energy")
-    if (energy is None) != (TIME in names):
+    if energy is None and TIME not in names:
         raise UsageError(
-            "An energy together with time." if TIME in names else "No energy.",
+            "No energy.",
             where="presymplectic",
-            why="With time among the variables the form is that of Poincaré and Cartan, and the equations are i_X Omega = 0, X(t) = 1.",
+            why="Without time the equations are i_X omega = dE; with time among the variables the form is that of Poincaré and Cartan.",
             hint="presymplectic(omega, E, variables) or presymplectic(Omega, None, [t, ...])",
         )
-    function = S.Zero if energy is None else exact(energy)
-    slope = d(function) if energy is not None else zero_form(1)
+    if TIME in names and energy is not None and not any(TIME in blade for blade in omega.terms):
+        omega = omega + wedge(d(exact(energy)), d(TIME))  # omega + dE ∧ dt, the form of Poincaré and Cartan
+    timed = TIME in names
+    slope = zero_form(1) if timed or energy is None else d(exact(energy))
     vertical = Form(2, {blade: c for blade, c in omega.terms.items() if TIME not in blade})
     kernel = characteristic_distribution(vertical, [z for z in names if z != TIME])
     result: Presymplectic | None = None
@@ -131,6 +134,42 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
     rows = [
         [*[form.coefficient(w) for form in _at(entries, names, unknowns)], _rest(entries, names, w) - slope.coefficient(w)] for w in names
     ]
+    found = solved_set(rows, unknowns, on)
+    return Presymplectic(
+        kernel=kernel,
+        compatibility=tuple(tidied(slope(v) if TIME not in names else omega(v, {TIME: S.One})) for v in kernel.fields),
+        steps=found.steps,
+        constraints=found.constraints,
+        consistent=found.consistent,
+        dimension=found.dimension,
+        free_components=found.free_components,
+        field=found.field,
+        excluded=found.excluded,
+    )
+
+
+@dataclass(frozen=True)
+class SolvedSet:
+    """The set on which linear equations for a vector field have solutions tangent to it, and the field there."""
+
+    steps: tuple[tuple[Expr, ...], ...]
+    """The constraints that each step added."""
+    consistent: bool
+    dimension: int
+    """The dimension of the set, time not counted; -1 if it is empty."""
+    free_components: int
+    field: Frozen[Symbol, Expr]
+    """The components of the field; free ones are u1, u2, ..."""
+    excluded: tuple[Expr, ...]
+
+    @property
+    def constraints(self) -> tuple[Expr, ...]:
+        """All constraints."""
+        return tuple(e for step in self.steps for e in step)
+
+
+def solved_set(rows: Sequence[Sequence[Expr]], unknowns: Sequence[Symbol], on: Sequence[Expr]) -> SolvedSet:
+    """The constraint algorithm for rows over the rates of `unknowns`, each with the term without rates last; the rate of time is 1."""
     parameters = _parameters([*[e for row in rows for e in row], *on])
     space = Space(list(unknowns), [*[e for row in rows for e in row], *on, *unknowns], parameters)
     fixed = [space.cleared([space.read(e) for e in row]) for row in rows]
@@ -147,7 +186,6 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
     denominators = [f for _, common in fixed for f in space.factors(common)]
     closure = close(space, [space.read(e)[0] for e in on], rows_for, denominators)
     steps = _independent_steps(space, closure, unknowns)
-    constraints = [g for step in steps for g in step]
     rates: dict[Symbol, Expr] = {}
     free: list[int] = []
     if closure.solved is not None:
@@ -157,13 +195,11 @@ def _run(omega: Form, slope: Form, names: tuple[Symbol, ...], on: Sequence[Expr]
             term, slopes = closure.solved.rate(space, j)
             terms = [space.quotient(c) * names_of[k] for k, c in slopes.items()]
             rates[z] = tidied(Add(space.quotient(term), *terms))
-    return Presymplectic(
-        kernel=kernel,
-        compatibility=tuple(tidied(slope(v) if TIME not in names else omega(v, {TIME: S.One})) for v in kernel.fields),
+    count = sum(map(len, steps))
+    return SolvedSet(
         steps=tuple(tuple(space.expression(f) for f in step) for step in steps),
-        constraints=tuple(space.expression(g) for g in constraints),
         consistent=closure.solved is not None,
-        dimension=len(unknowns) - len(constraints) if closure.solved is not None else -1,
+        dimension=len(unknowns) - count if closure.solved is not None else -1,
         free_components=len(free),
         field=Frozen(rates),
         excluded=tuple(doubtful(space, [*denominators, *closure.assumed])),
@@ -205,7 +241,7 @@ def lagrangian_forms(given: Any, principle: Principle | None = None) -> tuple[Fo
 
     Returns:
         $\omega_L = -d\theta_L$, $E_L$ and the variables $(q, \dot q)$; for a Lagrangian with explicit time the Poincaré-Cartan form
-        $-d(\theta_L - E_L\,dt)$, $E_L$ and $(t, q, \dot q)$.
+        $-d(\theta_L - E_L\,dt)$, $E_L$ and $(t, q, \dot q)$. `presymplectic(*lagrangian_forms(system))` takes both.
 
     Raises:
         PrincipleError: If the equations are not those of a first-order Lagrangian alone.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Symbol
+from sympy import Expr, MatrixBase, Symbol
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression, show
 from chetaev.core.support.budget import allowance
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.space import Space
@@ -72,10 +73,11 @@ class Dirac:
         """Their momenta, in the same order."""
         return self.source.momenta
 
-    @property
-    def pairs(self) -> tuple[tuple[Jet, Coordinate], ...]:
-        """Coordinates with their momenta."""
-        return tuple(zip(self.coordinates, self.momenta, strict=True))
+    @cached_property
+    def pairs(self) -> tuple[Any, ...]:
+        """Coordinates with their momenta; on groups all pairs of variables whose bracket does not vanish, with this bracket."""
+        table = self.source.written
+        return tuple(tuple(table.get(z, z.xreplace(table)) for z in pair) for pair in self.source.pairs)
 
     @property
     def primary(self) -> tuple[Expr, ...]:
@@ -110,7 +112,7 @@ class Dirac:
     @property
     def dimension(self) -> int:
         """The dimension of the final manifold in phase space, time not counted."""
-        return 2 * len(self.coordinates) - len(self.constraints)
+        return len(self.momenta) + len(self.source.placed) - len(self.constraints)
 
     @property
     def physical_dimension(self) -> int | None:
@@ -126,7 +128,14 @@ class Dirac:
     def vocabulary(self) -> Vocabulary:
         """The names an expression in phase space may use."""
         jets: dict[str, Any] = {z.base: z for z in (*self.coordinates, *self.momenta)}
-        return Vocabulary(jets=jets, parameters={p.name: p for p in self.source.parameters})
+        known = self.source.system.vocabulary
+        return Vocabulary(
+            jets=jets,
+            parameters={p.name: p for p in self.source.parameters},
+            entries=known.entries,
+            forbidden=known.forbidden,
+            frame=known.frame,
+        )
 
     def poisson(self, f: Any, g: Any) -> Expr:
         """The Poisson bracket of two functions, texts or expressions, in phase space."""
@@ -142,16 +151,15 @@ class Dirac:
         e = self.read(e)
         found = [e]
         with allowance(_SECONDS):
-            phase = [*self.momenta, *self.coordinates]
-            space = Space(phase, [e, *self.constraints], self.source.parameters)
-            branches, _ = refine(
-                space, Branch(nonzero=tuple(space.nonzero)), [*space.relations, *[space.read(c)[0] for c in self.constraints]]
-            )
+            phase = [*self.momenta, *self.source.positions]
+            e, *constraints = (f.xreplace(self.source.stored) for f in (e, *self.constraints))
+            space = Space(phase, [e, *constraints], self.source.parameters)
+            branches, _ = refine(space, Branch(nonzero=tuple(space.nonzero)), [*space.relations, *[space.read(c)[0] for c in constraints]])
             if len(branches) == 1:
                 n, d = (branches[0].reduce(space, part) for part in space.read(e))
                 if d:
                     n, d = space.cancel(n, d) if n else (n, space.one)
-                    found.append(space.expression(n) / space.expression(d))
+                    found.append((space.expression(n) / space.expression(d)).xreplace(self.source.written))
         return tidied(found[-1])
 
     def read(self, given: Any) -> Expr:
@@ -169,7 +177,7 @@ class Dirac:
     def _names(self, given: Any) -> Vocabulary:
         """The vocabulary, with the multipliers that occur in an expression as names of their own."""
         extra = {z.name: z for z in getattr(given, "free_symbols", ()) if z in self.multipliers or isinstance(z, Parameter)}
-        return Vocabulary(jets=self.vocabulary.jets, parameters={**self.vocabulary.parameters, **extra})
+        return replace(self.vocabulary, parameters={**self.vocabulary.parameters, **extra})
 
     def __str__(self) -> str:
         lines = [f"{self.source.system.name or 'system'} · Dirac's analysis", f"  {'H':<13} {show(self.hamiltonian)}"]
@@ -202,3 +210,22 @@ class Dirac:
         many = f"{self.free_functions} free function{'s' * (self.free_functions != 1)}"
         physical = "" if self.gauge_directions in (0, None) else f", {self.physical_dimension} without the directions of the free functions"
         return f"dimension {self.dimension}{physical}; {many}"
+
+
+def in_entries(found: Dirac) -> Dirac:
+    """The same analysis with the entries of matrices in place of the numbers that store them."""
+    table = found.source.written
+    if not table:
+        return found
+
+    def written(value: Any) -> Any:
+        if isinstance(value, Expr | MatrixBase):
+            return value.xreplace(table)
+        if isinstance(value, tuple):
+            return tuple(map(written, value))
+        if isinstance(value, Classes):
+            return Classes(*[written(getattr(value, part.name)) for part in fields(Classes)])
+        return Frozen({written(z): written(e) for z, e in value.items()}) if isinstance(value, Mapping) else value
+
+    parts = [part.name for part in fields(Dirac) if part.name not in ("source", "velocities")]
+    return replace(found, **{name: written(getattr(found, name)) for name in parts})

@@ -24,8 +24,8 @@ from chetaev.singular.dirac_bergmann.result import Dirac
 
 
 @dataclass(frozen=True)
-class ReducedPhaseSpace:
-    """The phase space $(q, p)$ of vakonomic motion: multipliers as functions on it, and Dirac's analysis of the extended Lagrangian."""
+class VakonomicBrackets:
+    """Both brackets of vakonomic motion on its phase space $(q, p)$, the multipliers there, and Dirac's analysis."""
 
     analysis: Dirac = field(repr=False)
     multipliers: dict[Multiplier, Expr]
@@ -60,8 +60,8 @@ class ReducedPhaseSpace:
         return False if False in answers else None if None in answers else True
 
 
-def reduced_phase_space(system: Any, *, seconds: float = 30.0) -> ReducedPhaseSpace:
-    """The reduced phase space of vakonomic motion, with rows affine in the velocities.
+def vakonomic_brackets(system: Any, *, seconds: float = 30.0) -> VakonomicBrackets:
+    """Dirac's bracket and the canonical one of vakonomic motion, with rows affine in the velocities.
 
     Args:
         system: A system or a model.
@@ -74,7 +74,7 @@ def reduced_phase_space(system: Any, *, seconds: float = 30.0) -> ReducedPhaseSp
         PrincipleError: If the multipliers are not functions of positions and momenta, or `dirac` fails.
 
     >>> from chetaev import System
-    >>> reduced = reduced_phase_space(System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["y' = x*x'"]))
+    >>> reduced = vakonomic_brackets(System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["y' = x*x'"]))
     >>> reduced.agree(), reduced.chi_block
     (True, Matrix([[0]]))
     """
@@ -91,7 +91,7 @@ def reduced_phase_space(system: Any, *, seconds: float = 30.0) -> ReducedPhaseSp
             why="det(g a^-1 g^T) = 0, with a the matrix of second derivatives of L, or rows not affine in the velocities (004, (3.28)).",
             hint="dirac(system, Vakonomic()) shows the constraints that arise",
         )
-    return ReducedPhaseSpace(analysis, _solved(analysis, multipliers, where))
+    return VakonomicBrackets(analysis, _solved(analysis, multipliers, where))
 
 
 def _solved(analysis: Dirac, multipliers: list[Multiplier], where: str) -> dict[Multiplier, Expr]:

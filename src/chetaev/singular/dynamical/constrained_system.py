@@ -25,18 +25,24 @@ from typing import Any
 from sympy import Add, Expr, Matrix, S, binomial
 
 from chetaev.core.calculus import SYMBOLIC, total_derivative
+from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import UsePrinciple
 from chetaev.core.support.budget import limited, size
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Coordinate, Jet, jets_in
+from chetaev.core.symbols import TIME, Coordinate, Jet, Parameter, jets_in
+from chetaev.core.system import System
 from chetaev.core.zero import vanishes
-from chetaev.mechanics.principles import Chetaev
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.principles import AsStated, Chetaev
+from chetaev.singular.dynamical.constraint_dynamics import ConstraintConnection, distribution_of, semispray_of
 from chetaev.singular.dynamical.constraint_structure import ConstraintStructure, tidied
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 from chetaev.singular.forms.contact import contact_form
+from chetaev.singular.forms.distributions import Distribution
 from chetaev.singular.forms.exterior import Form, all_of, d, exact, wedge, zero_form
-from chetaev.singular.forms.fields import prolonged_map
+from chetaev.singular.forms.fields import VectorField, prolonged_map
 
 _SHORT = 60
 """Size of rows that are reduced in place, within a tenth of a second."""
@@ -126,7 +132,68 @@ class ConstrainedSystem:
     def equations(self) -> DynamicalForm:
         """The equations of motion: the reduced rows, then the constraint rows as they were given."""
         rows = [*self.rows, *self.own.own_rows]
-        return DynamicalForm([*self.form.coordinates], rows, [*self.form.parameters], name=self.form.name)
+        return DynamicalForm([*self.form.coordinates], rows, [*self.parameters], inputs=self.form.inputs, name=self.form.name)
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        r"""The constraint dynamical distribution $\Delta_{\alpha_{\mathcal Q}}$ (section 11), generically."""
+        return distribution_of(self)
+
+    @cached_property
+    def semispray(self) -> VectorField:
+        r"""The constraint semispray $\Gamma$ of a regular constrained system; a ModelError where $B'$ is singular."""
+        return semispray_of(self)
+
+    @property
+    def connection(self) -> ConstraintConnection:
+        """The constraint connection, the line that the semispray spans; it prints its forms."""
+        return ConstraintConnection(self.semispray, self.structure.variables)
+
+    @cached_property
+    def regularity(self) -> Any:
+        """The class of the constrained system: regular, weakly regular and semiregular, on the constraint (`regularity(constrained)`)."""
+        from chetaev.singular.regularity_classes import regularity
+
+        return regularity(self)
+
+    @cached_property
+    def lagrangian(self) -> Any:
+        """Whether the constrained system is Lagrangian (Theorem 11.4), with a closed representative: `.lagrangian`, `.representative`."""
+        from chetaev.singular.dynamical.closed_representative import closed_representative
+
+        return closed_representative(self)
+
+    @property
+    def is_lagrangian(self) -> bool | None:
+        """True, False, or None for undecided."""
+        answer: bool | None = self.lagrangian.lagrangian
+        return answer
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of the form, then those of the constraint that the form does not have."""
+        return tuple(dict.fromkeys([*self.form.parameters, *self.own.parameters]))
+
+    @property
+    def label(self) -> str:
+        """The name of the form in messages."""
+        return self.form.label
+
+    @cached_property
+    def system(self) -> System:
+        """The system of the form, under the rows of the constraint as they were given."""
+        source, rows = self.form.source, [Constraint(e, S.Zero) for e in self.own.own_rows]
+        lagrangian = source is not None and source.rewritten is None and not source.system.kinematic and not source.lowered.action
+        free = source.system if source is not None and lagrangian else self.form.system
+        return free.replace(parameters=self.parameters, kinematic=rows)
+
+    def as_equations(self) -> Equations:
+        r"""The equations with multipliers, for `derive(constrained)`: $-E_\sigma = \lambda_a\,\partial f^a/\partial q^\sigma_{k_a}$.
+
+        The displacements come from each row as it was given, at its own order $k_a$. For the form of a Lagrangian they are the equations
+        of Chetaev's principle.
+        """
+        return derive(self.system, AsStated() if self.system.equations else Chetaev())
 
 
 def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: float = 30.0) -> ConstrainedSystem:
@@ -190,6 +257,16 @@ def _formed(system: ConstrainedSystem) -> ConstrainedSystem:
 def pulled_back(form: DynamicalForm, surface: Mapping[Jet, Any]) -> DynamicalForm:
     r"""The dynamical form on a holonomic surface $q^i = g^i(t, q^l)$: $E'_l = (E_l + E_i\,\partial g^i/\partial q^l) \circ J^s\iota_0$.
 
+    Args:
+        form: The dynamical form.
+        surface: The functions $g^i$ by the coordinates $q^i$ that they replace.
+
+    Returns:
+        The form in the remaining coordinates.
+
+    Raises:
+        UsageError: If `surface` does not express coordinates of the form.
+
     >>> plane = DynamicalForm("x y", ["-x''", "-y'' - 1"])
     >>> x, y = plane.coordinates
     >>> pulled_back(plane, {y: x**2}).rows
@@ -220,6 +297,18 @@ def pulled_back(form: DynamicalForm, surface: Mapping[Jet, Any]) -> DynamicalFor
 def semiholonomic(coordinates: Any, functions: Sequence[Any], degree: int, parameters: Any = "") -> ConstraintStructure:
     r"""The semiholonomic constraint $d^p u^i/dt^p = 0$ of a degree $p \ge 1$.
 
+    Args:
+        coordinates: Names or symbols of the coordinates.
+        functions: The functions $u^i$, as texts or expressions.
+        degree: The degree p.
+        parameters: Names or symbols of the parameters.
+
+    Returns:
+        The constraint structure with the rows $d^p u^i/dt^p = 0$.
+
+    Raises:
+        UsageError: If `degree` is no positive whole number.
+
     >>> print(semiholonomic("x y", ["x*y"], 2).rows[0])
     x*y'' + 2*x'*y' + x''*y
     """
@@ -235,6 +324,13 @@ def semiholonomic_degree(row: Expr, coordinates: Sequence[Jet] | None = None) ->
 
     $f$ is a $p$-th total derivative exactly if the higher Euler operators
     $E^{(k)}_\sigma f = \sum_{j \ge k} \binom{j}{k} (-D)^{j-k}\, \partial f/\partial q_j^\sigma$ vanish for $k < p$.
+
+    Args:
+        row: The function f.
+        coordinates: The coordinates; None for those that occur in `row`.
+
+    Returns:
+        The degree, or None.
 
     >>> from chetaev.core.symbols import coordinates
     >>> x, y = coordinates("x y")

@@ -281,6 +281,13 @@ class ConstraintStructure:
         """Whether the canonical distribution is completely integrable: True, False or None (undecided)."""
         return is_involutive(self.canonical)
 
+    @cached_property
+    def degrees(self) -> tuple[int | None, ...]:
+        r"""The degree $p$ of each row as it was given: $f = d^pu/dt^p$; 0 for a row that is no total derivative, None if undecided."""
+        from chetaev.singular.dynamical.constrained_system import semiholonomic_degree
+
+        return tuple(semiholonomic_degree(e, self.coordinates) for e in self.own_rows)
+
     def semispray(self, components: Mapping[Jet, Any]) -> VectorField:
         r"""The constraint semispray $\Gamma$ with components for the highest derivatives of the independent coordinates (section 10)."""
         values = self._solved_or_refuse("semispray")

@@ -21,21 +21,23 @@ import sympy
 from sympy import Expr, Matrix, S
 
 from chetaev.core.calculus import SYMBOLIC, partials, total_derivative
-from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names
+from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names, read_value
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import SetInput
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.notation.bounds import NOT_FINITE
+from chetaev.core.parts import name_of
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in, symbols_in
 from chetaev.core.system import System
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_chart import in_coordinates, require_coordinates
 from chetaev.mechanics.origins import Variation
-from chetaev.mechanics.principles import Principle
+from chetaev.mechanics.principles import AsStated, Principle, VirtualWork
 
 
 @dataclass(frozen=True, init=False)
@@ -59,14 +61,21 @@ class DynamicalForm:
     name: str = field(compare=False)
     variational: bool | None = field(compare=False)
     """True if the rows are known to be the Euler-Lagrange expressions of a Lagrangian; None if that was not tested."""
+    inputs: Frozen[Input, Expr | None] = field(default_factory=Frozen)
+    """Given functions of time that occur in the rows; None for one that is left open."""
+    source: Equations | None = field(default=None, compare=False, repr=False)
+    """The equations that the form was made of; None for a form of its own."""
 
-    def __init__(self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, name: str = "") -> None:
+    def __init__(
+        self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, inputs: Mapping[Any, Any] | None = None, name: str = ""
+    ) -> None:
         """Read the rows.
 
         Args:
             coordinates: Names or symbols, as in `System`.
             rows: Texts in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`.
             parameters: Names or symbols, as in `System`.
+            inputs: Given functions of time by name, as in `System`; None leaves one open until the equations are evaluated.
             name: The name of the form in messages.
 
         Raises:
@@ -84,10 +93,12 @@ class DynamicalForm:
             raise ModelError("no coordinate is declared.", where=place, hint='DynamicalForm("q1 q2", ["-q1\'\'", "q1*q2"])')
         if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
             raise UsageError(f"rows are given as {rows!r}.", where=place, hint='a list of rows: ["-q1\'\'", "q1*q2"]')
-        vocabulary = Vocabulary(jets={q.base: q for q in bases}, parameters=constants)
+        given = _read_inputs(inputs or {}, names, constants, place)
+        jets: dict[str, Jet] = {q.base: q for q in bases} | {z.base: z for z in given}
+        vocabulary = Vocabulary(jets=jets, parameters=constants)
         read = tuple(_read_row(row, vocabulary, f"{place}, rows[{k}]") for k, row in enumerate(rows))
         labels = tuple(f"E_{q.base}" for q in bases) if len(bases) == len(read) else tuple(f"rows[{k}]" for k in range(len(read)))
-        _fill(self, bases, tuple(constants.values()), read, labels, name, None)
+        _fill(self, bases, tuple(constants.values()), read, labels, name, None, inputs=Frozen(given))
 
     @staticmethod
     def of(given: Any, principle: Principle | None = None) -> DynamicalForm:
@@ -95,18 +106,42 @@ class DynamicalForm:
 
         Multipliers, and the action variable of Herglotz' principle, are further coordinates. Rows that come from a Lagrangian, free or
         vakonomic, are then the Euler-Lagrange expressions with Krupková's sign. Inputs given as functions of time are written out.
+        A form is written in jets of functions, which the velocities `A1'` of a group coordinate A are not: group coordinates are first
+        written in coordinates near the identity (`groups.in_coordinates`), and the form belongs to these.
         """
         if isinstance(given, DynamicalForm):
             return given
         system = getattr(given, "system", given)
-        if isinstance(system, System):
-            require_coordinates(system, "a dynamical form")
-        return form_of(given, principle)
+        return form_of(_in_coordinates(given, principle) if isinstance(system, System) and system.groups else given, principle)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The names an expression about the form may use."""
-        return Vocabulary(jets={q.base: q for q in self.coordinates}, parameters={p.name: p for p in self.parameters})
+        jets: dict[str, Jet] = {q.base: q for q in self.coordinates} | {z.base: z for z in self.inputs}
+        return Vocabulary(jets=jets, parameters={p.name: p for p in self.parameters})
+
+    @cached_property
+    def system(self) -> System:
+        """The form as a system with equations in the place of a Lagrangian; more or fewer rows than coordinates are kinematic rows."""
+        if not all(isinstance(q, Coordinate) for q in self.coordinates):
+            name = next(q.base for q in self.coordinates if not isinstance(q, Coordinate))
+            raise ModelError(
+                f"{name} is a multiplier or an action variable.",
+                where=f"system of {self.label}",
+                why="A system declares coordinates; these unknowns belong to the equations that the form was made of.",
+                hint="derive(form) gives the equations of the form",
+            )
+        names: dict[str, Any] = {"coordinates": list(self.coordinates), "parameters": list(self.parameters), "name": self.name}
+        names["inputs"] = dict(self.inputs)
+        if len(self.rows) == len(self.coordinates):
+            return System(**names, equations=dict(zip(self.coordinates, self.rows, strict=True)))
+        return System(**names, lagrangian=0, kinematic=list(self.rows), variational=[])
+
+    def as_equations(self) -> Equations:
+        """The equations of motion, for `derive(form)`: minus the rows; of a form that was made of equations those equations."""
+        if self.source is not None:
+            return self.source
+        return derive(self.system, AsStated() if self.system.equations else VirtualWork())
 
     @property
     def label(self) -> str:
@@ -168,6 +203,12 @@ class DynamicalForm:
 
         return lepage(self)
 
+    def representative(self, eta: Any) -> Any:
+        r"""The member of the Lepage class with a 2-contact form $\eta$ of your choice: a `Form`, or `{("x", "y"): "x*y'"}`."""
+        from chetaev.singular.dynamical.lepage import member
+
+        return member(self, eta)
+
     def total(self, expression: Expr, times: int = 1) -> Expr:
         """The total derivative $D$."""
         return total_derivative(expression, times)
@@ -196,11 +237,22 @@ def _fill(
     labels: tuple[str, ...],
     name: str,
     variational: bool | None,
+    *,
+    inputs: Frozen[Input, Expr | None] | None = None,
+    source: Equations | None = None,
 ) -> DynamicalForm:
     values = {"coordinates": coordinates, "parameters": parameters, "rows": rows, "labels": labels, "name": name}
-    for key, value in {**values, "variational": variational}.items():
+    more = {"variational": variational, "inputs": Frozen() if inputs is None else inputs, "source": source}
+    for key, value in {**values, **more}.items():
         object.__setattr__(form, key, value)
     return form
+
+
+def _read_inputs(given: Mapping[Any, Any], names: Names, constants: Mapping[str, Parameter], place: str) -> dict[Input, Expr | None]:
+    """The inputs with their functions of time and parameters."""
+    known = Vocabulary(parameters=constants)
+    declared = {Input(names.declare(name_of(key), "input")): value for key, value in given.items()}
+    return {z: None if e is None else read_value(e, known, f"{place}, inputs[{z.base!r}]") for z, e in declared.items()}
 
 
 def _read_row(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
@@ -225,13 +277,21 @@ def _affine(e: Expr, top: Sequence[Jet]) -> bool:
     return not rest.has(*NOT_FINITE)
 
 
+def _in_coordinates(given: Any, principle: Principle | None) -> Equations:
+    """Equations of a system with group coordinates, in coordinates near the identity."""
+    if isinstance(given, Equations) and given.rewritten is not None:
+        require_coordinates(given.system, "a dynamical form")
+    own = getattr(given, "principle", principle)
+    return derive(in_coordinates(getattr(given, "system", given)), own)
+
+
 def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
     """The form of equations, of a system or of a model; velocities `A1'` of group coordinates are treated as those of coordinates.
 
     That is right for ranks and constraints, but not for the question whether a form is variational.
     """
     if isinstance(given, DynamicalForm):
-        return given
+        return _written_out(given)
     if not isinstance(given, System | Equations) and not isinstance(getattr(given, "system", None), System):
         raise UsageError(
             f"a dynamical form is wanted, or Equations, a System or a Model, not {type(given).__name__}.",
@@ -247,6 +307,12 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
         for row in equations.rows:
             rows.append(-row.residual if isinstance(row.origin, Variation) else row.residual)
             labels.append(row.label)
+        if _only_a_form(equations):  # as they were stated, with their inputs
+            form = DynamicalForm.__new__(DynamicalForm)
+            stated, named = tuple(system.equations.values()), tuple(f"E_{q.base}" for q in system.coordinates)
+            return _fill(
+                form, system.coordinates, system.parameters, stated, named, system.name, None, inputs=system.inputs, source=equations
+            )
         if not lowered.reactions and not system.kinematic and equations.rewritten is None:
             varied = equations.variations
             others = [(row.residual, row.label) for row in equations.rows if not isinstance(row.origin, Variation)]
@@ -257,9 +323,31 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
             labels = [*[f"E_{q.base}" for q in system.coordinates], *[label for _, label in others]]
         written = _inputs_written_out(rows, system.inputs, equations.system.label)
     free = lowered.action is None and not lowered.reactions and not system.forces and system.dissipation == 0
-    known = free and equations.rewritten is None and not system.groups and (bool(lowered.costates) or not system.kinematic)
+    known = (
+        free
+        and not system.equations
+        and equations.rewritten is None
+        and not system.groups
+        and (bool(lowered.costates) or not system.kinematic)
+    )
     form = DynamicalForm.__new__(DynamicalForm)
-    return _fill(form, equations.unknowns, system.parameters, tuple(written), tuple(labels), system.name, True if known else None)
+    variational = True if known else None
+    return _fill(form, equations.unknowns, system.parameters, tuple(written), tuple(labels), system.name, variational, source=equations)
+
+
+def _only_a_form(equations: Equations) -> bool:
+    """Whether the equations are those of a dynamical form without forces and constraints."""
+    system = equations.system
+    return bool(system.equations) and not (system.forces or system.dissipation != 0 or system.kinematic or equations.rewritten)
+
+
+def _written_out(form: DynamicalForm) -> DynamicalForm:
+    """The form with its inputs replaced by functions of time, for questions about the jets of its coordinates alone."""
+    if not form.inputs:
+        return form
+    rows = tuple(_inputs_written_out(form.rows, form.inputs, form.label))
+    made = DynamicalForm.__new__(DynamicalForm)
+    return _fill(made, form.coordinates, form.parameters, rows, form.labels, form.name, form.variational, source=form.source)
 
 
 def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[Expr]:

@@ -15,11 +15,14 @@ from typing import Any
 from sympy import Add, Expr, Matrix, S, binomial, zeros
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.errors import ModelError
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.notation import parse_expression
 from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm
-from chetaev.singular.forms.exterior import Form, d, wedge, zero_form
+from chetaev.singular.forms.contact import adapted, order_of
+from chetaev.singular.forms.exterior import Form, d, is_zero, wedge, zero_form
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Lepage:
 
     form: DynamicalForm
     closed: bool
-    """Whether it is the Lepagean equivalent of a variational form; otherwise it is the member with $\\eta = 0$."""
+    """Whether the form is closed: the Lepagean equivalent of a variational form."""
     F: Matrix
     """The matrix $(2F^{ik}_{\\sigma\\nu})$ of (5.9): rows $(i, \\sigma)$, columns $(k, \\nu)$, ordered as the phase space."""
 
@@ -116,6 +119,49 @@ def lepage(form: DynamicalForm) -> Lepage:
         )
     closed = form.variational if form.variational is not None else is_variational(form)
     return Lepage(form, closed, _closed_matrix(form) if closed else _plain_matrix(form))
+
+
+def member(form: DynamicalForm, eta: Any) -> Lepage:
+    r"""The member of the Lepage class (3.5) with a 2-contact form $\eta$ of the user's choice.
+
+    Args:
+        form: A dynamical form of order $s \ge 2$.
+        eta: A 2-contact form on $J^{s-1}Y$; or coefficients by pairs of names, `{("x", "y"): "x*y'"}` for $x y'\,\omega^x \wedge \omega^y$.
+
+    Returns:
+        The Lepage form $\omega^\sigma \wedge (A_\sigma\,dt + B_{\sigma\nu}\,dq^\nu_{s-1}) + \eta$.
+
+    Raises:
+        UsageError: If `eta` is not 2-contact, or does not live on $J^{s-1}Y$.
+    """
+    s, where = form.order, f"Lepage form of {form.label}"
+    plain = Lepage(form, False, _plain_matrix(form)) if len(form.rows) == len(form.coordinates) else lepage(form)
+    places = {z: k for k, z in enumerate(form.phase)}
+    found = plain.F.copy()
+    for (z, w), coefficient in _pairs(form, eta, where).items():
+        inside = z in places and w in places and max(z.order, w.order) <= s - 2
+        if not inside or any(y.order > s - 1 for y in jets_in(coefficient)):
+            raise UsageError(
+                f"the term in {z} and {w} is no 2-contact term on the jets of order {s - 1}.",
+                where=where,
+                why="η is a sum of products of two contact forms ω_k with k <= s - 2, with coefficients on the phase space.",
+                hint='{("x", "y"): "x*y\'"} for x*y\'*ω_x∧ω_y',
+            )
+        found[places[z], places[w]] += coefficient
+        found[places[w], places[z]] -= coefficient
+    made = Lepage(form, False, found)
+    return Lepage(form, is_zero(d(made.two_form)) is True, found)
+
+
+def _pairs(form: DynamicalForm, eta: Any, where: str) -> dict[tuple[Any, Any], Expr]:
+    """The coefficients of products of two contact forms, by their jets."""
+    if isinstance(eta, Form):
+        if eta.degree != 2:
+            raise UsageError(f"η has degree {eta.degree}.", where=where, hint="a 2-form")
+        terms = adapted(eta, max(order_of(eta), form.order - 1)).terms
+        return {(blade[0], blade[1]): c for blade, c in terms.items() if vanishes(c) is not True}
+    read = {pair: [parse_expression(str(name), form.vocabulary, where) for name in pair] for pair in dict(eta)}
+    return {(z, w): read_value(dict(eta)[pair], form.vocabulary, where) for pair, (z, w) in read.items()}
 
 
 def is_variational(form: DynamicalForm) -> bool:

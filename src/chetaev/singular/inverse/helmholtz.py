@@ -29,7 +29,7 @@ from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
-from chetaev.singular.dynamical.dynamical_form import DynamicalForm, input_values
+from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of, input_values
 from chetaev.singular.inverse.lagrangians import Candidate, contracted_lagrangian, homogeneous_lagrangian, minimal_lagrangian, reproduces
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy
 
@@ -48,7 +48,7 @@ def read_source(given: Any, verb: str) -> Source:
     """The coordinates and rows of anything that has them; a system or a model is derived first."""
     lagrangian: Expr | None = None
     if isinstance(given, DynamicalForm):
-        form = given
+        form = form_of(given)  # with its inputs written out
     elif isinstance(given, Equations | System) or isinstance(getattr(given, "system", None), System):
         equations = given if isinstance(given, Equations) else derive(given)
         require_coordinates(equations.system, verb)
@@ -72,7 +72,13 @@ def read_source(given: Any, verb: str) -> Source:
 def _lagrangian(equations: Equations) -> Expr | None:
     """The Lagrangian of equations that are its Euler-Lagrange equations and nothing else, with the inputs written out."""
     lowered, system = equations.lowered, equations.system
-    forced = bool(lowered.reactions) or lowered.action is not None or system.dissipation != 0 or any(system.forces.values())
+    forced = (
+        bool(lowered.reactions)
+        or bool(system.equations)
+        or lowered.action is not None
+        or system.dissipation != 0
+        or any(system.forces.values())
+    )
     if forced or equations.rewritten is not None or (system.kinematic and not lowered.costates):
         return None
     values = input_values([lowered.lagrangian], system.inputs)

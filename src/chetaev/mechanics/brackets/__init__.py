@@ -1,0 +1,1 @@
+"""The velocities that kinematic rows allow, as `vector_fields`, and the directions that their Lie brackets reach, their `growth`."""
