@@ -181,7 +181,7 @@ def test_what_a_declaration_makes():
         ("SO3 left", "which velocity"),
         ("SO3 body spatial", "which velocity"),
         ("so3", "which velocity"),
-        ("SO4 body", "which is not a kind of coordinate"),
+        ("SO2 body", "which is not a kind of coordinate"),
         ("R3", "which is not a kind of coordinate"),
     ],
 )

@@ -135,7 +135,7 @@ def test_ensembles_take_elements_of_groups(form):
     assert many.final["A23"] == pytest.approx([motion.final["A23"] for motion in alone], abs=1e-8)
 
 
-@pytest.mark.parametrize("verb", ["hamiltonian", "lift", "symmetries", "change_coordinates", "helmholtz", "dirac"])
+@pytest.mark.parametrize("verb", ["restrict", "hamel", "change_coordinates", "helmholtz", "reduce_order"])
 def test_theorems_about_coordinates_refuse_groups(verb):
     top = ch.System({"A": "SO3 body"}, lagrangian="A1'^2 + 2*A2'^2 + 3*A3'^2 - A33", name="top")
     more = ({"A1": "u"},) if verb == "change_coordinates" else ()

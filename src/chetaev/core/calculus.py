@@ -23,7 +23,7 @@ from sympy import Basic, Expr, Symbol
 
 from chetaev.core.exact.program import Program
 from chetaev.core.functions import in_own_functions
-from chetaev.core.symbols import TIME, Action, Coordinate, Jet, symbols_in
+from chetaev.core.symbols import TIME, Action, Coordinate, Jet, Place, symbols_in
 from chetaev.core.values import Tape
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Frame:
             first = coordinates.index(group.components[0])
             fields[first : first + len(group.fields)] = group.fields
             for (a, b), parts in group.structure.items():
-                structure[first + a, first + b] = {first + c: sympy.Integer(value) for c, value in parts.items()}
+                structure[first + a, first + b] = {first + c: sympy.S(value) for c, value in parts.items()}
         return Frame(tuple(q.d() for q in coordinates), tuple(fields), structure)
 
     @cached_property
@@ -204,6 +204,8 @@ class Calculus(Generic[E]):
             return self.algebra.of(sympy.Add(*[velocity * component for velocity, component in moving[z]]))
         if self.action is not None and z == self.action:
             return self.action_rate
+        if isinstance(z, Place):  # no field moves it: a constant entry, as in a unipotent group
+            return None
         if isinstance(z, Jet):
             return self.algebra.of(z.d())
         return self.algebra.of(sympy.S.One) if z == TIME else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isnan
 
 
@@ -11,7 +11,7 @@ class Figure:
     """One check at its worst place."""
 
     kind: str
-    """`rows`, `defect` or `balance`."""
+    """`rows`, `defect`, `rounding` or `balance`."""
     size: float
     """The largest relative error that the check measured."""
     allowed: float
@@ -42,7 +42,8 @@ class Figure:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """Three checks of a motion: residuals of the original rows, the defect of the dense output between steps, and the energy balance.
+    """Four checks of a motion: residuals of the original rows, the defect of the continuous motion between steps, what rounding makes of
+    it, and the energy balance.
 
     `worst` is the size of the figure with the largest ratio to its limit, and `where` is its place. A motion whose certificate is not `ok`
     does not have the outcome `finished`.
@@ -53,6 +54,14 @@ class Certificate:
     repeated: bool = False
     """Whether the motion was computed a second time, with smaller steps, because the first one was not ok."""
 
+    digits: bool = False
+    """Whether the motion was computed a second time, with rates in many digits, because doubles lose too many."""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The checks whose figures are beyond their limits."""
+        return tuple(figure.kind for figure in self.figures if not figure.ok)
+
     @property
     def ok(self) -> bool:
         """Whether all figures are within their limits."""
@@ -61,6 +70,12 @@ class Certificate:
     @property
     def _worst_figure(self) -> Figure | None:
         return max(self.figures, key=lambda figure: figure.ratio, default=None)
+
+    def with_figures(self, other: Certificate, kind: str) -> Certificate:
+        """The certificate with the figures of one kind from another certificate of the same motion."""
+        figures = [*[figure for figure in self.figures if figure.kind != kind], *[f for f in other.figures if f.kind == kind]]
+        order = list(_FACTS)
+        return replace(self, figures=tuple(sorted(figures, key=lambda figure: order.index(figure.kind))))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -72,6 +87,11 @@ class Certificate:
     def worst(self) -> float:
         """The size of the worst figure; 0 without figures."""
         return 0.0 if self._worst_figure is None else self._worst_figure.size
+
+    @property
+    def kind(self) -> str:
+        """The kind of the worst figure; empty without figures."""
+        return "" if self._worst_figure is None else self._worst_figure.kind
 
     @property
     def where(self) -> str:
@@ -93,6 +113,7 @@ class Certificate:
     def __str__(self) -> str:
         words = "ok" if self.ok else "NOT ok"
         again = "; computed twice, the second time with smaller steps" if self.repeated else ""
+        again = "; computed twice, the second time with rates in many digits" if self.digits else again
         rest = [f"  {kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing]
         return "\n".join([f"certificate: {words}{again}", *[f"  {figure}" for figure in self.figures], *rest])
 
@@ -100,6 +121,7 @@ class Certificate:
 _FACTS = {
     "rows": "the rates computed do not satisfy the rows they were derived from: a row is off",
     "defect": "the motion between two steps does not follow the equations: a jet is off",
+    "rounding": "the equations lose digits: rounding alone makes a jet wrong",
     "balance": "energy and work do not balance: relative to the energies that occurred they differ",
 }
 """The sentence for each check that fails, in the order in which a certificate lists the checks."""
@@ -107,6 +129,7 @@ _FACTS = {
 _REASONS = {
     "rows": "there is no motion",
     "defect": "the motion between the steps is less exact than they are, or there are no steps",
+    "rounding": "there are no steps, or bounds of rounding errors cannot be computed here",
     "balance": "there is no motion",
 }
 """Why a check was not made."""

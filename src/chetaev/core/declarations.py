@@ -15,10 +15,12 @@ from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, has_corner_in
 from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, reserved_names
-from chetaev.core.groups.kinds import GROUPS, SIDES, group_of
+from chetaev.core.groups.kinds import GROUPS, SIDES
+from chetaev.core.groups.lookup import Own, key_of
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.bounds import MOST_NAMED, written_size
 from chetaev.core.notation.lexer import Kind, spell, tokens
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import NAME
 from chetaev.core.support.text import LONGEST_NAME, fault
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
@@ -31,6 +33,8 @@ PARAMETER_KINDS = ("real", "positive")
 _MOST_QUASI = 5_000
 """Largest number of quasi-velocities. Each is checked to be affine, which takes half a millisecond."""
 
+_NONE: Own = Frozen()
+"""The groups of a system that brings none."""
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
 """Names reserved for multipliers."""
 _PARTS = {
@@ -93,7 +97,7 @@ def checked_name(name: Any, where: str) -> str:
     return str(name)
 
 
-def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> dict[str, str]:
+def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names, own: Own = _NONE) -> dict[str, str]:
     """Names with their kinds, from a string, a list of names or symbols, or a mapping to kinds."""
     if isinstance(given, str):
         given = given.replace(",", " ").split()
@@ -107,10 +111,11 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
     for item, kind in pairs:
         name = names.declare(_text(item, role, names), role)
         kind = kinds[0] if kind is None else kind
-        if role == "coordinate" and isinstance(kind, str) and kind.split() and group_of(kind.split()[0]):
-            kind = str(_group(name, kind.split(), names))
+        key = key_of(kind.split()[0], own) if role == "coordinate" and isinstance(kind, str) and kind.split() else None
+        if key is not None:
+            kind = str(_group(name, key, kind.split(), names))
         elif kind not in kinds:
-            known = (*kinds, *[f"{w} spatial" if g.sided else w for w, g in GROUPS.items()]) if role == "coordinate" else kinds
+            known = (*kinds, *[f"{w} spatial" if g.sided else w for w, g in {**GROUPS, **own}.items()]) if role == "coordinate" else kinds
             hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
             if isinstance(kind, int | float):
                 hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
@@ -119,21 +124,22 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names) -> d
     return read
 
 
-def groups_in(kinds: Mapping[str, str]) -> dict[str, GroupCoordinate]:
-    """The group coordinates among declared coordinates."""
-    words = {name: kind.split() for name, kind in kinds.items()}
-    return {name: coordinate_of(name, word, "spatial" not in side) for name, (word, *side) in words.items() if group_of(word)}
+def groups_in(kinds: Mapping[str, str], own: Own) -> dict[str, GroupCoordinate]:
+    """The group coordinates among declared coordinates; `own` are the groups of the system."""
+    words = {name: kind.split() for name, kind in kinds.items() if kind not in COORDINATE_KINDS}
+    keys = {name: (key_of(word, own), "spatial" not in side) for name, (word, *side) in words.items()}
+    return {name: coordinate_of(name, key, body) for name, (key, body) in keys.items() if key is not None}
 
 
-def components_of(kinds: Mapping[str, str]) -> tuple[Coordinate, ...]:
+def components_of(kinds: Mapping[str, str], own: Own) -> tuple[Coordinate, ...]:
     """The coordinates in which equations are written: for a group coordinate A its components A1, A2, ..."""
-    groups = groups_in(kinds)
+    groups = groups_in(kinds, own)
     return tuple(q for name in kinds for q in (groups[name].components if name in groups else (Coordinate(name),)))
 
 
-def _group(name: str, words: list[str], names: Names) -> GroupCoordinate:
+def _group(name: str, key: str, words: list[str], names: Names) -> GroupCoordinate:
     """A group coordinate from its kind, with the names it reserves declared."""
-    coordinate, sides = coordinate_of(name, words[0], "spatial" not in words[1:]), words[1:]
+    coordinate, sides = coordinate_of(name, key, "spatial" not in words[1:]), words[1:]
     group = coordinate.group
     if len(sides) > 1 or any(side not in SIDES for side in sides) or (group.sided and not sides):
         raise names.error(

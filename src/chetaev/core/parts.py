@@ -32,6 +32,7 @@ class Kind(Enum):
     FORMULA = "a text of the notation"
     FORMULAS = "texts of the notation by name"
     ROWS = "a list of rows, or rows by name"
+    GROUPS = "groups by name"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Part:
     """Whether its names stand for expressions; motion files and reports list such parts last."""
     open_word: str = ""
     """The word for a formula without a value, if that is allowed."""
+    instead: str = ""
+    """The part that may stand in its place; this part is then neither printed nor written."""
 
     def titled(self, name: str) -> str:
         """The title of one formula."""
@@ -65,6 +68,8 @@ class Part:
     def formulas(self, system: System) -> dict[str, Any]:
         """Its formulas by name, a single one under an empty name; None for one that is left open."""
         found = getattr(system, self.name)
+        if self.instead and getattr(system, self.instead):
+            return {}
         if self.kind is Kind.FORMULA:
             return {"": found} if self.required or found != 0 else {}
         return {name_of(key): e for key, e in found.items()}
@@ -76,15 +81,21 @@ class Part:
 
     def argument(self, system: System, keep_texts: bool) -> Any:
         """The part of `system` as an argument of the constructor; `keep_texts` keeps the user's texts of rows."""
+        if self.kind is Kind.GROUPS:
+            return dict(system.own_groups)
         found = getattr(system, self.name)
         if self.kind is Kind.ROWS:
             return found if keep_texts or found is None else tuple(replace(row, text="") for row in found)
         if self.kind is Kind.FORMULAS:
             return self.formulas(system)
-        return found if self.kind is Kind.FORMULA else self.plain(system, AsShown())
+        if self.kind is Kind.FORMULA:
+            return self.formulas(system).get("") if self.instead else found
+        return self.plain(system, AsShown())
 
     def plain(self, system: System, words: AsWritten) -> Any:
         """The part of a system as texts, lists and mappings."""
+        if self.kind is Kind.GROUPS:
+            return {word: group.plain for word, group in system.own_groups.items()}
         found = getattr(system, self.name)
         if self.kind is Kind.NAMES:
             return dict(system.kinds) if self.name == "coordinates" else {p.name: "positive" if p.is_positive else "real" for p in found}
@@ -99,12 +110,14 @@ class Part:
 
     def read(self, given: Any) -> Any:
         """Plain data as an argument of the constructor; data of another type raise a TypeError."""
-        if given is None and self.default is None and not self.required:
+        if given is None and self.default is None and (self.instead or not self.required):
             return None
         if self.kind is Kind.ROWS:
             return named_texts(given, self.name) if isinstance(given, dict) else texts(given, self.name)
         if self.kind in (Kind.WORD, Kind.FORMULA):
             return text_of(given, self.name)
+        if self.kind is Kind.GROUPS:
+            return {word: mapping(group, self.name) for word, group in mapping(given, self.name).items()}
         if self.open_word:
             return {name: None if e is None else text_of(e, self.name) for name, e in mapping(given, self.name).items()}
         return named_texts(given, self.name)
@@ -112,6 +125,8 @@ class Part:
     def lines(self, system: System, form: Literal["text", "latex"]) -> Iterator[tuple[str, str]]:
         """Titles and texts, as a system is printed."""
         text = form == "text"
+        if self.kind is Kind.GROUPS:
+            return
         found = getattr(system, self.name)
         if self.kind is Kind.NAMES:
             listed = [z for z in found if self.name != "coordinates" or z.base in system.kinds]
@@ -137,7 +152,8 @@ PARTS = (
     Part("name", Kind.WORD, "", ""),
     Part("coordinates", Kind.NAMES, "coordinates", required=True, declares=True),
     Part("parameters", Kind.NAMES, "parameters", {}, declares=True),
-    Part("lagrangian", Kind.FORMULA, "lagrangian", required=True, heading="Lagrangian", left_side="L"),
+    Part("lagrangian", Kind.FORMULA, "lagrangian", required=True, heading="Lagrangian", left_side="L", instead="equations"),
+    Part("equations", Kind.FORMULAS, "equation {}", {}, heading="equation of {}", left_side="E_{}"),
     Part("where", Kind.FORMULAS, "where {}", {}, heading="where", left_side="{}", declares=True, defines=True),
     Part("quasi", Kind.FORMULAS, "quasi {}'", {}, heading="quasi-velocities", left_side="{}'", declares=True, defines=True),
     Part("kinematic", Kind.ROWS, "", [], table="constraints"),
@@ -146,6 +162,7 @@ PARTS = (
     Part("dissipation", Kind.FORMULA, "dissipation", left_side="F"),
     Part("action", Kind.WORD, "action"),
     Part("inputs", Kind.FORMULAS, "input {}", {}, heading="input", left_side="{}", declares=True, open_word="open"),
+    Part("groups", Kind.GROUPS, "", {}),
 )
 """The parts in the order in which they are printed."""
 STORED = tuple(sorted(PARTS, key=lambda part: part.defines))
@@ -186,7 +203,8 @@ def parts_of(system: System, words: AsWritten) -> dict[str, Any]:
 def arguments_of(plain: Any) -> dict[str, Any]:
     """The arguments of the constructor from plain data, each checked for its type."""
     require_keys(plain, ARGUMENTS, "a system")
-    return {part.name: part.read(plain[part.name] if part.required else plain.get(part.name, part.default)) for part in PARTS}
+    required = {part.name for part in PARTS if part.required and not (part.instead and plain.get(part.instead))}
+    return {part.name: part.read(plain[part.name] if part.name in required else plain.get(part.name, part.default)) for part in PARTS}
 
 
 def texts_in(given: Mapping[str, Any]) -> dict[str, str]:

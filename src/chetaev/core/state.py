@@ -10,7 +10,9 @@ from chetaev.core.errors import require_mapping
 from chetaev.core.support.frozen import Frozen
 
 _ELEMENT = 16
-"""Numbers in the largest matrix of a group, 4 x 4. Longer sequences are columns of an ensemble and stay as they are."""
+"""Longest sequence of numbers that is an element of a group. Longer ones are columns of an ensemble and stay as they are."""
+_ROWS = 16
+"""Rows of the largest square array that is an element of a group of matrices."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class State:
 
 def _fixed_value(given: Any) -> Any:
     """An immutable value: an array or list for an element of a group becomes a tuple; columns of ensembles stay."""
-    if hasattr(given, "tolist") and 0 < getattr(given, "ndim", 0) < 3 and given.size <= _ELEMENT:  # an array of NumPy's
-        given = given.tolist()
+    if hasattr(given, "tolist") and 0 < getattr(given, "ndim", 0) < 3:  # an array of NumPy's
+        square = given.ndim == 2 and given.shape[0] == given.shape[1] <= _ROWS
+        given = given.tolist() if square or given.size <= _ELEMENT else given
     small = isinstance(given, list | tuple) and len(given) <= _ELEMENT
     return tuple(map(_fixed_value, given)) if small else given

@@ -131,7 +131,7 @@ class Entry(sympy.Symbol):
         return 2, 0, "b"
 
     def __new__(cls, group: str, kind: str, row: int, column: int, components: tuple[str, ...]) -> Self:
-        self: Self = sympy.Symbol.__xnew__(cls, f"{group}{row}{column}", real=True)
+        self: Self = sympy.Symbol.__xnew__(cls, entry_name(group, row, column), real=True)
         self.group, self.kind, self.row, self.column, self.components = group, kind, row, column, components
         return self
 
@@ -192,6 +192,16 @@ def _require_plain(name: str) -> None:
     """Raise a ValueError for a name with markup. Names of a system are checked earlier; this is for symbols made by hand."""
     if not name or not name.isprintable() or _MARKUP.search(name):
         raise ValueError(f"{name!r} cannot be the name of a symbol: letters, digits and _, beginning with a letter")
+
+
+def component_name(group: str, k: int) -> str:
+    """The name of the component number `k` of a group coordinate: `A3`, and from the tenth on `A_10`."""
+    return f"{group}{k}" if k <= 9 else f"{group}_{k}"
+
+
+def entry_name(group: str, row: int, column: int) -> str:
+    """The name of an entry of the matrix of a group coordinate: `A13`, and `A_1_10` where a number has two digits."""
+    return f"{group}{row}{column}" if max(row, column) <= 9 else f"{group}_{row}_{column}"
 
 
 def jet_name(base: str, order: int) -> str:
@@ -280,6 +290,33 @@ def symbols_in(*expressions: sympy.Expr) -> frozenset[sympy.Symbol]:
         seen |= new
         stack += new
     return frozenset(z for z in seen if isinstance(z, sympy.Symbol))
+
+
+def largest_constants(*expressions: sympy.Expr) -> list[sympy.Expr]:
+    """The parts of `expressions` without a symbol that are not inside a larger such part, in the order of reading; each part once.
+
+    >>> x = Coordinate("x")
+    >>> largest_constants(2 * x + sympy.cos(sympy.Rational(3, 2)) * x, sympy.sqrt(2) * x)
+    [2, cos(3/2), sqrt(2)]
+    """
+    constant: dict[sympy.Basic, bool] = {}
+    for expression in expressions:
+        waiting = [expression]
+        while waiting:
+            node = waiting[-1]
+            new = [] if node in constant else [a for a in node.args if a not in constant]
+            if new:
+                waiting += new
+            else:
+                constant[waiting.pop()] = not isinstance(node, sympy.Symbol) and all(constant[a] for a in node.args)
+    seen: dict[sympy.Basic, None] = {}
+    stack = [*reversed(expressions)]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen[node] = None
+            stack += [] if constant[node] else reversed(node.args)
+    return [node for node in seen if constant[node] and isinstance(node, sympy.Expr)]
 
 
 def long(expression: sympy.Expr, parts: int = MOST_ASKED) -> bool:

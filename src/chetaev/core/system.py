@@ -28,6 +28,9 @@ from chetaev.core.declarations import (
 from chetaev.core.errors import Location, ModelError, NotationError, UsageError, did_you_mean, require_mapping
 from chetaev.core.functions import has_corner_in
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.lie_algebra import LieAlgebra
+from chetaev.core.groups.lookup import Own, read_groups
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, name_of, texts_in
@@ -61,6 +64,8 @@ class System:
     kinds: Frozen[str, str]
     parameters: tuple[Parameter, ...]
     lagrangian: Expr
+    equations: Frozen[Coordinate, Expr]
+    """The rows $E_\\sigma$ of a dynamical form by coordinate, where there is no Lagrangian; they have its sign, not that of `derive`."""
     kinematic: tuple[Constraint, ...]
     variational: tuple[VariationalConstraint, ...] | None
     forces: Frozen[Coordinate, Expr]
@@ -70,6 +75,8 @@ class System:
     where: Frozen[str, Expr]
     quasi: Frozen[str, Expr]
     name: str
+    own_groups: Frozen[str, MatrixGroup | LieAlgebra]
+    """The groups that the system brings, by the words that kinds of coordinates use."""
     lagrangian_text: str = field(compare=False)
     written: Frozen[str, str] = field(compare=False, repr=False)
     """The user's texts of the parts, by the titles under which they are printed; named expressions in them keep their names."""
@@ -79,13 +86,15 @@ class System:
         coordinates: Any,
         parameters: Any = "",
         *,
-        lagrangian: Any,
+        lagrangian: Any = None,
+        equations: Mapping[Any, Any] | None = None,
         kinematic: Sequence[Any] | Mapping[str, Any] = (),
         variational: Sequence[Any] | Mapping[str, Any] | None = None,
         forces: Mapping[Any, Any] | None = None,
         dissipation: Any = None,
         action: Any = None,
         inputs: Mapping[Any, Any] | None = None,
+        groups: Mapping[str, Any] | None = None,
         where: Mapping[str, Any] | None = None,
         quasi: Mapping[str, Any] | None = None,
         name: str = "",
@@ -97,12 +106,15 @@ class System:
             coordinates: Names (`"x y"`), symbols, or a mapping to kinds: `{"psi": "angle", "x": "line", "A": "SO3 body"}`.
             parameters: Names, symbols, or `{"M": "positive"}`. Parameters are constants; their values are given later.
             lagrangian: The Lagrangian, of any order, with or without time.
+            equations: In its place a dynamical form: rows `E_x(t, q, q', ...)` by coordinate, one for each, with the sign of the
+                Euler-Lagrange expressions `dL/dq - D dL/dq' + ...`; `lhs = rhs` means `lhs - rhs`. No principle varies them.
             kinematic: Rows `lhs = rhs` on jets of any order; without `=` the right-hand side is 0. A mapping `{"blade": "..."}` names them.
             variational: Rows linear in the variations δx, as a list or by name. None: the principle computes them; `[]`: there are none.
             forces: External forces u_i by coordinate, on the right-hand side of the equations.
             dissipation: Rayleigh's function F, which adds the forces `-dF/dq'`.
             action: The name of the action variable s, for Herglotz' principle.
             inputs: Given functions of time by name; None leaves a function open until the equations are evaluated.
+            groups: Lie groups by the words that `coordinates` uses: `{"G": ch.groups.matrix_group(basis)}`; they shadow ready-made ones.
             where: Named sub-expressions in any order; a prime on a name means the total derivative.
             quasi: Quasi-velocities: `{"w": "x'*cos(theta) + y'*sin(theta)"}` makes `w'` that expression.
             name: The name of the system in messages and headings.
@@ -119,17 +131,21 @@ class System:
             meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, ARGUMENTS)
             raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(ARGUMENTS)}".strip())
         given = {"lagrangian": lagrangian, "dissipation": dissipation, "forces": forces, "inputs": inputs, "where": where, "quasi": quasi}
+        given["equations"] = equations if not isinstance(equations, Mapping) else {k: e for k, e in equations.items() if "=" not in str(e)}
         for part in [part.name for part in PARTS if part.kind is Kind.FORMULAS]:
             if given[part] is not None:
                 require_mapping(given[part], f"{part} are", place, f'{part}={{"...": "..."}}')
         names = Names(place)
-        kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names)
+        if groups is not None:
+            require_mapping(groups, "groups are", place, 'groups={"G": ch.groups.matrix_group(basis)}')
+        own = Frozen(read_groups(groups or {}, place))
+        kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names, own)
         if not kinds:
             raise ModelError("no coordinate is declared.", where=place.about("coordinates"), hint='coordinates="x y"')
         parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
         given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
-        base = _base_vocabulary(kinds, parameter_kinds, given_inputs, action_symbol)
+        base = _base_vocabulary(kinds, own, parameter_kinds, given_inputs, action_symbol)
         vocabulary = read_named(where or {}, quasi or {}, base, names)
 
         def read(value: Any, part: str, key: str | None = None) -> Expr:
@@ -137,14 +153,17 @@ class System:
 
         put = object.__setattr__
         put(self, "name", name)
-        put(self, "coordinates", components_of(kinds))
+        put(self, "own_groups", own)
+        put(self, "coordinates", components_of(kinds, own))
         put(self, "kinds", Frozen(kinds))
         put(self, "parameters", tuple(base.parameters.values()))
         put(self, "action", action_symbol)
         put(self, "inputs", Frozen(_read_inputs(given_inputs, base, place)))
         put(self, "where", Frozen(vocabulary.expressions))
         put(self, "quasi", Frozen(vocabulary.quasi))
-        put(self, "lagrangian", read(lagrangian, "lagrangian"))
+        _require_one(lagrangian, equations, place)
+        put(self, "lagrangian", sympy.S.Zero if equations else read(lagrangian, "lagrangian"))
+        put(self, "equations", Frozen(_read_equations(equations or {}, self.coordinates, vocabulary, place)))
         self._keep_texts(texts_in(given))
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
         put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
@@ -173,7 +192,7 @@ class System:
     @cached_property
     def groups(self) -> Frozen[str, GroupCoordinate]:
         """The coordinates that take values in a Lie group, by name."""
-        return Frozen(groups_in(self.kinds))
+        return Frozen(groups_in(self.kinds, self.own_groups))
 
     def charted(self, expression: Expr) -> Expr:
         """`expression` with the entries of group coordinates as functions of the stored numbers, such as quaternions."""
@@ -194,7 +213,7 @@ class System:
     def vocabulary(self) -> Vocabulary:
         """The names an expression about this system may use."""
         parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
-        base = _base_vocabulary(self.kinds, parameters, self.inputs, self.action)
+        base = _base_vocabulary(self.kinds, self.own_groups, parameters, self.inputs, self.action)
         return replace(base, expressions=self.where, quasi=self.quasi)
 
     @cached_property
@@ -252,9 +271,9 @@ class System:
 
 
 def _base_vocabulary(
-    kinds: Mapping[str, str], parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
+    kinds: Mapping[str, str], own: Own, parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
 ) -> Vocabulary:
-    coordinates, groups = components_of(kinds), groups_in(kinds)
+    coordinates, groups = components_of(kinds, own), groups_in(kinds, own)
     jets: dict[str, Any] = {q.base: q for q in coordinates} | {z.base: z for z in inputs}
     entries = {name: entry for group in groups.values() for name, entry in group.entries.items()}
     forbidden = {name: reason for group in groups.values() for name, reason in _not_written(group).items()}
@@ -389,6 +408,46 @@ def _read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: Location) 
     moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
     known = Vocabulary(parameters=base.parameters, forbidden=moving)
     return {z: None if v is None else read_value(v, known, place.at("inputs", z.base)) for z, v in given.items()}
+
+
+def _require_one(lagrangian: Any, equations: Any, place: Location) -> None:
+    """Raise a ModelError unless exactly one of a Lagrangian and the equations of a form is given."""
+    if lagrangian is None and not equations:
+        hint = 'lagrangian="m/2*x\'^2", or equations={"x": "-x\'\' - x"} for a form without a Lagrangian'
+        raise ModelError("neither a Lagrangian nor equations are given.", where=place.at("lagrangian"), hint=hint)
+    if lagrangian is not None and equations:
+        raise ModelError(
+            "a Lagrangian and equations are given.",
+            where=place.at("equations"),
+            why="The equations of a dynamical form take the place of those that a Lagrangian gives.",
+            hint="what is added to the equations of a Lagrangian is a force: forces={...}",
+        )
+
+
+def _read_equations(
+    given: Mapping[Any, Any], coordinates: Sequence[Coordinate], vocabulary: Vocabulary, place: Location
+) -> dict[Coordinate, Expr]:
+    """The rows of a dynamical form in the order of the coordinates; one row for each."""
+    rows: dict[str, Expr] = {}
+    known = [q.base for q in coordinates]
+    for key, value in given.items():
+        name = name_of(key)
+        if name not in known:
+            hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
+            raise ModelError(f"an equation of {name}, which is not a coordinate.", where=place.at("equations"), hint=hint)
+        if name in rows:
+            raise ModelError(f"two equations of {name}.", where=place.at("equations"), hint="one row for each coordinate")
+        lhs, rhs = _read_sides(value, vocabulary, place.at("equations", name))
+        rows[name] = lhs - rhs
+    missing = [name for name in known if given and name not in rows]
+    if missing:
+        raise ModelError(
+            f"no equation of {missing[0]}.",
+            where=place.at("equations"),
+            why="A dynamical form has one row for each coordinate.",
+            hint=f'equations={{..., "{missing[0]}": "..."}}; 0 for none, and rows beyond these are kinematic',
+        )
+    return {q: rows[q.base] for q in coordinates if given}
 
 
 def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: Location) -> dict[Coordinate, Expr]:

@@ -47,12 +47,16 @@ class Row(Generic[E]):
 
 
 def assemble(lowered: Lowered, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
-    """All rows: `E_i = u_i + lambda_a R_V[a, i]` for every varied coordinate, then the kinematic rows, then `s' = L`."""
+    """All rows: `E_i = u_i + lambda_a R_V[a, i]` for every varied coordinate, then the kinematic rows, then `s' = L`.
+
+    For a system with equations of its own `E_i` is minus the row of its dynamical form, whose sign is the opposite one.
+    """
     system = lowered.system
     calculus = calculus_of(lowered, algebra)
     expressions, varied = euler_lagrange(calculus, algebra.of(lowered.lagrangian)), set(lowered.varied)
+    own = {q: algebra.of(e) for q, e in system.equations.items()}
     rows = [
-        Row(Variation(q.base), e, algebra.of(right_hand_side(lowered, q)))
+        Row(Variation(q.base), e - own[q] if own else e, algebra.of(right_hand_side(lowered, q)))
         for q, e in zip(system.coordinates, expressions, strict=True)
         if q in varied
     ]

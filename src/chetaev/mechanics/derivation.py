@@ -10,14 +10,15 @@ from chetaev.core.symbols import jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.classify import constraints_are_holonomic
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Lowered, Principle, Vakonomic, VirtualWork
+from chetaev.mechanics.principles import AsStated, Chetaev, DAlembert, Hamilton, Herglotz, Lowered, Principle, Vakonomic, VirtualWork
 
 
 def derive(system: Any, principle: Principle | None = None) -> Equations:
     """The equations of motion of a system under a principle.
 
     Args:
-        system: A system, or a model, which brings its own principle.
+        system: A system, or a model, which brings its own principle; or a dynamical form, constrained or not, which needs none: the rows
+            are minus those of the form, and a constraint acts on them by the multipliers of its canonical distribution.
         principle: The principle. It may be left out for a system without constraints, which obeys Hamilton's principle; where several
             principles are possible none is chosen silently.
 
@@ -34,10 +35,26 @@ def derive(system: Any, principle: Principle | None = None) -> Equations:
       E_x  k*x + m*x'' = 0
       1 equation for 1 unknown: x
     """
+    stated = getattr(system, "as_equations", None)
+    if stated is not None:
+        return _of_form(system, stated, principle)
     system, principle = _with_principle(system, principle)
     lowered = principle.lower(system)
     _require_velocities(lowered)
     return Equations(lowered, principle)
+
+
+def _of_form(form: Any, stated: Any, principle: Principle | None) -> Equations:
+    """The equations of a dynamical form, which no principle can change."""
+    if principle is not None:
+        raise PrincipleError(
+            f"{form.label} is a dynamical form, and {principle} is named.",
+            where=f"derive {form.label}",
+            why="A form is its own equations: nothing is varied, and its constraint has one canonical distribution.",
+            hint="derive(form), or derive(system, principle) for a system with a Lagrangian",
+        )
+    found: Equations = stated()
+    return found
 
 
 def _with_principle(given: Any, principle: Principle | None) -> tuple[System, Principle]:
@@ -66,6 +83,8 @@ def _only_principle(system: System) -> Principle:
             where=where,
             hint=UsePrinciple(Herglotz(DAlembert()) if system.kinematic else Herglotz(), call),
         )
+    if system.equations:
+        return AsStated()
     if system.variational is not None:
         raise PrincipleError("Variational rows and no principle named.", where=where, hint=UsePrinciple(VirtualWork(), call))
     if not system.kinematic:
@@ -88,8 +107,8 @@ def _only_principle(system: System) -> Principle:
 def _require_velocities(lowered: Lowered) -> None:
     """Raise a PrincipleError for a Lagrangian without velocities, unless forces, dissipation or rows contain some."""
     system = lowered.system
-    moving = [lowered.lagrangian, system.dissipation, *system.forces.values()]
-    deliberate = system.lagrangian == 0 and (system.kinematic or system.forces)
+    moving = [lowered.lagrangian, *system.equations.values(), system.dissipation, *system.forces.values()]
+    deliberate = system.lagrangian == 0 and (system.equations or system.kinematic or system.forces)
     if not deliberate and not any(z.order for e in moving for z in jets_in(e)):
         raise PrincipleError(
             "The Lagrangian contains no velocity.",

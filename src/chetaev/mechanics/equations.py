@@ -116,7 +116,14 @@ class Equations:
 
     @property
     def lagrangian(self) -> Expr:
-        """The lowered Lagrangian: under vakonomic principles it contains the multipliers."""
+        """The lowered Lagrangian: under vakonomic principles it contains the multipliers; a PrincipleError for a dynamical form."""
+        if self.system.equations:
+            raise PrincipleError(
+                f"{self.system.label} has equations of its own and no Lagrangian.",
+                where=f"lagrangian of {self.system.label}",
+                why="The rows of a dynamical form need not come from one.",
+                hint="ch.helmholtz(form) finds a Lagrangian where there is one",
+            )
         return self.lowered.lagrangian
 
     @property
@@ -142,18 +149,27 @@ class Equations:
             return acting
         calculus = calculus_of(self.lowered, SYMBOLIC)
         i = self.system.coordinates.index(q)
-        free, whole = (euler_lagrange(calculus, e)[i] for e in (self.system.lagrangian, self.lagrangian))
+        silent = self.lagrangian.xreplace(dict.fromkeys(self.lowered.costates, S.Zero))
+        free, whole = (euler_lagrange(calculus, e)[i] for e in (silent, self.lagrangian))
         return free - whole + acting
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The names an expression about the motion may use: those of the system, multipliers and `s'`."""
+        """The names an expression about the motion may use: those of the system, multipliers and `s'`.
+
+        The name of a stated variational row, if nothing else has it, is a name of its multiplier: of an actuator's force, say.
+        """
         names = self.system.vocabulary
         jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
         reason = "the multiplier of a reaction carries no prime: it is not part of the state."
         rate = "" if self.system.action is None else self.system.action.d().name  # along a motion it has a value
         forbidden = {name: why for name, why in names.forbidden.items() if name != rate}
-        return replace(names, jets=jets, forbidden={**forbidden, **{f"{m.base}'": reason for m in self.lowered.reactions}})
+        known = {*names.names(), *jets}
+        named = {row.name: m for m, row in zip(self.lowered.reactions, self.system.variational or (), strict=False) if row.name}
+        expressions = {**names.expressions, **{name: m for name, m in named.items() if name.isidentifier() and name not in known}}
+        return replace(
+            names, jets=jets, expressions=expressions, forbidden={**forbidden, **{f"{m.base}'": reason for m in self.lowered.reactions}}
+        )
 
     def eliminate(self) -> Equations:
         """The equations without multipliers: virtual work along a basis of C_V. They hold where no expression in `assumptions` vanishes."""

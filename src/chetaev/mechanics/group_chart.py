@@ -3,6 +3,7 @@ r"""A system with group coordinates, rewritten in ordinary coordinates near an e
 Around $A_0$ a rotation is $A = A_0 R(y)$ for body velocities and $R(y) A_0$ for spatial ones, where $R(y)$ belongs to the quaternion
 $(1, y/2)$ (Rodrigues parameters): near $A_0$ the numbers $y$ are the angles by which the body is turned about its own axes, or about those
 of space. Everything becomes rational in $y$ and its derivatives; the chart ends at half turns. Positions and plane angles are shifted.
+Groups of matrices have coordinates of the second kind (`group_product_chart`).
 
 Theories for ordinary coordinates use it (linearisation, integrability of constraints, Helmholtz' conditions).
 """
@@ -19,8 +20,11 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.lie_algebra import LieAlgebra
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Coordinate, Entry, delta, jets_in
 from chetaev.core.system import System, fresh_coordinates
+from chetaev.mechanics.group_product_chart import ProductChart
 
 Rule = Callable[[Expr], Expr]
 
@@ -41,7 +45,7 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
     """
     if not system.groups:
         return system
-    charts = {name: _Chart(system, group, (at or {}).get(name)) for name, group in system.groups.items()}
+    charts = {name: _chart(system, group, (at or {}).get(name)) for name, group in system.groups.items()}
     table: dict[Symbol, Expr] = {}
     variations: dict[Coordinate, dict[Coordinate, Expr]] = {}
     for chart in charts.values():
@@ -66,7 +70,13 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
         dissipation=rule(system.dissipation) if system.dissipation != 0 else None,
         where={},
         quasi={},
+        groups={},
     )
+
+
+def _chart(system: System, group: GroupCoordinate, centre: Sequence[Any] | None) -> _Chart | ProductChart:
+    """The chart of a group coordinate: a special one for rotations, coordinates of the second kind for other groups without formulas."""
+    return (ProductChart if isinstance(group.group, MatrixGroup | LieAlgebra) else _Chart)(system, group, centre)
 
 
 def require_coordinates(system: System, verb: str) -> None:

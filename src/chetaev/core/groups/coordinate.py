@@ -15,8 +15,10 @@ import sympy
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import ModelError
-from chetaev.core.groups.kinds import Group, group_of
-from chetaev.core.symbols import Coordinate, Entry, Place
+from chetaev.core.groups.kinds import Group
+from chetaev.core.groups.lookup import group_of
+from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.symbols import Coordinate, Entry, Place, component_name, entry_name
 
 _LARGEST = (6, 4)
 """Dimension and size whose names every group coordinate A reserves, A1 to A6 and A11 to A44: another group then needs no other names."""
@@ -32,15 +34,20 @@ class GroupCoordinate:
 
     name: str
     """The name of the coordinate."""
-    word: str
-    """The word of the group, such as `SO3`, or of its Lie algebra, such as `so3`."""
+    key: str
+    """The word of the group, such as `SO3`, or of its Lie algebra, such as `so3`; with its data in braces if it belongs to one system."""
     body: bool
     """Whether velocities are body components; otherwise they are spatial."""
 
     @property
+    def word(self) -> str:
+        """The word of the group or of its Lie algebra."""
+        return self.key.partition("{")[0]
+
+    @cached_property
     def group(self) -> Group:
         """The group."""
-        found = group_of(self.word)
+        found = group_of(self.key)
         if found is None:  # declarations are checked before; a stored motion may name a group that nobody registered
             raise ModelError(f"{self.word} is not a group.", where=f"coordinate {self.name}", hint="ch.register(...) the group first")
         return found
@@ -48,12 +55,12 @@ class GroupCoordinate:
     @property
     def reduced(self) -> bool:
         """Whether only the velocity is known."""
-        return self.word.islower()
+        return self.group.algebra_only or self.key.islower()
 
     @cached_property
     def components(self) -> tuple[Coordinate, ...]:
         """`A1`, `A2`, ...: quasi-coordinates, which have derivatives and variations but no values."""
-        return tuple(Coordinate(f"{self.name}{a + 1}") for a in range(self.group.dimension))
+        return tuple(Coordinate(component_name(self.name, a + 1)) for a in range(self.group.dimension))
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -67,13 +74,16 @@ class GroupCoordinate:
         if self.reduced:
             return {}
         written = self.group.matrix(self.places, sympy.cos, sympy.sin)
-        cells = [(i, j) for i in range(self.group.size) for j in range(self.group.size)]
-        return {self._entry(i, j): written[i][j] for i, j in cells if isinstance(written[i][j], Expr)}
+        cells = [(i, j) for i in range(self.group.size) for j in range(self.group.size) if isinstance(self.matrix[i, j], Entry)]
+        return {self._entry(i, j): written[i][j] for i, j in cells}
 
     @cached_property
     def matrix(self) -> sympy.ImmutableMatrix:
         """The matrix of entries."""
         n = self.group.size
+        if isinstance(self.group, MatrixGroup):
+            cells = {(i, j): self.group.cell(i, j) for i in range(n) for j in range(n)}
+            return sympy.ImmutableMatrix(n, n, lambda i, j: cells[i, j][2] * self._entry(*cells[i, j][:2]))
         written = self.group.matrix(self.places, sympy.cos, sympy.sin)
         return sympy.ImmutableMatrix(n, n, lambda i, j: self._entry(i, j) if isinstance(written[i][j], Expr) else written[i][j])
 
@@ -81,7 +91,7 @@ class GroupCoordinate:
     def entries(self) -> dict[str, Expr]:
         """The entries by name, `A11` to `A33`."""
         n = range(0 if self.reduced else self.group.size)
-        return {f"{self.name}{i + 1}{j + 1}": self.matrix[i, j] for i in n for j in n}
+        return {entry_name(self.name, i + 1, j + 1): self.matrix[i, j] for i in n for j in n}
 
     @cached_property
     def fields(self) -> tuple[Mapping[Symbol, Expr], ...]:
@@ -89,10 +99,10 @@ class GroupCoordinate:
         return tuple(self._field(a) for a in range(self.group.dimension))
 
     @cached_property
-    def structure(self) -> dict[tuple[int, int], dict[int, int]]:
+    def structure(self) -> dict[tuple[int, int], dict[int, Expr]]:
         """The structure constants of the fields, by their numbers."""
         sign = 1 if self.body else -1
-        return {pair: {c: sign * value for c, value in parts.items()} for pair, parts in self.group.brackets.items()}
+        return {pair: {c: sign * S(value) for c, value in parts.items()} for pair, parts in self.group.brackets.items()}
 
     def _field(self, a: int) -> dict[Symbol, Expr]:
         if self.reduced:
@@ -106,22 +116,25 @@ class GroupCoordinate:
         return {z: rate for z, rate in found.items() if rate != 0}
 
     def _entry(self, i: int, j: int) -> Entry:
-        return Entry(self.name, self.word, i + 1, j + 1, tuple(q.base for q in self.components))
+        return Entry(self.name, self.key, i + 1, j + 1, tuple(q.base for q in self.components))
 
     def __str__(self) -> str:
-        return f"{self.word} {'body' if self.body else 'spatial'}" if self.group.sided else self.word
+        if not self.group.sided and (self.body or not self.group.algebra_only):
+            return self.word
+        return f"{self.word} {'body' if self.body else 'spatial'}"
 
 
 @lru_cache(maxsize=256)
-def coordinate_of(name: str, word: str, body: bool = True) -> GroupCoordinate:
+def coordinate_of(name: str, key: str, body: bool = True) -> GroupCoordinate:
     """A group coordinate from a cache, so that its chart, matrix and fields are computed once."""
-    return GroupCoordinate(name, word, body)
+    return GroupCoordinate(name, key, body)
 
 
 def reserved_names(name: str, group: Group) -> list[str]:
     """The names that a coordinate `name` with values in `group` reserves: of its components and of its entries."""
     dimension, size = max(_LARGEST[0], group.dimension), max(_LARGEST[1], group.size)
-    return [f"{name}{a + 1}" for a in range(dimension)] + [f"{name}{i + 1}{j + 1}" for i in range(size) for j in range(size)]
+    components = [component_name(name, a + 1) for a in range(dimension)]
+    return components + [entry_name(name, i + 1, j + 1) for i in range(size) for j in range(size)]
 
 
 def in_chart(symbol: Symbol) -> Expr | None:

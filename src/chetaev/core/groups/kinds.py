@@ -14,37 +14,40 @@ error can take it off the group; $|q|$ is constant along every motion and means 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 Numbers = Sequence[Any]
 Function = Callable[[Any], Any]
 Integers = tuple[tuple[int, ...], ...]
+Brackets = Mapping[tuple[int, int], Mapping[int, Any]]
+"""Structure constants: `brackets[a, b][c]` is $c^c_{ab}$ for a < b, counted from 0; constants that vanish are left out."""
 
 
 class Group(ABC):
     """Abstract: a group of matrices with a basis of its algebra and a way to say where an element stands."""
 
-    word: ClassVar[str] = ""
+    word: str = ""
     """Its name in declarations, with a capital letter; in lower case it names the Lie algebra."""
-    size: ClassVar[int]
+    size: int
     """The number of rows of its matrices."""
-    places: ClassVar[tuple[str, ...]]
+    places: tuple[str, ...]
     """The names of the numbers that make up a place. If `orthogonal` is 3, the last four are a quaternion `w x y z`."""
-    identity: ClassVar[tuple[int, ...]] = ()
+    identity: tuple[int, ...] = ()
     """The place of the identity; zeros if it is empty."""
-    orthogonal: ClassVar[int] = 0
+    orthogonal: int = 0
     """Rows of the rotation in the upper left corner of the matrix, 2 or 3; 0 if there is none."""
-    rotation: ClassVar[slice] = slice(0, 0)
+    rotation: slice = slice(0, 0)
     """Which components of the velocity are the angular velocity."""
-    sided: ClassVar[bool] = True
+    sided: bool = True
     """Whether spatial and body velocities differ."""
-    forms: ClassVar[str] = ""
+    forms: str = ""
     """The forms in which a user may give an element, for messages."""
-    shown: ClassVar[str] = ""
+    shown: str = ""
     """The meaning of the numbers by which an element is printed."""
-    example: ClassVar[str] = ""
+    example: str = ""
     """An element as a user would give it."""
 
     def __init_subclass__(cls) -> None:
@@ -57,8 +60,8 @@ class Group(ABC):
 
     @property
     @abstractmethod
-    def basis(self) -> tuple[Integers, ...]:
-        """The matrices $E_a$."""
+    def basis(self) -> tuple[Any, ...]:
+        """The matrices $E_a$, as rows of exact numbers."""
 
     @abstractmethod
     def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
@@ -81,17 +84,22 @@ class Group(ABC):
         """The dimension of the group."""
         return len(self.basis)
 
+    @property
+    def algebra_only(self) -> bool:
+        """Whether there is a Lie algebra and no group: velocities, but no element and no matrix."""
+        return False
+
     @cached_property
-    def brackets(self) -> dict[tuple[int, int], dict[int, int]]:
-        r"""$c^c_{ab}$ in $[E_a, E_b] = c^c_{ab} E_c$, for a < b."""
+    def brackets(self) -> Brackets:
+        r"""$c^c_{ab}$ in $[E_a, E_b] = c^c_{ab} E_c$, for a < b, without rounding."""
         n = range(self.dimension)
         pivots = [self._pivot(c) for c in n]
-        found: dict[tuple[int, int], dict[int, int]] = {}
+        found: dict[tuple[int, int], dict[int, Any]] = {}
         for a in n:
             for b in range(a + 1, self.dimension):
                 bracket = commutator(self.basis[a], self.basis[b])
-                parts = {c: bracket[i][j] // self.basis[c][i][j] for c, (i, j) in enumerate(pivots)}
-                found[a, b] = {c: value for c, value in parts.items() if value}
+                parts = {c: Fraction(bracket[i][j], self.basis[c][i][j]) for c, (i, j) in enumerate(pivots)}
+                found[a, b] = {c: int(value) if value.denominator == 1 else value for c, value in parts.items() if value}
         return found
 
     def _pivot(self, c: int) -> tuple[int, int]:
@@ -224,12 +232,6 @@ GROUPS: dict[str, Group] = {group.word: group for group in (SO3(), SE2(), SE3(),
 """The groups by the word that declares a coordinate; `chetaev.core.groups.registration` adds others."""
 SIDES = ("spatial", "body")
 """The word after a group that says which velocity is meant."""
-
-
-def group_of(word: str) -> Group | None:
-    """The group of a declared word: its own, or in lower case that of its Lie algebra; None if it names no group."""
-    found = GROUPS.get(word)
-    return found or next((group for name, group in GROUPS.items() if name.lower() == word), None)
 
 
 def rotation_of(q: Numbers) -> list[list[Any]]:

@@ -18,7 +18,7 @@ from sympy import Expr, Matrix, S, Symbol
 
 from chetaev.core.errors import UsageError
 from chetaev.core.groups.coordinate import coordinate_of
-from chetaev.core.groups.kinds import GROUPS, Group, commutator, group_of
+from chetaev.core.groups.kinds import GROUPS, Group, commutator
 from chetaev.core.zero import vanishes
 
 _WORD = re.compile(r"[A-Z][A-Za-z0-9]{0,15}")
@@ -40,7 +40,7 @@ def register_group(kind: type[Group]) -> type[Group]:
         raise _refused(f"{kind.__name__} has no word of letters and digits that begins with a capital one.", f'word = "{kind.__name__}"')
     group = kind()
     _check(group)
-    known = GROUPS.get(word) or group_of(word.lower())
+    known = GROUPS.get(word) or next((other for name, other in GROUPS.items() if name.lower() == word.lower()), None)
     if known is not None and _formulas(known) != _formulas(group):
         raise _refused(f"{word} is the word of another group.", "choose another word")  # systems that were declared before would change
     GROUPS[word] = group

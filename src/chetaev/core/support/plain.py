@@ -13,6 +13,7 @@ ROWS = "a list of texts, or a table of texts by name"
 METHOD = "a text, or a table with a name and settings"
 SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
+MATRICES, CONSTANTS = "a list of matrices", 'a table of brackets such as {"1,2" = {3 = 1}}'
 """The types of values in files, as messages name them; `fits` checks them."""
 
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -24,6 +25,12 @@ SMALLEST_TOLERANCE = 1e-17
 
 def fits(value: Any, kind: str) -> bool:
     """Whether `value` is of the type `kind`, one of the constants above."""
+    if kind == MATRICES:
+        rows = [row for matrix in value if isinstance(matrix, list) for row in matrix] if isinstance(value, list) else []
+        return bool(rows) and all(isinstance(row, list) and all(fits(v, ANY) for v in row) for row in rows)
+    if kind == CONSTANTS:
+        inner = [v for v in value.values() if isinstance(v, dict)] if isinstance(value, dict) else []
+        return isinstance(value, dict) and len(inner) == len(value) and all(fits(v, ANY) for parts in inner for v in parts.values())
     if kind == METHOD:
         return isinstance(value, str | dict)
     if kind == ROWS:

@@ -1,10 +1,12 @@
 """The principles. A new one is a class with one method, `rewrite`; `register` makes it known to files and the command line.
 
 `base` has the class `Principle`, the normal form `Lowered` and what rewriting needs; each principle is one file: `hamilton`, `dalembert`,
-`chetaev`, `virtual_work`, `vakonomic`, `herglotz`, and `mixed`, which gives rows of one system to several principles.
+`chetaev`, `virtual_work`, `vakonomic`, `herglotz`, `mixed`, which gives rows of one system to several principles, and `as_stated` for
+systems with equations of their own in the place of a Lagrangian.
 """
 
 from chetaev.core.support.registry import spec_of
+from chetaev.mechanics.principles.as_stated import AsStated
 from chetaev.mechanics.principles.base import PRINCIPLES, Lowered, Principle, of_spec, of_words
 from chetaev.mechanics.principles.chetaev import Chetaev
 from chetaev.mechanics.principles.dalembert import DAlembert
@@ -14,11 +16,12 @@ from chetaev.mechanics.principles.mixed import Mixed
 from chetaev.mechanics.principles.vakonomic import Vakonomic
 from chetaev.mechanics.principles.virtual_work import VirtualWork
 
-for _kind in (Hamilton, DAlembert, Chetaev, VirtualWork, Vakonomic, Herglotz, Mixed):
+for _kind in (Hamilton, DAlembert, Chetaev, VirtualWork, Vakonomic, Herglotz, Mixed, AsStated):
     PRINCIPLES.register(_kind)
 
 __all__ = [
     "PRINCIPLES",
+    "AsStated",
     "Chetaev",
     "DAlembert",
     "Hamilton",

@@ -110,6 +110,7 @@ class Lowered:
             | moved_by(self.system.dissipation)
             | {q.base for row in self.reactions.values() for q in row}
             | {q.base for q in self.system.forces}
+            | {q.base for q, e in self.system.equations.items() if e != 0}
         )
         return tuple(q for a, q in enumerate(self.system.coordinates) if q.base in bases or self._turns(a))
 
@@ -138,6 +139,8 @@ class Principle(Specified, ABC):
 
     takes_action: ClassVar[bool] = False
     """Whether the principle uses the action variable."""
+    takes_equations: ClassVar[bool] = False
+    """Whether the principle only adds reactions, so that the rows of a dynamical form may stand in the place of a Lagrangian's."""
 
     @final
     def lower(self, system: System) -> Lowered:
@@ -151,6 +154,15 @@ class Principle(Specified, ABC):
                 f"The system has an action variable {s}, to which {self} gives no meaning.",
                 why=f"Only Herglotz' principle sets {s}' = L.",
                 hint=UsePrinciple(Herglotz(self)),
+            )
+        if system.equations and not self.takes_equations:
+            from chetaev.mechanics.principles.as_stated import AsStated  # which is a principle itself
+
+            raise self.refusal(
+                system,
+                f"The system has equations of its own, and no Lagrangian that {self} could vary.",
+                why="The rows of a dynamical form need not come from a Lagrangian.",
+                hint=UsePrinciple(AsStated()),
             )
         with deep():
             return self.rewrite(system)

@@ -52,6 +52,7 @@ class Chetaev(Principle):
 
     word = "chetaev"
     title = "Chetaev's principle"
+    takes_equations = True
     papers = ("001",)
 
     def rewrite(self, system: System) -> Lowered:

@@ -21,6 +21,7 @@ class DAlembert(Principle):
 
     word = "dalembert"
     title = "d'Alembert's principle"
+    takes_equations = True
 
     def rewrite(self, system: System) -> Lowered:
         higher = order_in(system.lagrangian, Coordinate) > 1

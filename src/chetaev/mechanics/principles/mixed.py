@@ -14,6 +14,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Multiplier
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle, RowV, multipliers
+from chetaev.mechanics.principles.vakonomic import Vakonomic
 
 
 @final
@@ -59,6 +60,13 @@ class Mixed(Principle):
         costates: list[Multiplier] = []
         added = []
         for principle, numbers in self._parts(system).items():
+            if isinstance(principle, Vakonomic) and principle.abnormal:
+                raise self.refusal(
+                    system,
+                    f"{principle} is for all rows together.",
+                    why="The multiplier of L is zero for an abnormal extremal, and other rows would react to nothing.",
+                    hint=UsePrinciple(Mixed({label: Vakonomic() if p == principle else p for label, p in self.rows.items()})),
+                )
             try:
                 part = principle.rewrite(self._with_rows(system, principle, numbers))
             except PrincipleError as refused:

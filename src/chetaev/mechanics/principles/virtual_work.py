@@ -17,6 +17,7 @@ class VirtualWork(Principle):
 
     word = "virtual-work"
     title = "the principle of virtual work with stated variations"
+    takes_equations = True
     papers = ("000", "001")
 
     def rewrite(self, system: System) -> Lowered:

@@ -2,5 +2,5 @@
 
 `exact` finds generic ranks in a finite field on the constraint manifold, `generic` computes them at random points with error bounds,
 `factored` is the decomposition that gives rank, null space and solutions, `sizes` finds units in which jets are of order one,
-`row_reduction` reduces matrices of expressions.
+`newton` iterates towards points where rows vanish, `row_reduction` reduces matrices of expressions.
 """

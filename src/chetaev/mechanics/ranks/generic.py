@@ -20,8 +20,9 @@ from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero
 from chetaev.mechanics.ranks.factored import Factored, Matrix, equilibrated, rank
+from chetaev.mechanics.ranks.newton import root
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
-from chetaev.mechanics.tolerances import NEWTON_CUT, POINT_ERROR
+from chetaev.mechanics.tolerances import POINT_ERROR
 
 __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
 
@@ -86,26 +87,16 @@ class _Stage:
 
     def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
         """A solution by damped Gauss-Newton steps of least norm from `point`; None without convergence."""
-        at = dict(point or {})
-        units = self.slopes.units
-        for _ in range(_STEPS):
-            try:
-                residual, jacobian = self.slopes(at)
-            except Undefined:
-                return None
-            step = np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0]
-            with np.errstate(over="ignore"):
-                length = float(np.linalg.norm(step))
-            if not np.isfinite(length):
-                return None
-            far = float(np.linalg.norm(np.array([at[z] for z in self.jets]) / units))
-            reach = max(1.0, 0.5 * far)  # longer steps if the set is far from the start
-            damping = min(1.0, reach / length) if length > 0 else 1.0
-            at |= {z: float(at[z] + damping * s) for z, s in zip(self.jets, step * units, strict=True)}
-            if length < POINT_ERROR * reach:
-                size = max(1.0, reach * float(np.abs(jacobian).max(initial=0.0)))
-                return at if float(np.abs(residual).max(initial=0.0)) < _LARGEST_RESIDUAL * size else None
-        return None
+        found = root(self.slopes, point or {}, self.jets, self.slopes.units, _STEPS, self._reach, lambda _, reach: POINT_ERROR * reach)
+        if found is None:
+            return None
+        size = max(1.0, found.reach * float(np.abs(found.jacobian).max(initial=0.0)))
+        return found.point if float(np.abs(found.residual).max(initial=0.0)) < _LARGEST_RESIDUAL * size else None
+
+    def _reach(self, at: Point) -> float:
+        """The longest step: longer ones if the set is far from the start."""
+        far = float(np.linalg.norm(np.array([at[z] for z in self.jets]) / self.slopes.units))
+        return max(1.0, 0.5 * far)
 
 
 def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any] = SYMBOLIC) -> list[Matrix]:

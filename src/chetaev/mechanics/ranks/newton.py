@@ -1,0 +1,78 @@
+"""Newton's iteration towards points where rows vanish.
+
+Every search for points on rows takes the steps of `least_norm` and moves by `moved`. `root` repeats them with a limit on their length; the
+searches for points near a given one (damped, with frozen rank) and for multiple roots (with shorter steps where rows do not fall) choose
+their own lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.values import Undefined
+from chetaev.mechanics.ranks.factored import Matrix
+from chetaev.mechanics.tolerances import NEWTON_CUT
+
+Values = Mapping[Symbol, float]
+RowsAt = Callable[[Values], tuple[Matrix, Matrix]]
+"""Rows and their slopes by the jets that move, at a point; raises `Undefined` where one has no value."""
+
+
+class Root(NamedTuple):
+    """The end of an iteration."""
+
+    point: dict[Symbol, float]
+    residual: Matrix
+    """The rows one step before `point`."""
+    jacobian: Matrix
+    """Their slopes there."""
+    reach: float
+    """The longest step that was allowed there."""
+
+
+def least_norm(residual: Matrix, jacobian: Matrix) -> tuple[Matrix, float] | None:
+    """Return the shortest step at whose end linear rows would vanish, and its length; None if it is not finite."""
+    step: Matrix = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0], dtype=np.float64)
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(step))
+    return (step, length) if np.isfinite(length) else None
+
+
+def moved(at: Values, jets: Sequence[Symbol], shift: Matrix) -> dict[Symbol, float]:
+    """Return a point with `jets` displaced by `shift`."""
+    return {**at, **{z: float(at[z] + s) for z, s in zip(jets, shift, strict=True)}}
+
+
+def root(
+    rows_at: RowsAt,
+    start: Values,
+    jets: Sequence[Symbol],
+    units: Matrix | float,
+    steps: int,
+    reach: Callable[[Values], float],
+    shortest: Callable[[Values, float], float],
+) -> Root | None:
+    """Return where steps of least norm end; None if they do not end within `steps`, or lead to a point without values.
+
+    A step, in `units` of its jets, is at most as long as `reach` of its beginning. The iteration ends with a step shorter than `shortest`
+    of its end and of its reach.
+    """
+    at = dict(start)
+    for _ in range(steps):
+        try:
+            residual, jacobian = rows_at(at)
+        except Undefined:
+            return None
+        found = least_norm(residual, jacobian)
+        if found is None:
+            return None
+        step, length = found
+        longest = reach(at)
+        at = moved(at, jets, (min(1.0, longest / length) if length > 0 else 1.0) * (step * units))
+        if length < shortest(at, longest):
+            return Root(at, residual, jacobian, longest)
+    return None
